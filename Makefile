@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/coterie demo --out coterie-demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.machine
+	$(BIN)/python -m benchmarks.kmeans
+
+clean:
+	rm -rf $(VENV) build dist coterie-demo
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
+$(VENV)/.demo: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[all]'
+	touch $@
+
+$(VENV)/.test: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	touch $@
+
+$(VENV)/.bench: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
+	touch $@
+
+# The linters read the sources; mypy needs the libraries that they import, not coterie itself.
+$(VENV)/.lint: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ruff>=0.8' 'mypy>=1.13' 'numpy>=1.26' 'scikit-learn>=1.6'
+	touch $@

@@ -1,0 +1,13 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "dispatch.hpp"
+
+NB_MODULE(_kernels, m) {
+    m.def("instruction_set", [] { return std::string(coterie::kernels().instruction_set); });
+    m.def("available_instruction_sets", &coterie::available_instruction_sets);
+    m.def("use_instruction_set", &coterie::use_instruction_set, nanobind::arg("name"));
+    coterie::bind_k_means(m);
+}

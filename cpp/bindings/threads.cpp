@@ -1,0 +1,99 @@
+// A pool of threads that sleep between loops.
+#include <pthread.h>
+#include <sched.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "coterie/parallel.hpp"
+
+namespace coterie {
+namespace {
+
+class Pool {
+   public:
+    void run(int n_threads, void (*work)(void*), void* context) {
+        // Another Python thread has the pool: work alone rather than crowd the processors.
+        std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
+        if (!turn.owns_lock()) return work(context);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            while (n_helpers_ < n_threads - 1 && add_helper()) {}
+            work_ = work;
+            context_ = context;
+            open_places_ = n_threads - 1;
+            __atomic_fetch_add(&loop_, 1, __ATOMIC_RELEASE);
+        }
+        wake_.notify_all();
+        work(context);
+        std::unique_lock<std::mutex> lock(mutex_);
+        open_places_ = 0;
+        done_.wait(lock, [this] { return n_working_ == 0; });
+    }
+
+   private:
+    // False if the system gives no more threads: those that there are will do.
+    bool add_helper() {
+        try {
+            std::thread([this] { help(); }).detach();
+        } catch (const std::system_error&) {
+            return false;
+        }
+        ++n_helpers_;
+        return true;
+    }
+
+    void help() {
+        unsigned long seen = 0;
+        for (;;) {
+            linger(seen);
+            std::unique_lock<std::mutex> lock(mutex_);
+            wake_.wait(lock, [&] { return loop_ != seen; });
+            seen = loop_;
+            if (open_places_ == 0) continue;
+            --open_places_;
+            ++n_working_;
+            lock.unlock();
+            work_(context_);
+            lock.lock();
+            if (--n_working_ == 0) done_.notify_one();
+        }
+    }
+
+    // The next loop of a fit often follows within microseconds: look out for it, politely, before falling asleep.
+    void linger(unsigned long seen) const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+        while (__atomic_load_n(&loop_, __ATOMIC_ACQUIRE) == seen && std::chrono::steady_clock::now() < end)
+            sched_yield();
+    }
+
+    std::mutex turn_, mutex_;
+    std::condition_variable wake_, done_;
+    unsigned long loop_ = 0;
+    int n_helpers_ = 0, open_places_ = 0, n_working_ = 0;
+    void (*work_)(void*) = nullptr;
+    void* context_ = nullptr;
+};
+
+// Never destroyed: its threads sleep in it until the process ends. A forked child has none of them: a new pool.
+Pool* pool = nullptr;
+
+Pool& current_pool() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        pool = new Pool;
+        pthread_atfork(nullptr, nullptr, [] { pool = new Pool; });
+    });
+    return *pool;
+}
+
+}  // namespace
+
+void run_on_threads(int n_threads, void (*work)(void*), void* context) {
+    current_pool().run(n_threads, work, context);
+}
+
+}  // namespace coterie

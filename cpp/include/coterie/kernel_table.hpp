@@ -1,0 +1,64 @@
+// The kernels as function pointers: one table per instruction set, one of them chosen when the module is loaded.
+#pragma once
+
+#include "views.hpp"
+
+namespace coterie {
+
+template <class T>
+struct BoundedStep;
+template <class T>
+struct BoundedState;
+template <class T>
+struct Potential;
+
+template <class Rows>
+struct RowKernels {
+    using T = typename Rows::value_type;
+    void (*nearest)(const Rows&, const Centers<T>&, Index, std::int32_t*, T*, int);
+    Index (*bounded_assign)(const Rows&, const Centers<T>&, const BoundedStep<T>&, const BoundedState<T>&, int);
+    void (*add_to_clusters)(const Rows&, const std::int32_t*, const std::int32_t*, const T*, const double*, Index,
+                            double*, double*, int);
+    void (*own_square_distances)(const Rows&, const double*, const double*, const std::int32_t*, double*, int);
+    void (*candidate_gains)(const Rows&, const Centers<T>&, const Potential<T>&, double*, int);
+    void (*adopt_center)(const Rows&, const Centers<T>&, std::int32_t, const Potential<T>&, double*, int);
+};
+
+template <class T>
+struct CenterKernels {
+    void (*move_centers)(const double*, const double*, const double*, const T*, T*, Index, Index, int);
+    void (*relate_centers)(const T*, const double*, T*, double*, T*, Index, Index, int);
+    void (*compare_centers)(const T*, const T*, double*, double*, Index, Index, int);
+    void (*compare_sums)(const double*, const T*, double*, double*, Index, Index, int);
+};
+
+struct KernelTable {
+    const char* instruction_set;
+    CenterKernels<float> center_float;
+    CenterKernels<double> center_double;
+    RowKernels<DenseRows<float>> dense_float;
+    RowKernels<DenseRows<double>> dense_double;
+    RowKernels<CsrRows<float>> sparse_float;
+    RowKernels<CsrRows<double>> sparse_double;
+
+    template <class T>
+    const CenterKernels<T>& centers() const {
+        if constexpr (__is_same(T, float)) return center_float;
+        else return center_double;
+    }
+
+    template <class Rows>
+    const RowKernels<Rows>& of() const {
+        if constexpr (__is_same(Rows, DenseRows<float>)) return dense_float;
+        else if constexpr (__is_same(Rows, DenseRows<double>)) return dense_double;
+        else if constexpr (__is_same(Rows, CsrRows<float>)) return sparse_float;
+        else return sparse_double;
+    }
+};
+
+// Defined in cpp/isa, one per compiled file. Only those of the target architecture exist.
+extern const KernelTable kBaselineKernels;
+extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx512Kernels;
+
+}  // namespace coterie

@@ -1,0 +1,180 @@
+// Scores of rows against panels of centroids: the inner loop of everything that compares rows with centroids.
+//
+// score(x, c) = offset(c) - 2 x . c, which orders centroids as the squared distance does.
+//
+// A panel is one cache line wide: 16 floats or 8 doubles, one centroid per lane, stored dimension by dimension.
+// Each score is one chain of fused multiply-adds over the dimensions in ascending order, whatever the position of
+// the row in a tile, the tile's height or the vector width. So a score has the same bits wherever it is computed,
+// and algorithms that skip different distances still agree exactly.
+#pragma once
+
+#include "buffer.hpp"
+#include "parallel.hpp"
+#include "views.hpp"
+
+namespace coterie {
+namespace {
+
+template <class T>
+inline constexpr Index kLanes = 64 / static_cast<Index>(sizeof(T));
+
+template <class T>
+constexpr T infinity() {
+    return static_cast<T>(__builtin_inf());
+}
+
+inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+inline Index min_index(Index a, Index b) { return a < b ? a : b; }
+inline Index max_index(Index a, Index b) { return a > b ? a : b; }
+
+// Centroids times -2 in panels. Slots beyond the last centroid of a panel have an infinite offset: never chosen.
+template <class T>
+struct Panels {
+    Index n_panels;
+    Index n_columns;
+    Buffer<T> values;         // n_panels x n_columns x kLanes
+    Buffer<T> offsets;        // n_panels x kLanes
+    Buffer<std::int32_t> ids; // n_panels x kLanes: which centroid is in the slot, -1 for none
+
+    const T* panel(Index p) const { return values.data() + p * n_columns * kLanes<T>; }
+    const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
+    const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
+};
+
+// order: which centroid goes to which slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.
+template <class T>
+Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slots, int n_threads) {
+    constexpr Index W = kLanes<T>;
+    const Index n_panels = ceil_div(n_slots, W), d = centers.n_columns;
+    Panels<T> out{n_panels, d, Buffer<T>(n_panels * d * W), Buffer<T>(n_panels * W),
+                  Buffer<std::int32_t>(n_panels * W)};
+    parallel_for(n_panels, n_threads, [&](Index p) {
+        const T* sources[W];
+        for (Index l = 0; l < W; ++l) {
+            const Index slot = p * W + l;
+            const Index id = slot >= n_slots ? -1 : order == nullptr ? slot : order[slot];
+            out.ids[slot] = static_cast<std::int32_t>(id);
+            out.offsets[slot] = id < 0 ? infinity<T>() : centers.offsets[id];
+            sources[l] = centers.data + (id < 0 ? 0 : id) * d;
+        }
+        T* to = out.values.data() + p * d * W;
+        for (Index j = 0; j < d; ++j)
+            for (Index l = 0; l < W; ++l) to[j * W + l] = T(-2) * sources[l][j];
+    });
+    return out;
+}
+
+template <class Isa, class T, int Height>
+inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Index d, const T* panel,
+                                                      const T* offsets, T* out) {
+    using V = typename Isa::template Vector<T>;
+    constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V), Unroll = 4;
+    V sums[Height][NV];
+#pragma GCC unroll 32
+    for (int r = 0; r < Height; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sums[r][v] = V{};
+    Index j = 0;
+    for (; j + Unroll <= d; j += Unroll) {
+        V b[Unroll][NV];
+#pragma GCC unroll 4
+        for (int u = 0; u < Unroll; ++u)
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v)
+                b[u][v] = *reinterpret_cast<const V*>(panel + (j + u) * kLanes<T> + v * L);
+#pragma GCC unroll 32
+        for (int r = 0; r < Height; ++r) {
+            const T* x = rows[r] + j;
+#pragma GCC unroll 4
+            for (int u = 0; u < Unroll; ++u)
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) sums[r][v] += x[u] * b[u][v];
+        }
+    }
+    for (; j < d; ++j) {
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            const V b = *reinterpret_cast<const V*>(panel + j * kLanes<T> + v * L);
+#pragma GCC unroll 32
+            for (int r = 0; r < Height; ++r) sums[r][v] += rows[r][j] * b;
+        }
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < Height; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v)
+            *reinterpret_cast<V*>(out + r * kLanes<T> + v * L) =
+                sums[r][v] + *reinterpret_cast<const V*>(offsets + v * L);
+}
+
+template <class Isa, class T, int Height>
+void dense_tiles(const T* const* rows, Index n_rows, Index d, const T* panel, const T* offsets, T* out) {
+    for (; n_rows >= Height; n_rows -= Height, rows += Height, out += Height * kLanes<T>)
+        dense_tile<Isa, T, Height>(rows, d, panel, offsets, out);
+    if constexpr (Height > 1) {
+        if (n_rows > 0) dense_tiles<Isa, T, Height / 2>(rows, n_rows, d, panel, offsets, out);
+    }
+}
+
+// Scores of n <= Isa::kTileHeight rows of a matrix against one panel: out[i * kLanes + lane].
+template <class Isa, class T>
+void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    const T* rows[Isa::kTileHeight];
+    for (Index i = 0; i < n; ++i) rows[i] = x.row(which[i]);
+    dense_tiles<Isa, T, Isa::kTileHeight>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
+}
+
+template <class Isa, class T>
+void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    using V = typename Isa::template Vector<T>;
+    constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
+    const T* panel = panels.panel(p);
+    const T* offsets = panels.panel_offsets(p);
+    for (Index i = 0; i < n; ++i, out += kLanes<T>) {
+        V sums[NV];
+        for (int v = 0; v < NV; ++v) sums[v] = V{};
+        for (Index e = x.starts[which[i]]; e < x.starts[which[i] + 1]; ++e) {
+            const T* b = panel + static_cast<Index>(x.columns[e]) * kLanes<T>;
+            for (int v = 0; v < NV; ++v) sums[v] += x.values[e] * *reinterpret_cast<const V*>(b + v * L);
+        }
+        for (int v = 0; v < NV; ++v)
+            *reinterpret_cast<V*>(out + v * L) = sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
+    }
+}
+
+// One dot product; the order of summation is the vector's, so its rounding differs from that of a panel's score.
+template <class Isa, class T>
+T dot(const DenseRows<T>& x, Index i, const T* c) {
+    using V = typename Isa::template UnalignedVector<T>;
+    constexpr Index L = sizeof(V) / sizeof(T), Chains = 4;
+    const T* a = x.row(i);
+    const Index d = x.n_columns;
+    V sums[Chains] = {};
+    Index j = 0;
+    for (; j + Chains * L <= d; j += Chains * L)
+        for (Index u = 0; u < Chains; ++u)
+            sums[u] += *reinterpret_cast<const V*>(a + j + u * L) * *reinterpret_cast<const V*>(c + j + u * L);
+    for (; j + L <= d; j += L) sums[0] += *reinterpret_cast<const V*>(a + j) * *reinterpret_cast<const V*>(c + j);
+    const V total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    T out = 0;
+    for (Index l = 0; l < L; ++l) out += total[l];
+    for (; j < d; ++j) out += a[j] * c[j];
+    return out;
+}
+
+template <class Isa, class T>
+T dot(const CsrRows<T>& x, Index i, const T* c) {
+    T out = 0;
+    for (Index e = x.starts[i]; e < x.starts[i + 1]; ++e) out += x.values[e] * c[x.columns[e]];
+    return out;
+}
+
+// Rows per parallel task: about budget bytes of dense rows, cut by the shape alone. A multiple of every tile height.
+template <class T>
+Index rows_per_chunk(Index d, Index budget, Index most) {
+    const Index rows = budget / (d * static_cast<Index>(sizeof(T))) / 48 * 48;
+    return max_index(96, min_index(rows, most));
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,142 @@
+// Sums over rows: per cluster, per row. All in double, each sum in the order of the rows.
+#pragma once
+
+#include "parallel.hpp"
+#include "scores.hpp"
+
+namespace coterie {
+namespace {
+
+// The rows of each cluster, in ascending order, with the sign of their contribution.
+struct Moves {
+    Buffer<Index> starts;  // n_clusters + 1
+    Buffer<Index> rows;    // row * 2 + 1 if it leaves, row * 2 if it joins
+};
+
+// Rows whose label is not the same as before; before == nullptr: all rows join.
+inline Moves moves_by_cluster(const std::int32_t* labels, const std::int32_t* before, Index n_rows,
+                              Index n_clusters) {
+    Moves moves{Buffer<Index>(n_clusters + 2), Buffer<Index>(0)};
+    moves.starts.fill(0);
+    Index* next = moves.starts.data() + 2;
+    for (Index i = 0; i < n_rows; ++i) {
+        if (before != nullptr && before[i] == labels[i]) continue;
+        ++next[labels[i]];
+        if (before != nullptr && before[i] >= 0) ++next[before[i]];
+    }
+    for (Index c = 1; c < n_clusters; ++c) next[c] += next[c - 1];
+    moves.rows = Buffer<Index>(n_clusters > 0 ? next[n_clusters - 1] : 0);
+    --next;
+    for (Index i = 0; i < n_rows; ++i) {
+        if (before != nullptr && before[i] == labels[i]) continue;
+        if (before != nullptr && before[i] >= 0) moves.rows[next[before[i]]++] = i * 2 + 1;
+        moves.rows[next[labels[i]]++] = i * 2;
+    }
+    return moves;
+}
+
+template <class T>
+void add_rows(const DenseRows<T>& x, const Index* moves, Index n_moves, const T* weights, const double* shift,
+              Index first_column, Index n_columns, double* sum) {
+    for (Index e = 0; e < n_moves; ++e) {
+        const T* row = x.row(moves[e] / 2) + first_column;
+        const double sign = moves[e] % 2 ? -1.0 : 1.0;
+        const double w = weights == nullptr ? sign : sign * static_cast<double>(weights[moves[e] / 2]);
+        for (Index j = 0; j < n_columns; ++j) sum[j] += w * (static_cast<double>(row[j]) - shift[j]);
+    }
+}
+
+// Clusters x column slices: enough tasks for any number of threads, each sum still in the order of the rows.
+template <class T>
+void add_clusters(const DenseRows<T>& x, const Moves& moves, const T* weights, const double* shift,
+                  Index n_clusters, double* sums, int n_threads) {
+    constexpr Index kSlice = 128;
+    const Index n_slices = ceil_div(x.n_columns, kSlice);
+    parallel_for(n_clusters, n_threads, [&](Index c) {
+        const Index begin = moves.starts[c], n = moves.starts[c + 1] - begin;
+        for (Index s = 0; s < (n > 0 ? n_slices : 0); ++s) {
+            const Index first = s * kSlice;
+            add_rows(x, moves.rows.data() + begin, n, weights, shift + first, first,
+                     min_index(kSlice, x.n_columns - first), sums + c * x.n_columns + first);
+        }
+    });
+}
+
+template <class T>
+void add_clusters(const CsrRows<T>& x, const Moves& moves, const T* weights, const double*, Index n_clusters,
+                  double* sums, int n_threads) {
+    parallel_for(n_clusters, n_threads, [&](Index c) {
+        double* sum = sums + c * x.n_columns;
+        for (Index e = moves.starts[c]; e < moves.starts[c + 1]; ++e) {
+            const Index i = moves.rows[e] / 2;
+            const double sign = moves.rows[e] % 2 ? -1.0 : 1.0;
+            const double w = weights == nullptr ? sign : sign * static_cast<double>(weights[i]);
+            for (Index k = x.starts[i]; k < x.starts[i + 1]; ++k)
+                sum[x.columns[k]] += w * static_cast<double>(x.values[k]);
+        }
+    });
+}
+
+// Moves the rows whose label differs from before (all rows where before is nullptr; before[i] = -1: was nowhere)
+// from their old cluster's sum to their new one's.
+// IN x, labels, before, weights (or nullptr: 1), shift (subtracted from dense rows; must be 0 for sparse ones);
+// IN/OUT sums (n_clusters x n_columns), masses (n_clusters).
+template <class Isa, class Rows>
+void add_to_clusters(const Rows& x, const std::int32_t* labels, const std::int32_t* before,
+                     const typename Rows::value_type* weights, const double* shift, Index n_clusters, double* sums,
+                     double* masses, int n_threads) {
+    const Moves moves = moves_by_cluster(labels, before, x.n_rows, n_clusters);
+    for (Index c = 0; c < n_clusters; ++c)
+        for (Index e = moves.starts[c]; e < moves.starts[c + 1]; ++e) {
+            const double sign = moves.rows[e] % 2 ? -1.0 : 1.0;
+            masses[c] += weights == nullptr ? sign : sign * static_cast<double>(weights[moves.rows[e] / 2]);
+        }
+    add_clusters(x, moves, weights, shift, n_clusters, sums, n_threads);
+}
+
+template <class T>
+double square_distance(const DenseRows<T>& x, Index i, const double* center, double) {
+    constexpr Index kChains = 8;
+    const T* row = x.row(i);
+    double sums[kChains] = {};
+    Index j = 0;
+    for (; j + kChains <= x.n_columns; j += kChains)
+        for (Index u = 0; u < kChains; ++u) {
+            const double difference = static_cast<double>(row[j + u]) - center[j + u];
+            sums[u] += difference * difference;
+        }
+    for (; j < x.n_columns; ++j) {
+        const double difference = static_cast<double>(row[j]) - center[j];
+        sums[0] += difference * difference;
+    }
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+template <class T>
+double square_distance(const CsrRows<T>& x, Index i, const double* center, double center_square) {
+    double out = center_square;
+    for (Index e = x.starts[i]; e < x.starts[i + 1]; ++e) {
+        const double value = static_cast<double>(x.values[e]), c = center[x.columns[e]];
+        out += (value - c) * (value - c) - c * c;
+    }
+    return out > 0 ? out : 0;
+}
+
+// Squared distance of every row to centers[labels[i]] (to centers[0] where labels is nullptr), by differences:
+// accurate even where the score formula cancels.
+// IN x, centers (n_centers x n_columns), center_squares (n_centers; sparse rows only), labels; OUT squares.
+template <class Isa, class Rows>
+void own_square_distances(const Rows& x, const double* centers, const double* center_squares,
+                          const std::int32_t* labels, double* squares, int n_threads) {
+    constexpr Index kChunk = 512;
+    parallel_for(ceil_div(x.n_rows, kChunk), n_threads, [&](Index task) {
+        const Index end = min_index(x.n_rows, (task + 1) * kChunk);
+        for (Index i = task * kChunk; i < end; ++i) {
+            const Index c = labels == nullptr ? 0 : labels[i];
+            squares[i] = square_distance(x, i, centers + c * x.n_columns, center_squares[c]);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,28 @@
+#include <immintrin.h>
+
+#include "instantiate.hpp"
+
+namespace coterie {
+namespace {
+
+// 16 registers: 6 rows x 2 of sums, 2 of a panel, the rest for the compiler.
+struct Avx2 : PlainIsa<32, 6> {
+    static unsigned below(const float* scores, float bound) {
+        const __m256 b = _mm256_set1_ps(bound);
+        const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores), b, _CMP_LT_OQ));
+        const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores + 8), b, _CMP_LT_OQ));
+        return static_cast<unsigned>(low | high << 8);
+    }
+    static unsigned below(const double* scores, double bound) {
+        const __m256d b = _mm256_set1_pd(bound);
+        const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores), b, _CMP_LT_OQ));
+        const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_load_pd(scores + 4), b, _CMP_LT_OQ));
+        return static_cast<unsigned>(low | high << 4);
+    }
+};
+
+}  // namespace
+
+constinit const KernelTable kAvx2Kernels = kernel_table<Avx2>("avx2");
+
+}  // namespace coterie

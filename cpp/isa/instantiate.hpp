@@ -1,0 +1,34 @@
+// Included once by each file of this folder: fills a KernelTable with the kernels compiled for its instruction set.
+#pragma once
+
+#include "coterie/bounded.hpp"
+#include "coterie/centers.hpp"
+#include "coterie/isa.hpp"
+#include "coterie/kernel_table.hpp"
+#include "coterie/nearest.hpp"
+#include "coterie/seeding.hpp"
+#include "coterie/sums.hpp"
+
+namespace coterie {
+namespace {
+
+template <class Isa, class Rows>
+constexpr RowKernels<Rows> row_kernels() {
+    return {nearest<Isa, Rows>,         bounded_assign<Isa, Rows>,  add_to_clusters<Isa, Rows>,
+            own_square_distances<Isa, Rows>, candidate_gains<Isa, Rows>, adopt_center<Isa, Rows>};
+}
+
+template <class Isa, class T>
+constexpr CenterKernels<T> center_kernels() {
+    return {move_centers<Isa, T>, relate_centers<Isa, T>, compare_centers<Isa, T, T>,
+            compare_centers<Isa, double, T>};
+}
+
+template <class Isa>
+constexpr KernelTable kernel_table(const char* name) {
+    return {name, center_kernels<Isa, float>(), center_kernels<Isa, double>(), row_kernels<Isa, DenseRows<float>>(), row_kernels<Isa, DenseRows<double>>(),
+            row_kernels<Isa, CsrRows<float>>(), row_kernels<Isa, CsrRows<double>>()};
+}
+
+}  // namespace
+}  // namespace coterie

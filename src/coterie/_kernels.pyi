@@ -1,0 +1,108 @@
+"""Typed face of the compiled module. Arrays are C-contiguous; IN unless marked; T is float32 or float64."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+ROW_QUANTUM: int
+
+class DenseRowsFloat32: ...
+class DenseRowsFloat64: ...
+class SparseRowsFloat32: ...
+class SparseRowsFloat64: ...
+
+Rows = DenseRowsFloat32 | DenseRowsFloat64 | SparseRowsFloat32 | SparseRowsFloat64
+
+def instruction_set() -> str: ...
+def available_instruction_sets() -> list[str]: ...
+def use_instruction_set(name: str) -> None: ...
+def dense_rows(array: Array) -> Rows: ...
+def sparse_rows(values: Array, columns: Ints, starts: Ints, n_columns: int) -> Rows: ...
+
+# OUT after (k, d): shift + sums / masses.
+def move_centers(
+    sums: Doubles, masses: Doubles, shift: Doubles, before: Array, after: Array, n_threads: int
+) -> None: ...
+
+# OUT relative (k, d), squares (k,), offsets (k,).
+def relate_centers(
+    centers: Array, shift: Doubles, relative: Array, squares: Doubles, offsets: Array, n_threads: int
+) -> None: ...
+
+# OUT dots (k,), squares (k,) of the differences.
+def compare_centers(left: Array, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
+def compare_sums(left: Doubles, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
+
+# OUT ids (n, m), scores (n, m).
+def nearest(rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int) -> None: ...
+
+# IN/OUT labels (n,), upper (n,), lower (n, n_bounds). Returns the number of labels that changed.
+def bounded_assign(
+    rows: Rows,
+    centers: Array,
+    offsets: Array,
+    order: Ints,
+    slots: Ints,
+    panels_per_group: int,
+    drift: Array,
+    cumulative_drift: Array,
+    error: Array,
+    shift_norm: float,
+    first: bool,
+    squares: Array,
+    labels: Ints,
+    upper: Array,
+    lower: Array,
+    n_threads: int,
+) -> int: ...
+
+# IN/OUT sums (k, d), masses (k,).
+def add_to_clusters(
+    rows: Rows,
+    labels: Ints,
+    before: Ints | None,
+    weights: Array | None,
+    shift: Doubles,
+    sums: Doubles,
+    masses: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# OUT squares (n,).
+def own_square_distances(
+    rows: Rows, centers: Doubles, center_squares: Doubles, labels: Ints, squares: Doubles, n_threads: int
+) -> None: ...
+
+# OUT gains (ceil(n / ROW_QUANTUM), n_slots).
+def candidate_gains(
+    rows: Rows,
+    candidates: Array,
+    offsets: Array,
+    squares: Array,
+    weights: Array | None,
+    nearest: Array,
+    owner: Ints,
+    quarters: Array,
+    gains: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# IN/OUT nearest (n,), owner (n,); OUT potentials (ceil(n / ROW_QUANTUM),).
+def adopt_center(
+    rows: Rows,
+    center: Array,
+    offset: Array,
+    id: int,
+    squares: Array,
+    weights: Array | None,
+    nearest: Array,
+    owner: Ints,
+    quarters: Array,
+    potentials: Doubles,
+    n_threads: int,
+) -> None: ...
