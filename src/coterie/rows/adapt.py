@@ -1,0 +1,146 @@
+"""`as_rows`: data in memory, whatever library made them, as a `RowSource`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from coterie.rows.checks import check_requested_dtype, check_shape
+from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, chunk_rows
+from coterie.rows.source import RowSource
+from coterie.rows.tables import ArrowSource, PandasSource, PolarsSource
+
+__all__ = ["as_rows"]
+
+
+def as_rows(X: Any, *, dtype: npt.DTypeLike | None = None) -> RowSource:
+    """Give anything with rows the face of a `RowSource`; numeric data are neither copied nor converted.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
+        NumPy arrays and memory maps of any real dtype; what converts to one (lists, arrays of objects,
+        objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
+        other formats than CSR are converted to CSR once; pandas and polars data frames and pyarrow tables
+        of numbers; Dask arrays, HDF5 datasets and Zarr arrays. A `RowSource` is returned as it is.
+    dtype : {float32, float64}, optional
+        Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (for a
+        table: if all its columns are of these), float64 for the rest.
+
+    Returns
+    -------
+    RowSource
+        The rows, converted block by block as they are read.
+
+    Raises
+    ------
+    ValueError
+        Where `X` does not have two dimensions, has no rows or no columns, is complex, or has columns that
+        are not numbers. NaN and infinities are found when their block is read.
+    TypeError
+        Where `X` is a path (see `open_rows`), or its objects do not convert to numbers.
+
+    Examples
+    --------
+    >>> from coterie.rows import as_rows
+    >>> as_rows([[1, 2], [3, 4]]).read()
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    requested = check_requested_dtype(dtype)
+    source = _source_of(X)
+    return source if requested is None or requested == source.dtype else source.with_dtype(requested)
+
+
+def _source_of(X: Any) -> RowSource:
+    if isinstance(X, RowSource):
+        return X
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise TypeError(f"as_rows takes data, not a path: use coterie.open_rows({os.fspath(X)!r}).")
+    if sp.issparse(X):
+        return SparseSource(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
+    if isinstance(X, np.ndarray):
+        return _of_array(X)
+    return _of_table(X) or _of_store(X) or ArraySource(_converted(X))
+
+
+def _of_array(X: npt.NDArray[Any]) -> RowSource:
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("Input X contains masked values. Fill them or drop their rows.")
+    if X.dtype.kind in "fiub" and not isinstance(X, np.matrix):
+        return ArraySource(X, "memory map" if isinstance(X, np.memmap) else "array")
+    return ArraySource(_converted(X))
+
+
+def _converted(X: Any) -> npt.NDArray[Any]:
+    """Convert what is not a numeric array yet, with scikit-learn's rules and errors."""
+    array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    # It leaves objects as they are where X itself had no dtype, as lists have none.
+    return array.astype(np.float64) if array.dtype.kind == "O" else array
+
+
+def _of_table(X: Any) -> RowSource | None:
+    # A library that nobody imported cannot have made X, so none is imported here.
+    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        kinds = list(X.dtypes)
+        if kinds and all(isinstance(kind, pandas.SparseDtype) for kind in kinds):
+            source: RowSource = SparseSource(X.sparse.to_coo(), "sparse pandas DataFrame")
+            source.is_table = True
+            return source
+        return PandasSource(X)
+    if polars is not None and isinstance(X, polars.DataFrame):
+        return PolarsSource(X)
+    if polars is not None and isinstance(X, polars.LazyFrame):
+        raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        return ArrowSource(pyarrow.Table.from_batches([X]))
+    if pyarrow is not None and isinstance(X, pyarrow.Table):
+        return ArrowSource(X)
+    return None
+
+
+def _of_store(X: Any) -> RowSource | None:
+    dask, h5py, zarr = map(sys.modules.get, ("dask.array", "h5py", "zarr"))
+    if dask is not None and isinstance(X, dask.Array):
+        return _of_dask(X)
+    for library, kind, words in ((h5py, "Dataset", "HDF5 dataset"), (zarr, "Array", "Zarr array")):
+        if library is not None and isinstance(X, getattr(library, kind)):
+            return _sliced(X, words)
+    return None
+
+
+def _sliced(store: Any, description: str) -> RowSource:
+    opened = partial(nullcontext, store)
+    return SlicedSource(store.shape, store.dtype, opened, chunk_rows(store), description=description)
+
+
+def _of_dask(X: Any) -> RowSource:
+    if any(size != size for size in X.shape):
+        raise ValueError("X is a Dask array of unknown shape: call X.compute_chunk_sizes() first.")
+    check_shape(X.shape)
+    if sp.issparse(X._meta):
+        raise TypeError("Dask arrays of sparse chunks are not supported: pass dense chunks.")
+    if X.dtype.kind == "O":
+        X = X.astype(np.float64)
+    starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]]).astype(np.intp)
+    return SlicedSource(
+        X.shape,
+        X.dtype,
+        partial(nullcontext, X),
+        starts,
+        read=_computed,
+        description="Dask array",
+    )
+
+
+def _computed(part: Any) -> npt.NDArray[Any]:
+    return np.asarray(part.compute())

@@ -1,0 +1,146 @@
+"""What rows must be: their compute dtype, their shape, finite numbers, and the errors that say so.
+
+The wording follows scikit-learn's `check_array` where it has one, so that users and its estimator checks
+meet the sentences that they know.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = [
+    "check_finite",
+    "check_numeric_columns",
+    "check_requested_dtype",
+    "check_shape",
+    "compute_dtype",
+    "need",
+    "reading",
+]
+
+_RESHAPE = (
+    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+    "or array.reshape(1, -1) if it contains a single sample."
+)
+
+
+def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return the float type in which numbers of `dtype` are computed.
+
+    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32; every other
+    real number gives float64.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: X has dtype {dtype}.")
+    if dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got dtype {dtype}.")
+    small = dtype.kind in "iuf" and dtype.itemsize <= 2
+    return np.dtype(np.float32 if small or dtype == np.float32 else np.float64)
+
+
+def check_requested_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
+    """Return the compute dtype that the caller asked for, None where the data decide."""
+    if dtype is None:
+        return None
+    requested = np.dtype(dtype)
+    if requested not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
+    return requested.newbyteorder("=")
+
+
+def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return `shape` as two integers, or raise where it is not that of a table with rows and columns."""
+    if len(shape) < 2:
+        found = "scalar array" if len(shape) == 0 else "1D array"
+        raise ValueError(f"Expected 2D array, got {found} instead: shape {tuple(shape)}.\n{_RESHAPE}")
+    if len(shape) > 2:
+        raise ValueError(f"Found array with dim {len(shape)}, while dim <= 2 is required.")
+    n_rows, n_columns = int(shape[0]), int(shape[1])
+    for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
+        if count == 0:
+            raise ValueError(
+                f"Found array with 0 {noun}(s) (shape=({n_rows}, {n_columns})) "
+                "while a minimum of 1 is required."
+            )
+    return n_rows, n_columns
+
+
+def check_numeric_columns(others: Mapping[str, str]) -> None:
+    """Raise where a table has columns that are not numbers: `others` maps their names to their types."""
+    if not others:
+        return
+    shown = [f"{name!r} ({kind})" for name, kind in list(others.items())[:8]]
+    if len(others) > len(shown):
+        shown.append(f"and {len(others) - len(shown)} more")
+    raise ValueError(
+        f"X has columns that are not numbers: {', '.join(shown)}. Drop or encode them, or select others."
+    )
+
+
+def check_finite(block: Any, rows: int | npt.NDArray[np.intp]) -> None:
+    """Raise a ValueError that names the first row of `block` with a NaN or an infinity.
+
+    Parameters
+    ----------
+    block : ndarray or csr_array of shape (n, n_columns)
+        Rows of floats.
+    rows : int or ndarray of shape (n,)
+        Number of the block's first row, or the number of each of its rows.
+    """
+    values = block.data if sp.issparse(block) else block
+    # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:
+    # a sum of finite numbers may overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sp.issparse(block):
+        first = int(np.searchsorted(block.indptr, bad.argmax(), side="right")) - 1
+        row_values = block.data[block.indptr[first] : block.indptr[first + 1]]
+    else:
+        first = int(bad.any(axis=1).argmax())
+        row_values = block[first]
+    if np.isnan(row_values).any():
+        found = "NaN"
+    else:
+        found = f"infinity or a value too large for {block.dtype!r}"
+    row = rows + first if isinstance(rows, int) else int(rows[first])
+    raise ValueError(f"Input X contains {found}. First bad row: {row}.")
+
+
+def need(module: str, extension: str, extra: str) -> ModuleType:
+    """Import what an extra brings, or say which extra is missing."""
+    library = module.partition(".")[0]
+    try:
+        importlib.import_module(library)
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"Reading {extension} files needs {library}: pip install 'coterie[{extra}]'"
+        ) from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever a library raises on a damaged or unfit file into a ValueError that names the file."""
+    try:
+        yield
+    except (ImportError, MemoryError, PermissionError):
+        raise
+    except Exception as error:
+        message = str(error) or type(error).__name__
+        if isinstance(error, ValueError) and message.startswith((f"Cannot read {path}", str(path))):
+            raise
+        raise ValueError(f"Cannot read {path}: {message}") from error

@@ -1,0 +1,251 @@
+"""Rows in memory or in a memory map: dense arrays, sparse matrices, and arrays that are read in slices."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.rows.checks import check_shape, compute_dtype
+from coterie.rows.source import Block, RowSource
+
+__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "chunk_rows"]
+
+# Memory maps larger than this give their pages back after each block; smaller ones may stay resident.
+_RESIDENT_BYTES = 256 * 2**20
+
+# Rows taken from a sliced store are read in units of about this size.
+_UNIT_BYTES = 2**20
+
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+class DenseSource(RowSource):
+    """Rows of a NumPy array or memory map, which `_open` gives; blocks are views where they can be."""
+
+    def _open(self) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        array = self._open()
+        pages = _large_map(array)
+        for low in range(start, stop, rows):
+            high = min(low + rows, stop)
+            yield array[low:high]
+            if pages is not None:
+                _release(pages, array, low, high)
+
+    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+        array = self._open()
+        pages = _large_map(array)
+        if pages is None:
+            return self._join([array[indices]])
+        # Scattered rows may touch every page, so these are given back before there are too many.
+        rows = max(1, _RESIDENT_BYTES // 4 // (array.shape[1] * array.itemsize))
+        found = []
+        for low in range(int(indices[0]), int(indices[-1]) + 1, rows):
+            first, last = np.searchsorted(indices, [low, low + rows])
+            if last > first:
+                found.append(array[indices[first:last]])
+                _release(pages, array, low, low + rows)
+        return self._join(found)
+
+
+class ArraySource(DenseSource):
+    """Rows of an array of any real dtype, memory order and byte order."""
+
+    def __init__(self, array: npt.NDArray[Any], description: str = "array") -> None:
+        super().__init__(check_shape(array.shape), compute_dtype(array.dtype), description=description)
+        self._array = array
+
+    @property
+    def in_memory(self) -> bool:
+        array = self._array
+        is_block = array.dtype == self.dtype and array.flags.c_contiguous and array.flags.aligned
+        return is_block and _large_map(array) is None
+
+    def _open(self) -> npt.NDArray[Any]:
+        return self._array
+
+
+class SparseSource(RowSource):
+    """Rows of a sparse matrix or array; blocks share its memory where no conversion is needed.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n_rows, n_columns)
+        Real numbers. A format other than CSR is converted to CSR once.
+    description : str
+        What the matrix is, in words.
+
+    Raises
+    ------
+    ValueError
+        Where the matrix has more columns than int32 counts, or its indices are out of range.
+    """
+
+    def __init__(self, matrix: Any, description: str = "sparse matrix") -> None:
+        shape = check_shape(matrix.shape)
+        dtype = compute_dtype(matrix.dtype)
+        if shape[1] > _INT32_MAX:
+            raise ValueError(f"Sparse X has {shape[1]} columns, but column indices must fit int32.")
+        if matrix.format in ("csr", "csc"):
+            _check_compressed(matrix)  # SciPy's own conversions trust the indices
+        matrix = matrix.tocsr()
+        super().__init__(shape, dtype, is_sparse=True, description=description)
+        self._data, self._indices, self._indptr = matrix.data, matrix.indices, matrix.indptr
+        self._is_canonical = bool(matrix.has_canonical_format)
+
+    @property
+    def in_memory(self) -> bool:
+        int32 = self._indices.dtype == self._indptr.dtype == np.int32
+        return int32 and self._is_canonical and self._data.dtype == self.dtype
+
+    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        for low in range(start, stop, rows):
+            high = min(low + rows, stop)
+            first, last = int(self._indptr[low]), int(self._indptr[high])
+            if last - first > _INT32_MAX:
+                raise ValueError(
+                    f"Rows {low} to {high} of sparse X have {last - first} values, but their count must fit "
+                    "int32: read fewer rows at once."
+                )
+            # The first block of a canonical matrix needs no new row pointers.
+            indptr = self._indptr[low : high + 1] - first if first else self._indptr[low : high + 1]
+            yield self._block(self._data[first:last], self._indices[first:last], indptr)
+
+    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+        firsts = self._indptr[indices]
+        counts = self._indptr[indices + 1] - firsts
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        places = np.arange(indptr[-1]) + np.repeat(firsts - indptr[:-1], counts)
+        return self._block(self._data[places], self._indices[places], indptr)
+
+    def _block(self, data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> Block:
+        # Summing duplicates works in place, so it must not see the caller's arrays.
+        fresh = not self._is_canonical
+        with np.errstate(all="ignore"):
+            data = data.astype(self.dtype, copy=fresh)
+        indices = indices.astype(np.int32, copy=fresh)
+        indptr = indptr.astype(np.int32, copy=fresh)
+        # The constructor that takes the three arrays would copy views of larger ones.
+        block = sp.csr_array((indptr.size - 1, self.shape[1]), dtype=self.dtype)
+        block.data, block.indices, block.indptr = data, indices, indptr
+        if self._is_canonical:
+            block.has_canonical_format = True
+        else:
+            block.sum_duplicates()
+        return block
+
+    def _row_bytes(self) -> float:
+        mean_values = int(self._indptr[-1]) / self.shape[0]
+        return 4 + mean_values * (4 + self.dtype.itemsize)
+
+
+class SlicedSource(RowSource):
+    """Rows of a store that is read in slices: a Dask array, an HDF5 dataset, a Zarr array.
+
+    Parameters
+    ----------
+    shape, dtype
+        Shape and stored dtype of the array.
+    open_store : callable
+        Gives a context manager whose value is read by ``store[low:high]``; entered once for each pass.
+    unit_rows : int or ndarray
+        Rows of each of the store's chunks, or the first rows of all chunks. Slices end where chunks end, so
+        that a pass decodes each chunk once.
+    read : callable, optional
+        Turns a slice into a NumPy array.
+    description : str
+        What the store is, in words.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        open_store: Callable[[], AbstractContextManager[Any]],
+        unit_rows: int | npt.NDArray[np.intp],
+        *,
+        read: Callable[[Any], npt.NDArray[Any]] = np.asarray,
+        description: str = "array",
+    ) -> None:
+        super().__init__(check_shape(shape), compute_dtype(dtype), description=description)
+        self._open_store = open_store
+        self._read = read
+        if isinstance(unit_rows, int):
+            enough = _UNIT_BYTES // (self.shape[1] * np.dtype(dtype).itemsize) // unit_rows
+            unit_rows = np.arange(0, self.shape[0], unit_rows * max(1, enough))
+        self._starts = unit_rows
+
+    def _unit_starts(self) -> npt.NDArray[np.intp]:
+        return self._starts
+
+    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        ends = np.append(self._starts[1:], self.shape[0])
+        with self._open_store() as store:
+            low = start
+            while low < stop:
+                # The last chunk's end that `rows` rows reach, else the end of the chunk begun.
+                unit = int(np.searchsorted(ends, low + rows, side="right")) - 1
+                if unit < 0 or ends[unit] <= low:
+                    unit = int(np.searchsorted(ends, low, side="right"))
+                high = min(int(ends[unit]), stop)
+                yield self._read(store[low:high])
+                low = high
+
+
+def chunk_rows(store: Any) -> int:
+    """Return the rows of a chunk of an HDF5 dataset or Zarr array, or of a shard where it has them."""
+    chunks = getattr(store, "shards", None) or store.chunks
+    return int(chunks[0]) if chunks else 1
+
+
+def _check_compressed(matrix: Any) -> None:
+    """Check the index arrays of a CSR or CSC matrix, which native code trusts."""
+    n_minor = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
+    n_major = matrix.shape[0] if matrix.format == "csr" else matrix.shape[1]
+    indptr, indices = matrix.indptr, matrix.indices
+    if indptr.size != n_major + 1 or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("Sparse X is damaged: indptr must begin with 0 and never decrease.")
+    n_values = int(indptr[-1])
+    if n_values > min(indices.size, matrix.data.size):
+        raise ValueError("Sparse X is damaged: indptr points behind the last value.")
+    used = indices[:n_values]
+    if n_values and (used.min() < 0 or used.max() >= n_minor):
+        raise ValueError(f"Sparse X is damaged: an index is out of range for shape {matrix.shape}.")
+
+
+def _large_map(array: npt.NDArray[Any]) -> mmap.mmap | None:
+    """Return the memory map behind `array` if its pages are better given back after use."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if not isinstance(base, mmap.mmap) or len(base) <= _RESIDENT_BYTES or not hasattr(base, "madvise"):
+        return None
+    # Private writable maps (mode "c") would lose what was written to them.
+    with memoryview(base) as view:
+        return base if view.readonly else None
+
+
+def _release(pages: mmap.mmap, array: npt.NDArray[Any], low: int, high: int) -> None:
+    """Drop the pages of rows `low` to `high` from this process; the file's cache still has them."""
+    row_stride, column_stride = array.strides
+    low_byte, high_byte = 0, len(pages)
+    if 0 <= column_stride * array.shape[1] <= row_stride:
+        offset = array.__array_interface__["data"][0] - _address(pages)
+        low_byte, high_byte = offset + low * row_stride, min(high_byte, offset + high * row_stride)
+    # The page that the next block shares with this one is kept.
+    low_byte -= low_byte % mmap.PAGESIZE
+    high_byte -= high_byte % mmap.PAGESIZE
+    if high_byte > low_byte:
+        pages.madvise(mmap.MADV_DONTNEED, low_byte, high_byte - low_byte)
+
+
+def _address(pages: mmap.mmap) -> int:
+    return np.frombuffer(pages, dtype=np.uint8).__array_interface__["data"][0]

@@ -1,0 +1,336 @@
+"""`RowSource`, the one face of everything with rows, and `ShardedSource`, several of them in a row."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.rows.checks import check_finite, check_shape
+
+__all__ = ["Block", "RowSource", "ShardedSource"]
+
+Block: TypeAlias = Any
+"""Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
+
+_BLOCK_BYTES = 16 * 2**20
+_ROW_MULTIPLE = 4096
+
+
+class RowSource:
+    """A table of numbers that is read in blocks of rows, always in the same order.
+
+    Made by `as_rows` and `open_rows`. A subclass implements `_pieces`, and `_take` where it can do better
+    than reading the pieces that hold the rows.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows and of columns, both at least 1.
+    dtype : numpy.dtype
+        float32 or float64, the type of every block.
+    is_sparse : bool
+        Whether blocks are `scipy.sparse.csr_array` (sorted int32 indices, no duplicates) instead of
+        C-contiguous arrays.
+    column_names : list of str or None
+        Names of the columns where the data have them.
+    is_table : bool
+        Whether the data came as a table: a data frame or a file of one.
+    description : str
+        What was read, in words, such as ``"parquet, 3 shards"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.rows import as_rows
+    >>> rows = as_rows(np.arange(10, dtype=np.uint8).reshape(5, 2))
+    >>> rows.shape, rows.dtype
+    ((5, 2), dtype('float32'))
+    >>> [(start, block.shape) for start, block in rows.blocks(2)]
+    [(0, (2, 2)), (2, (2, 2)), (4, (1, 2))]
+    >>> rows.take([0, 4])
+    array([[0., 1.],
+           [8., 9.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        *,
+        is_sparse: bool = False,
+        column_names: list[str] | None = None,
+        is_table: bool = False,
+        description: str = "rows",
+    ) -> None:
+        self.shape = check_shape(shape)
+        self.dtype = np.dtype(dtype)
+        self.is_sparse = is_sparse
+        self.column_names = column_names
+        self.is_table = is_table
+        self.description = description
+        self._n_checked = 0
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.shape
+        return f"<{type(self).__name__}: {self.description}, {n_rows} x {n_columns} {self.dtype}>"
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether `read` gives the caller's own memory, without a copy."""
+        return False
+
+    @property
+    def rows_per_block(self) -> int:
+        """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
+        rows = max(1, int(_BLOCK_BYTES / self._row_bytes()))
+        return rows - rows % _ROW_MULTIPLE if rows > _ROW_MULTIPLE else rows
+
+    def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, Block]]:
+        """Read all rows in order.
+
+        Parameters
+        ----------
+        rows_per_block : int, optional
+            Rows of each block but the last, `rows_per_block` of the source by default. The cuts do not
+            depend on how the data are stored.
+
+        Yields
+        ------
+        start : int
+            Number of the block's first row.
+        block : ndarray or csr_array of shape (n, n_columns)
+            Its rows in `dtype`. It may be a view of the data: it is not to be written to.
+
+        Raises
+        ------
+        ValueError
+            Where a row holds a NaN or an infinity (rows are checked when they are first read), or a file
+            cannot be read.
+        """
+        rows = self.rows_per_block if rows_per_block is None else operator.index(rows_per_block)
+        if rows < 1:
+            raise ValueError(f"rows_per_block must be at least 1, got {rows}.")
+        return self._checked_blocks(rows)
+
+    def take(self, sorted_indices: npt.ArrayLike) -> Block:
+        """Read the rows of given numbers.
+
+        Files are read forwards, in runs of whole pages, row groups or chunks that hold the rows, never row
+        by row; a text file is read from its beginning to the last row taken.
+
+        Parameters
+        ----------
+        sorted_indices : array-like of int, shape (n,)
+            Row numbers in ascending order; a number may occur more than once.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_columns)
+            The rows in `dtype`.
+
+        Raises
+        ------
+        IndexError
+            Where a number is not that of a row.
+        ValueError
+            Where numbers are not ascending, or a row holds a NaN or an infinity.
+        """
+        indices = self._check_indices(sorted_indices)
+        if indices.size == 0:
+            empty = sp.csr_array if self.is_sparse else np.empty
+            return empty((0, self.shape[1]), dtype=self.dtype)
+        block = self._take(indices)
+        if indices[-1] >= self._n_checked:
+            check_finite(block, indices)
+        return block
+
+    def read(self) -> Block:
+        """Return all rows as one block; data in memory that need no conversion are not copied."""
+        return next(self.blocks(self.shape[0]))[1]
+
+    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
+        """Return the same rows computed in another float type; nothing is read or converted by this."""
+        other = copy.copy(self)
+        other.dtype = np.dtype(dtype)
+        other._n_checked = 0  # what fits float64 may overflow float32
+        return other
+
+    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        """Yield consecutive pieces of the rows from `start` to `stop`, of about `rows` rows or fewer.
+
+        Dense pieces may have any real dtype and memory order, sparse ones are finished blocks. A piece of
+        exactly the wanted rows becomes a block without a copy.
+        """
+        raise NotImplementedError
+
+    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+        """Read rows whose numbers are known to be in range, sorted and not empty."""
+        found = []
+        for start, stop in _runs(indices, self._unit_starts(), self.shape[0]):
+            at = start
+            for piece in self._pieces(start, stop, self.rows_per_block):
+                low, high = np.searchsorted(indices, [at, at + piece.shape[0]])
+                if high > low:
+                    found.append(piece[indices[low:high] - at])
+                at += piece.shape[0]
+            if at != stop:
+                raise ValueError(f"The {self.description} ends at row {at}, not at {stop} as it said.")
+        return self._join(found)
+
+    def _unit_starts(self) -> npt.NDArray[np.intp]:
+        """Return the first rows of the storage's units: row groups, chunks, pages."""
+        return np.zeros(1, dtype=np.intp)
+
+    def _row_bytes(self) -> float:
+        """Return the mean size of a row in a block."""
+        return self.shape[1] * self.dtype.itemsize
+
+    def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
+        n_rows = self.shape[0]
+        for start, block in self._regroup(self._pieces(0, n_rows, rows), rows):
+            stop = start + block.shape[0]
+            if stop > self._n_checked:
+                check_finite(block, start)
+                if start <= self._n_checked:
+                    self._n_checked = stop
+            yield start, block
+
+    def _regroup(self, pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Block]]:
+        """Cut and join pieces into blocks of exactly `rows` rows; only the last may be shorter."""
+        start, stop = 0, self.shape[0]
+        waiting: list[Any] = []
+        held = 0
+        for piece in pieces:
+            done, size = 0, piece.shape[0]
+            while done < size:
+                wanted = min(rows, stop - start)
+                until = min(size, done + wanted - held)
+                waiting.append(piece if until - done == size else piece[done:until])
+                held += until - done
+                done = until
+                if held == wanted:
+                    block = self._join(waiting)
+                    waiting = []
+                    yield start, block
+                    start += held
+                    held = 0
+        if start != stop:
+            raise ValueError(f"The {self.description} ends at row {start + held}, not at {stop} as it said.")
+
+    def _join(self, pieces: Sequence[Any]) -> Block:
+        if self.is_sparse:
+            return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
+        # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
+        with np.errstate(all="ignore"):
+            if len(pieces) == 1:
+                return np.require(pieces[0], self.dtype, ["C", "A", "E"])
+            # Without `out`, pieces in Fortran order would give such a block.
+            block = np.empty((sum(piece.shape[0] for piece in pieces), self.shape[1]), dtype=self.dtype)
+            return np.concatenate(pieces, out=block, casting="unsafe")
+
+    def _check_indices(self, sorted_indices: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        indices = np.asarray(sorted_indices)
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            raise ValueError(
+                f"Row numbers must be a list of integers, got {indices.dtype} of shape {indices.shape}."
+            )
+        if indices.size == 0:
+            return np.empty(0, dtype=np.intp)
+        low, high = int(indices.min()), int(indices.max())
+        if low < 0 or high >= self.shape[0]:
+            wrong = low if low < 0 else high
+            raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
+        indices = indices.astype(np.intp, copy=False)
+        if np.any(indices[1:] < indices[:-1]):
+            raise ValueError("Row numbers must be in ascending order.")
+        return indices
+
+
+class ShardedSource(RowSource):
+    """The rows of several sources of equal columns, one source after the other.
+
+    Parameters
+    ----------
+    parts : sequence of RowSource
+        At least one; all dense or all sparse.
+    names : sequence of str
+        What to call each part in an error.
+    description : str
+        What the parts are together.
+    """
+
+    def __init__(self, parts: Sequence[RowSource], names: Sequence[str], description: str) -> None:
+        first = parts[0]
+        for part, name in zip(parts, names):
+            _check_alike(first, part, names[0], name)
+        dtype = np.result_type(*(part.dtype for part in parts))
+        sizes = [part.shape[0] for part in parts]
+        super().__init__(
+            (sum(sizes), first.shape[1]),
+            dtype,
+            is_sparse=first.is_sparse,
+            column_names=first.column_names,
+            is_table=first.is_table,
+            description=description,
+        )
+        self._parts = [part.with_dtype(dtype) for part in parts]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+
+    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
+        other = super().with_dtype(dtype)
+        other._parts = [part.with_dtype(dtype) for part in self._parts]
+        return other
+
+    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        for part, first in zip(self._parts, self._starts):
+            low, high = max(start - first, 0), min(stop - first, part.shape[0])
+            if low < high:
+                yield from part._pieces(int(low), int(high), rows)
+
+    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+        cuts = np.searchsorted(indices, self._starts)
+        found = [
+            part._take(indices[low:high] - first)
+            for part, first, low, high in zip(self._parts, self._starts, cuts[:-1], cuts[1:])
+            if high > low
+        ]
+        return self._join(found)
+
+    def _row_bytes(self) -> float:
+        return sum(part._row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
+
+
+def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) -> None:
+    if part.shape[1] != first.shape[1]:
+        raise ValueError(
+            f"Shards must have the same columns: {first_name} has {first.shape[1]}, "
+            f"{name} has {part.shape[1]}."
+        )
+    if part.column_names != first.column_names:
+        raise ValueError(f"Shards must have the same column names in order: {first_name} and {name} differ.")
+    if part.is_sparse != first.is_sparse:
+        raise ValueError(f"Shards must be all dense or all sparse: {first_name} and {name} differ.")
+
+
+def _runs(
+    indices: npt.NDArray[np.intp], unit_starts: npt.NDArray[np.intp], n_rows: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the row ranges to read for `indices`: runs of neighbouring units, cut to the rows wanted."""
+    units = np.searchsorted(unit_starts, indices, side="right") - 1
+    cuts = np.flatnonzero(np.diff(units) > 1) + 1
+    for low, high in zip([0, *cuts], [*cuts, indices.size]):
+        yield int(indices[low]), int(indices[high - 1]) + 1
+
+
+def _stack_sparse(pieces: Sequence[Any]) -> Block:
+    block = sp.csr_array(sp.vstack(pieces, format="csr"))
+    block.indices = block.indices.astype(np.int32, copy=False)
+    block.indptr = block.indptr.astype(np.int32, copy=False)
+    block.has_canonical_format = True
+    return block

@@ -1,0 +1,126 @@
+"""Writers of every file format, and what must hold of the rows that are read back."""
+
+import io
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+import zarr
+from pyarrow import feather, parquet
+
+N_COLUMNS = 5
+
+
+def table(X):
+    return pa.table({f"c{j}": X[:, j] for j in range(X.shape[1])})
+
+
+def write_arrow_file(path, X):
+    with pa.ipc.new_file(str(path), table(X).schema) as writer:
+        writer.write_table(table(X), max_chunksize=13)
+
+
+def write_arrow_stream(path, X):
+    with pa.ipc.new_stream(str(path), table(X).schema) as writer:
+        writer.write_table(table(X), max_chunksize=13)
+
+
+def write_h5(path, X, **options):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("vectors", data=X, **options)
+        file.create_dataset("labels", data=np.zeros(len(X)))
+        file.create_dataset("names", data=[[b"a"]])
+
+
+def write_chunked_h5(path, X):
+    write_h5(path, X, chunks=(min(13, len(X)), 2), compression="gzip")
+
+
+def write_zarr(path, X, chunks=(13, 2), **options):
+    array = zarr.create_array(path, shape=X.shape, chunks=chunks, dtype=X.dtype, **options)
+    array[:] = X
+
+
+def write_zarr_group(path, X):
+    group = zarr.open_group(path, mode="w")
+    group.create_array("vectors", data=X)
+    group.create_array("labels", data=X[:, 0])
+
+
+def write_text(path, X, delimiter=",", header=""):
+    np.savetxt(path, X, delimiter=delimiter, header=header, comments="", fmt="%.17g")
+
+
+def write_svm(path, X, base=1):
+    rows = (" ".join(f"{j}:{value!r}" for j, value in enumerate(row, base)) for row in X.tolist())
+    path.write_text("".join(f"1 {row} # note\n" for row in rows))
+
+
+# name -> extension, writer, description. Every writer keeps float64 to the bit.
+WRITERS = {
+    "npy": (".npy", lambda path, X: np.save(path, X), "npy"),
+    "npy, fortran": (".npy", lambda path, X: np.save(path, np.asfortranarray(X)), "npy"),
+    "npy, big endian": (".NPY", lambda path, X: path.write_bytes(npy_bytes(X.astype(">f8"))), "npy"),
+    "npz": (".npz", lambda path, X: np.savez(path, X), "npz"),
+    "npz, fortran": (".npz", lambda path, X: np.savez(path, np.asfortranarray(X), X[0]), "npz"),
+    "npz, compressed": (".npz", lambda path, X: np.savez_compressed(path, X, y=X[:, 0]), "npz"),
+    "npz, compressed fortran": (".npz", lambda path, X: np.savez_compressed(path, X.copy("F")), "npz"),
+    "npz, sparse": (".npz", lambda path, X: sp.save_npz(path, sp.csc_array(X)), "npz, sparse"),
+    "csv": (".csv", write_text, "csv"),
+    "csv, header": (".csv", lambda path, X: write_text(path, X, header="a,b,c,d,e"), "csv"),
+    "tsv": (".tsv", lambda path, X: write_text(path, X, "\t", "a\tb\tc\td\te"), "tsv"),
+    "parquet": (".parquet", lambda path, X: parquet.write_table(table(X), path), "parquet"),
+    "parquet, row groups": (
+        ".parquet",
+        lambda path, X: parquet.write_table(table(X), path, row_group_size=13),
+        "parquet",
+    ),
+    "feather": (".feather", lambda path, X: feather.write_feather(table(X), str(path)), "feather"),
+    "feather, chunks": (
+        ".feather",
+        lambda path, X: feather.write_feather(table(X), str(path), chunksize=13, compression="zstd"),
+        "feather",
+    ),
+    "arrow": (".arrow", write_arrow_file, "arrow"),
+    "arrow stream": (".arrow", write_arrow_stream, "arrow"),
+    "zarr": (".zarr", write_zarr, "zarr"),
+    "zarr, shards": (".zarr", lambda path, X: write_zarr(path, X, shards=(26, 4)), "zarr"),
+    "zarr, group": (".zarr", write_zarr_group, "zarr"),
+    "zarr, format 2": (".zarr", lambda path, X: write_zarr(path, X, zarr_format=2), "zarr"),
+    "h5": (".h5", write_h5, "h5"),
+    "h5, chunks": (".hdf5", write_chunked_h5, "h5"),
+    "svm": (".svm", write_svm, "svm"),
+    "svm, from 0": (".libsvm", lambda path, X: write_svm(path, X, base=0), "svm"),
+}
+
+
+def npy_bytes(X):
+    buffer = io.BytesIO()
+    np.save(buffer, X)
+    return buffer.getvalue()
+
+
+def numbers(n_rows, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).normal(size=(n_rows, N_COLUMNS)).astype(dtype)
+
+
+def dense(block):
+    return block.toarray() if sp.issparse(block) else block
+
+
+def assert_same_rows(source, X):
+    """All blocks, all rows by number and all at once equal X to the bit."""
+    assert source.shape == X.shape
+    assert source.dtype == X.dtype
+    for rows_per_block in (1, 7, 13, 26, 40, len(X), None):
+        starts, blocks = zip(*source.blocks(rows_per_block))
+        assert starts == tuple(range(0, len(X), rows_per_block or len(X)))
+        assert all(block.shape[0] == rows_per_block for block in blocks[:-1])
+        np.testing.assert_array_equal(np.concatenate([dense(block) for block in blocks]), X)
+        assert all(block.dtype == X.dtype for block in blocks)
+        assert source.is_sparse or all(block.flags.c_contiguous for block in blocks)
+    np.testing.assert_array_equal(dense(source.read()), X)
+    last = len(X) - 1
+    for rows in ([0], [last], [0, 0, 1, 12, 13, 14, last], np.arange(len(X)), [14, 27]):
+        np.testing.assert_array_equal(dense(source.take(rows)), X[rows])

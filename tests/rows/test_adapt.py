@@ -1,0 +1,232 @@
+"""`as_rows`: equal rows from whatever holds them, and a clear error for what does not."""
+
+import subprocess
+import sys
+import textwrap
+from array import array
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import zarr
+from dask import array as dask
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.rows import as_rows
+
+
+@pytest.fixture
+def X():
+    return np.round(np.random.default_rng(0).normal(size=(23, 4)), 3)
+
+
+class OnlyArray:
+    """An object with `__array__` and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
+
+
+class NoArrayFunctions(OnlyArray):
+    """As scikit-learn's checks have it: no NumPy function may be called on it."""
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func.__name__ == "may_share_memory":
+            return True
+        raise TypeError(f"Don't want to call array_function {func.__name__}!")
+
+
+CONVERSIONS = {
+    "list": lambda X: X.tolist(),
+    "tuples": lambda X: tuple(map(tuple, X)),
+    "list of arrays": list,
+    "list of array.array": lambda X: [array("d", row) for row in X],
+    "memoryview": memoryview,
+    "objects": lambda X: X.astype(object),
+    "text objects": lambda X: X.astype(str).astype(object),
+    "__array__": OnlyArray,
+    "__array__ of objects": lambda X: OnlyArray(X.astype(object)),
+    "no array functions": NoArrayFunctions,
+    "masked, none": np.ma.masked_array,
+}
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
+def test_array_likes(X, convert):
+    source = as_rows(convert(X))
+    assert source.dtype == np.float64
+    assert not source.is_sparse
+    assert not source.is_table
+    np.testing.assert_array_equal(source.read(), X)
+    np.testing.assert_array_equal(np.concatenate([b for _, b in source.blocks(5)]), X)
+    np.testing.assert_array_equal(source.take([2, 22]), X[[2, 22]])
+
+
+def test_lists_of_integers_are_computed_in_float64():
+    assert as_rows([[1, 2], [3, 4]]).dtype == np.float64
+
+
+@pytest.mark.parametrize("chunks", [(23, 4), (5, 4), (5, 3), (1, 1), ((7, 0, 1, 15), (2, 2))])
+@pytest.mark.parametrize("rows_per_block", [1, 4, 5, 6, 100])
+def test_dask_arrays(X, chunks, rows_per_block):
+    source = as_rows(dask.from_array(X.astype(np.float32), chunks=chunks))
+    assert source.dtype == np.float32
+    assert source.description == "Dask array"
+    blocks = [block for _, block in source.blocks(rows_per_block)]
+    assert all(len(block) == rows_per_block for block in blocks[:-1])
+    np.testing.assert_array_equal(np.concatenate(blocks), X.astype(np.float32))
+    np.testing.assert_array_equal(source.take([0, 8, 8, 22]), X[[0, 8, 8, 22]].astype(np.float32))
+
+
+def test_dask_arrays_of_objects(X):
+    np.testing.assert_array_equal(as_rows(dask.from_array(X.astype(object), chunks=5)).read(), X)
+
+
+def test_each_dask_chunk_is_computed_once(X):
+    computed = []
+
+    def note(block, block_info=None):
+        if block_info:
+            computed.append(block_info[0]["chunk-location"])
+        return block
+
+    noted = dask.from_array(X, chunks=(4, 4)).map_blocks(note, dtype=X.dtype, meta=np.empty((0, 0)))
+    list(as_rows(noted).blocks(3))
+    assert sorted(computed) == [(i, 0) for i in range(6)]
+
+
+def test_dask_arrays_of_unknown_shape(X):
+    lazy = dask.from_array(X, chunks=5)
+    with pytest.raises(ValueError, match=r"call X\.compute_chunk_sizes"):
+        as_rows(lazy[lazy[:, 0] > 0])
+    with pytest.raises(ValueError, match="Reshape your data"):
+        as_rows(lazy[:, 0])
+    with pytest.raises(TypeError, match="Dask arrays of sparse chunks"):
+        as_rows(lazy.map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, 0))))
+
+
+def test_open_datasets(X, tmp_path):
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(4, 2), dtype="f8")
+    stored[:] = X
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for store, words in ((file.create_dataset("x", data=X), "HDF5 dataset"), (stored, "Zarr array")):
+            source = as_rows(store)
+            assert source.description == words
+            np.testing.assert_array_equal(np.concatenate([b for _, b in source.blocks(5)]), X)
+
+
+BAD = {
+    "1-D": (np.ones(3), ValueError, "Expected 2D array, got 1D array instead.*\n?Reshape your data"),
+    "1-D list": ([1, 2], ValueError, "Expected 2D array, got 1D array instead"),
+    "scalar": (np.float64(3), ValueError, "Expected 2D array, got scalar array instead"),
+    "number": (3, ValueError, "Expected 2D array, got scalar array instead"),
+    "None": (None, ValueError, "Expected 2D array, got scalar array instead"),
+    "3-D": (np.ones((2, 2, 2)), ValueError, "Found array with dim 3, while dim <= 2 is required"),
+    "3-D list": ([[[1]]], ValueError, "Found array with dim 3"),
+    "ragged": ([[1, 2], [3]], ValueError, "inhomogeneous"),
+    "no rows": (
+        np.empty((0, 3)),
+        ValueError,
+        r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required\.",
+    ),
+    "no columns": (
+        np.empty((12, 0)),
+        ValueError,
+        r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required\.",
+    ),
+    "nothing": ([], ValueError, "Expected 2D array, got 1D array"),
+    "empty rows": ([[]], ValueError, r"0 feature\(s\) \(shape=\(1, 0\)\)"),
+    "complex": (np.ones((2, 2)) * 1j, ValueError, "Complex data not supported"),
+    "complex list": ([[1j, 2]], ValueError, "Complex data not supported"),
+    "text": (np.array([["a", "b"]]), ValueError, "not compatible with arrays of bytes/strings"),
+    "text list": ([["a", "1"]], ValueError, "not compatible with arrays of bytes/strings"),
+    "bytes": (np.array([[b"a"]]), ValueError, "not compatible with arrays of bytes/strings"),
+    "object text": (np.array([["a", 1]], dtype=object), ValueError, "could not convert string to float"),
+    "dict in it": (
+        np.array([[{"foo": "bar"}, 1.0]], dtype=object),
+        TypeError,
+        "argument must be .* string.* number",
+    ),
+    "set in it": ([[{1}, 1.0]], TypeError, "argument must be .* string.* number"),
+    "datetime": (np.zeros((2, 2), "M8[s]"), ValueError, "must hold numbers, got dtype datetime64"),
+    "structured": (np.zeros((2, 2), [("a", "f8")]), ValueError, "dtype='numeric' is not compatible"),
+    "np.matrix": (np.asmatrix(np.ones((2, 2))), TypeError, "np.matrix is not supported"),
+    "masked": (np.ma.masked_equal(np.eye(2), 0), ValueError, "contains masked values"),
+    "path": ("file.npy", TypeError, r"as_rows takes data, not a path: use coterie.open_rows\('file.npy'\)"),
+    "Path": (Path("file.npy"), TypeError, r"use coterie.open_rows\('file.npy'\)"),
+    "dict": ({"a": [1, 2]}, ValueError, "Expected 2D array, got scalar array instead"),
+    "generator": ((row for row in [[1.0]]), ValueError, "Expected 2D array, got scalar array instead"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize(("bad", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(bad, error, message):
+    with pytest.raises(error, match=message):
+        as_rows(bad)
+
+
+def test_none_is_nan():
+    with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
+        as_rows([[1.0, 2.0], [None, 1.0]]).read()
+
+
+def test_input_is_not_changed(X):
+    X.flags.writeable = False
+    X_list = X.tolist()
+    objects = X.astype(object)
+    for data in (X, X_list, objects):
+        as_rows(data, dtype=np.float32).read()
+    assert X_list == X.tolist()
+    assert objects.dtype == object
+
+
+def test_no_extra_is_imported():
+    # scikit-learn imports pandas and pyarrow by itself where it finds them, so these are hidden from it.
+    program = """
+        import sys
+        hidden = ["pandas", "polars", "pyarrow", "dask", "h5py", "zarr"]
+        sys.modules.update(dict.fromkeys(hidden))
+        import numpy as np
+        import scipy.sparse as sp
+        from coterie.rows import as_rows
+        for X in (np.eye(3), [[1, 2]], sp.eye_array(3), np.eye(3).astype(object)):
+            as_rows(X).read()
+        assert not any(sys.modules[name] for name in hidden)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+
+
+class Centred(TransformerMixin, BaseEstimator):
+    """The least estimator that reads its data through `as_rows` alone."""
+
+    def fit(self, X, y=None):
+        rows = as_rows(X)
+        validate_data(self, X, skip_check_array=True)
+        self.mean_ = sum(block.sum(axis=0, dtype=np.float64) for _, block in rows.blocks()) / rows.shape[0]
+        return self
+
+    def transform(self, X):
+        check_is_fitted(self)
+        rows = as_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        block = rows.read()
+        return ((block.toarray() if rows.is_sparse else block) - self.mean_).astype(rows.dtype)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@parametrize_with_checks([Centred()])
+def test_errors_are_those_that_scikit_learn_wants(estimator, check):
+    check(estimator)

@@ -1,0 +1,259 @@
+"""What holds for every source: exact blocks, rows by number, finite numbers, dtypes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.rows import RowSource, as_rows
+from coterie.rows import source as source_module
+from coterie.rows.source import ShardedSource
+
+
+class PiecesSource(RowSource):
+    """An array that comes in pieces of uneven sizes, as a file's row groups do, and counts its reads."""
+
+    def __init__(self, array, cuts):
+        super().__init__(array.shape, np.float64, description="test")
+        self.array = array
+        self.starts = np.array([0, *cuts])
+        self.read_ranges = []
+
+    def _unit_starts(self):
+        return self.starts
+
+    def _pieces(self, start, stop, rows):
+        self.read_ranges.append((start, stop))
+        edges = [start, *self.starts[(self.starts > start) & (self.starts < stop)], stop]
+        for low, high in pairwise(edges):
+            yield self.array[low:high]
+
+
+def numbers(n_rows, n_columns, dtype=np.float64):
+    return np.random.default_rng(n_rows).normal(size=(n_rows, n_columns)).astype(dtype)
+
+
+@st.composite
+def sharded(draw):
+    """An array, its shards (dense or sparse) and a block size."""
+    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=6))
+    X = numbers(sum(sizes), draw(st.integers(1, 4)))
+    is_sparse = draw(st.booleans())
+    make = sp.csr_array if is_sparse else np.asarray
+    X[X < -1] = 0
+    parts = np.split(X, np.cumsum(sizes)[:-1])
+    source = ShardedSource([as_rows(make(part)) for part in parts], list(map(str, sizes)), "shards")
+    return X, source
+
+
+def dense(block):
+    return block.toarray() if sp.issparse(block) else block
+
+
+@given(sharded(), st.integers(1, 60))
+@settings(deadline=None)
+def test_blocks_are_exact_whatever_the_shards(data, rows_per_block):
+    X, source = data
+    blocks = list(source.blocks(rows_per_block))
+    assert [start for start, _ in blocks] == list(range(0, len(X), rows_per_block))
+    assert all(block.shape[0] == rows_per_block for _, block in blocks[:-1])
+    np.testing.assert_array_equal(np.concatenate([dense(block) for _, block in blocks]), X)
+    np.testing.assert_array_equal(dense(source.read()), X)
+    for _, block in blocks:
+        assert block.dtype == np.float64
+        if source.is_sparse:
+            assert isinstance(block, sp.csr_array)
+            assert block.indices.dtype == block.indptr.dtype == np.int32
+            assert block.has_canonical_format
+        else:
+            assert block.flags.c_contiguous
+
+
+@given(sharded(), st.data())
+@settings(deadline=None)
+def test_take_gives_the_rows(data, draw):
+    X, source = data
+    indices = sorted(draw.draw(st.lists(st.integers(0, len(X) - 1), max_size=20)))
+    taken = source.take(indices)
+    np.testing.assert_array_equal(dense(taken), X[indices].reshape(-1, X.shape[1]))
+    assert taken.dtype == source.dtype
+
+
+@given(st.lists(st.integers(1, 49), unique=True), st.lists(st.integers(0, 49), min_size=1), st.data())
+@settings(deadline=None)
+def test_take_reads_only_runs_of_units(cuts, indices, draw):
+    X = numbers(50, 2)
+    source = PiecesSource(X, sorted(cuts))
+    np.testing.assert_array_equal(source.take(sorted(indices)), X[sorted(indices)])
+    units = np.searchsorted(source.starts, sorted(set(indices)), side="right")
+    n_runs = 1 + np.count_nonzero(np.diff(units) > 1)
+    assert len(source.read_ranges) == n_runs
+    assert all(a[1] <= b[0] for a, b in pairwise(source.read_ranges))
+
+
+def test_take_of_nothing():
+    assert as_rows(np.ones((3, 2), np.float32)).take([]).shape == (0, 2)
+    assert as_rows(sp.csr_array(np.ones((3, 2)))).take([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("indices", "error", "message"),
+    [
+        ([2, 1], ValueError, "ascending order"),
+        ([-1, 0], IndexError, "Row -1 is out of range: there are 3 rows"),
+        ([0, 3], IndexError, "Row 3 is out of range: there are 3 rows"),
+        ([0.5], ValueError, "list of integers, got float64"),
+        ([True, False, True], ValueError, "list of integers, got bool"),
+        ([[0, 1]], ValueError, r"list of integers, got int64 of shape \(1, 2\)"),
+    ],
+)
+def test_wrong_row_numbers(indices, error, message):
+    with pytest.raises(error, match=message):
+        as_rows(np.ones((3, 2))).take(indices)
+
+
+@pytest.mark.parametrize("unsigned", [np.uint8, np.uint64])
+def test_descending_unsigned_row_numbers_are_found(unsigned):
+    with pytest.raises(ValueError, match="ascending"):
+        as_rows(np.ones((3, 2))).take(np.array([2, 1], dtype=unsigned))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "rows"),
+    [
+        ((10, 784), np.float32, 4096),
+        ((10, 784), np.float64, 2674),
+        ((10, 32), np.float32, 131072),
+        ((10, 3), np.float64, 696320),
+        ((10, 2**23), np.float64, 1),
+    ],
+)
+def test_default_block_size(shape, dtype, rows):
+    source = as_rows(np.broadcast_to(np.zeros(1, dtype), shape))
+    assert source.rows_per_block == rows
+    assert rows == 1 or rows * shape[1] * np.dtype(dtype).itemsize <= 2**24
+
+
+def test_default_block_size_of_sparse_rows_counts_values():
+    sparse = as_rows(sp.random_array((1000, 10**6), density=1e-5, rng=0))
+    assert 4096 < sparse.rows_per_block < 2**24 / (10 * 12)
+    assert sparse.rows_per_block % 4096 == 0
+
+
+@pytest.mark.parametrize("rows_per_block", [0, -5])
+def test_block_size_must_be_positive(rows_per_block):
+    with pytest.raises(ValueError, match="rows_per_block must be at least 1"):
+        as_rows(np.ones((3, 2))).blocks(rows_per_block)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.nan, r"^Input X contains NaN\. First bad row: 17\.$"),
+        (
+            np.inf,
+            r"^Input X contains infinity or a value too large for dtype\('float64'\)\. First bad row: 17\.$",
+        ),
+        (-np.inf, "contains infinity"),
+    ],
+)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("rows_per_block", [1, 5, 17, 18, 40])
+def test_first_bad_row_is_named(value, message, make, rows_per_block):
+    X = numbers(40, 3)
+    X[17, 1] = value
+    X[[18, 30], 0] = -np.inf
+    source = as_rows(make(X))
+    with pytest.raises(ValueError, match=message):
+        list(source.blocks(rows_per_block))
+    with pytest.raises(ValueError, match=message):  # and again: the row is still not checked
+        list(source.blocks(rows_per_block))
+    with pytest.raises(ValueError, match=message):
+        source.take([3, 17, 18])
+    assert source.take([3, 16, 29]).shape == (3, 3)
+
+
+def test_large_finite_numbers_are_not_infinity():
+    X = np.full((8, 4), 3e38, dtype=np.float32)  # their sum overflows
+    X[::2] *= -1
+    np.testing.assert_array_equal(as_rows(X).read(), X)
+    np.testing.assert_array_equal(as_rows(abs(X)).read(), abs(X))
+
+
+def test_rows_are_checked_once(monkeypatch):
+    checked = []
+    monkeypatch.setattr(source_module, "check_finite", lambda block, rows: checked.append(len(block)))
+    source = as_rows(numbers(10, 2))
+    first = source.blocks(4)
+    next(first)
+    list(source.blocks(5))  # rows 0 to 4 hold an unchecked one
+    assert checked == [4, 5, 5]
+    list(source.blocks(3))
+    source.take([1, 9])
+    assert checked == [4, 5, 5]
+    list(source.with_dtype(np.float32).blocks(10))
+    assert checked == [4, 5, 5, 10]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u8"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_overflow_to_float32_is_found(dtype, make):
+    X = np.ones((6, 2), dtype=dtype)
+    assert as_rows(make(X), dtype=np.float32).read().dtype == np.float32
+    X = make(np.array([[1.0, 2.0], [3.0, 1e39]]))
+    with pytest.raises(ValueError, match=r"too large for dtype\('float32'\)\. First bad row: 1"):
+        as_rows(X, dtype=np.float32).read()
+    assert dense(as_rows(X).read())[1, 1] == 1e39
+
+
+def test_a_source_passes_through():
+    source = as_rows(numbers(4, 2))
+    assert as_rows(source) is source
+    assert as_rows(source, dtype=np.float64) is source
+    assert as_rows(source, dtype="float32").dtype == np.float32
+    assert source.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.int32, "float16", complex])
+def test_only_float_types_can_be_asked_for(dtype):
+    with pytest.raises(ValueError, match="dtype must be float32, float64 or None"):
+        as_rows(np.ones((2, 2)), dtype=dtype)
+
+
+def test_shards_of_mixed_dtypes_are_computed_in_float64():
+    a, b = numbers(3, 2, np.float32), numbers(4, 2)
+    source = ShardedSource([as_rows(a), as_rows(b)], ["a", "b"], "shards")
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(source.read(), np.concatenate([a.astype(np.float64), b]))
+    assert source.with_dtype(np.float32).read().dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (np.ones((2, 3)), "same columns: a has 2, b has 3"),
+        (sp.csr_array(np.ones((2, 2))), "all dense or all sparse: a and b differ"),
+    ],
+)
+def test_shards_must_be_alike(second, message):
+    with pytest.raises(ValueError, match=message):
+        ShardedSource([as_rows(np.ones((2, 2))), as_rows(second)], ["a", "b"], "shards")
+
+
+def test_a_source_that_ends_early_is_found():
+    class Short(PiecesSource):
+        def _pieces(self, start, stop, rows):
+            yield self.array[:5]
+
+    source = Short(numbers(8, 2), [])
+    with pytest.raises(ValueError, match="test ends at row 5, not at 8"):
+        list(source.blocks(3))
+    with pytest.raises(ValueError, match="test ends at row 5, not at 8"):
+        source.take([0, 7])
+
+
+def test_repr():
+    assert repr(as_rows(np.ones((5, 2)))) == "<ArraySource: array, 5 x 2 float64>"

@@ -1,0 +1,170 @@
+"""Tables in files: choice of columns, headers, missing values, row groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+from coterie.rows import open_rows, table_files
+from tests.rows.formats import WRITERS, assert_same_rows, numbers, table, write_text
+
+
+@pytest.mark.parametrize(
+    "name", ["csv, header", "tsv", "parquet, row groups", "feather, chunks", "arrow stream"]
+)
+def test_columns_of_tables(name, tmp_path):
+    extension, write, _ = WRITERS[name]
+    X = numbers(40)
+    path = tmp_path / f"x{extension}"
+    write(path, X)
+    names = open_rows(path).column_names
+    assert names == (list("abcde") if name in ("csv, header", "tsv") else [f"c{j}" for j in range(5)])
+    source = open_rows(path, columns=[names[3], 0])
+    assert source.column_names == [names[3], names[0]]
+    assert_same_rows(source, X[:, [3, 0]])
+    assert open_rows(tmp_path, [names[1]]).shape == (40, 1)
+    for wrong in (["nothing"], [5], [-1]):
+        with pytest.raises(ValueError, match=rf"no column .*\. Its columns are '{names[0]}'"):
+            open_rows(path, columns=wrong)
+    with pytest.raises(ValueError, match="asked for twice"):
+        open_rows(path, columns=[names[1], 1])
+    for wrong in ("a", []):
+        with pytest.raises(ValueError, match="columns must be a list"):
+            open_rows(path, columns=wrong)
+
+
+@pytest.mark.parametrize(
+    ("write", "extension"),
+    [
+        (lambda frame, path: frame.to_csv(path, index=False), ".csv"),
+        (lambda frame, path: frame.to_parquet(path), ".parquet"),
+        (lambda frame, path: frame.to_feather(path), ".feather"),
+    ],
+)
+def test_columns_that_are_not_numbers_are_named(write, extension, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2], "city": ["Rome", "Oslo"], "y": [3, 4], "ok": [True, False]})
+    path = tmp_path / f"x{extension}"
+    write(frame, path)
+    with pytest.raises(ValueError, match=rf"x{extension}: X has columns that are not numbers: 'city' \("):
+        open_rows(path)
+    source = open_rows(path, columns=["ok", "x"])
+    np.testing.assert_array_equal(source.read(), [[1, 1], [0, 2]])
+
+
+def test_the_index_of_a_pandas_frame_is_no_column(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]}, index=pd.Index([7, 9], name="id"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").column_names == ["a", "b"]
+    assert open_rows(tmp_path / "x.parquet", columns=["id", "a"]).read().tolist() == [[7, 1], [9, 2]]
+
+
+def test_missing_values_of_files_are_nan(tmp_path):
+    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "x.parquet")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    for name in ("x.parquet", "x.csv"):
+        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
+            open_rows(tmp_path / name).read()
+
+
+CSV_TEXTS = {
+    "numbers": ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+    "header": ("a,b\n1,2\n", ["a", "b"], [[1, 2]]),
+    "no final newline": ("a,b\n1,2\n3,4", ["a", "b"], [[1, 2], [3, 4]]),
+    "windows": ("a,b\r\n1,2\r\n3,4\r\n", ["a", "b"], [[1, 2], [3, 4]]),
+    "blank lines": ("\n\na,b\n\n1,2\n\n3,4\n\n", ["a", "b"], [[1, 2], [3, 4]]),
+    "byte order mark": ("\ufeffa,b\n1,2\n", ["a", "b"], [[1, 2]]),
+    "byte order mark, no header": ("\ufeff1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+    "quotes": ('"a, or\nb","c ""d"""\n"1",2\n', ["a, or\nb", 'c "d"'], [[1, 2]]),
+    "spaces": (" a, b\n 1, 2\n", [" a", " b"], [[1, 2]]),
+    "pandas": (",0,1\n0,5.5,6\n1,7,8\n", ["", "0", "1"], [[0, 5.5, 6], [1, 7, 8]]),
+    "years": ("city code,1990,2000\n7,1,2\n", ["city code", "1990", "2000"], [[7, 1, 2]]),
+    "same names": ("a,a\n1,2\n", ["a", "a"], [[1, 2]]),
+    "one column": ("7\n8\n", None, [[7], [8]]),
+    "booleans": ("a,b\ntrue,1\nfalse,2\n", ["a", "b"], [[1, 1], [0, 2]]),
+    "exponents": ("1e3,-.5\n+2,1E-2\n", None, [[1000, -0.5], [2, 0.01]]),
+    "one row": ("1,2", None, [[1, 2]]),
+    "text header only for text": ("1,2,x\n3,4,y\n", [0, 1], [[1, 2], [3, 4]]),
+}
+
+
+@pytest.mark.parametrize(("text", "names", "X"), CSV_TEXTS.values(), ids=CSV_TEXTS)
+def test_csv_texts(text, names, X, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(text.encode())
+    columns = names if names == [0, 1] else None
+    source = open_rows(path, columns)
+    assert source.column_names == (None if columns else names)
+    assert source.dtype == np.float64
+    assert source.read().tolist() == X
+
+
+def test_csv_header_can_be_told(tmp_path):
+    (tmp_path / "x.csv").write_text("0,1\n2,3\n")
+    assert open_rows(tmp_path / "x.csv").read().tolist() == [[0, 1], [2, 3]]
+    source = open_rows(tmp_path / "x.csv", header=True)
+    assert source.column_names == ["0", "1"]
+    assert source.read().tolist() == [[2, 3]]
+    (tmp_path / "x.csv").write_text("nan,nan\n2,3\n")
+    assert open_rows(tmp_path / "x.csv", header=False).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n", r"0 sample\(s\) \(shape=\(0, 2\)\)"),
+        ("a,b", r"0 sample\(s\) \(shape=\(0, 2\)\)"),
+        ("\n\n", "the file is empty"),
+        ("1,2\n3\n", "Expected 2 columns, got 1"),
+        ("1,2\n3,4,5\n", "Expected 2 columns, got 3"),
+        ("a,b\n1,x\n", r"columns that are not numbers: 'b' \(string\)"),
+        ("1,x\n2,y\n", r"columns that are not numbers: '1' \(string\)"),
+        ("a,b\n1,2020-01-01\n", "columns that are not numbers: 'b'"),
+        ("a;b\n1,5;2,5\n", "Expected 1 columns, got 3"),
+    ],
+)
+def test_bad_csv_texts(text, message, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(ValueError, match=rf"Cannot read .*x\.csv: .*{message}"):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 500 + "3,oops\n")
+    source = open_rows(tmp_path / "x.csv")
+    with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: .*invalid value 'oops'"):
+        list(source.blocks(100))
+
+
+def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    (tmp_path / "x.csv").write_text("1,2\n" * 500 + "3,4.5\n")
+    source = open_rows(tmp_path / "x.csv")
+    assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))
+
+
+def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
+    X = numbers(1000)
+    parquet.write_table(table(X), tmp_path / "x.parquet", row_group_size=100)
+    source = open_rows(tmp_path / "x.parquet")
+    groups = []
+    read = parquet.ParquetFile.iter_batches
+
+    def noted(self, *args, row_groups, **options):
+        groups.append(list(row_groups))
+        return read(self, *args, row_groups=row_groups, **options)
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", noted)
+    rows = [101, 199, 200, 650]
+    np.testing.assert_array_equal(source.take(rows), X[rows])
+    assert groups == [[1, 2], [6]]
+
+
+def test_a_file_that_shrinks_is_found(tmp_path):
+    path = tmp_path / "x.csv"
+    write_text(path, numbers(20))
+    source = open_rows(path)
+    write_text(path, numbers(12))
+    with pytest.raises(ValueError, match="csv ends at row 12, not at 20"):
+        list(source.blocks(8))
