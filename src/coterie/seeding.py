@@ -1,0 +1,413 @@
+"""Where to begin: rows of the data chosen as the first centroids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils import check_random_state
+
+from coterie import _kernels
+from coterie.assignment import CenterFrame, Dataset, kernel_rows, nearest_centers
+from coterie.fitting import check_sample_weight, effective_n_threads
+from coterie.rows import as_rows
+
+__all__ = ["afk_mc2", "k_means_plus_plus", "random_rows"]
+
+Seeds = tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
+
+
+def random_rows(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int | None = None,
+) -> Seeds:
+    """Choose distinct rows at random, with probability proportional to their weights.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or RowSource of shape (n, d)
+        The data.
+    n_clusters : int
+        How many rows to choose, at most n.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights; a row of weight 0 is not chosen.
+    random_state : int, RandomState or None
+        Source of randomness.
+    n_threads : int, optional
+        Not used: nothing is computed.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d), float32 or float64
+        The chosen rows.
+    indices : ndarray of shape (n_clusters,)
+        Which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If fewer than `n_clusters` rows have a positive weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.seeding import random_rows
+    >>> centers, indices = random_rows(np.eye(5), 2, random_state=0)
+    >>> centers.shape
+    (2, 5)
+    """
+    data = _dataset(X, n_clusters, sample_weight, n_threads)
+    return seed_at_random(data, n_clusters, check_random_state(random_state))
+
+
+def k_means_plus_plus(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_local_trials: int | None = None,
+    n_threads: int | None = None,
+) -> Seeds:
+    """Choose rows by exact D^2 sampling, greedily: the best of several draws for each centre.
+
+    A row is drawn with probability proportional to its weight times its squared distance to the nearest centre
+    chosen so far. Distances that the triangle inequality shows to be of no effect are not computed.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or RowSource of shape (n, d)
+        The data.
+    n_clusters : int
+        How many rows to choose, at most n.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    random_state : int, RandomState or None
+        Source of randomness.
+    n_local_trials : int, optional
+        Draws for each centre, of which the one that lowers the potential most is kept. None: 2 + floor(log(k)),
+        as scikit-learn's; 1: plain k-means++.
+    n_threads : int, optional
+        None: all processors.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d), float32 or float64
+        The chosen rows.
+    indices : ndarray of shape (n_clusters,)
+        Which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If `n_clusters` is greater than n, or all weights are 0.
+
+    Notes
+    -----
+    One pass over the data for each centre: at most O(n k d), in practice far less in memory; on a file each centre
+    costs one reading of it, so take `afk_mc2` or `random_rows` there. Memory O(n + k * (d + trials)).
+
+    References
+    ----------
+    Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.seeding import k_means_plus_plus
+    >>> X = np.repeat([[0.0], [1.0], [5.0]], 10, axis=0)
+    >>> centers, indices = k_means_plus_plus(X, 3, random_state=0)
+    >>> sorted(centers.ravel().tolist())
+    [0.0, 1.0, 5.0]
+    """
+    data = _dataset(X, n_clusters, sample_weight, n_threads)
+    return seed_by_square_distance(data, n_clusters, check_random_state(random_state), n_local_trials)
+
+
+def afk_mc2(
+    X: Any,
+    n_clusters: int,
+    *,
+    chain_length: int = 200,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int | None = None,
+) -> Seeds:
+    """Choose rows by Markov chains that approximate D^2 sampling: two passes over the data in all.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or RowSource of shape (n, d)
+        The data.
+    n_clusters : int
+        How many rows to choose, at most n.
+    chain_length : int
+        Proposals for each centre. 2 is little better than random; the approximation is good at 200.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    random_state : int, RandomState or None
+        Source of randomness.
+    n_threads : int, optional
+        None: all processors.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d), float32 or float64
+        The chosen rows.
+    indices : ndarray of shape (n_clusters,)
+        Which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If `n_clusters` is greater than n, `chain_length` is less than 1, or all weights are 0.
+
+    Notes
+    -----
+    O(n d + chain_length * k^2 * d) time, as blocked products; O(n + (32 * chain_length + k) * d) memory.
+
+    References
+    ----------
+    Bachem, Lucic, Hassani and Krause, Fast and provably good seedings for k-means, NeurIPS 2016, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.seeding import afk_mc2
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> centers, indices = afk_mc2(X, 10, random_state=0)
+    >>> bool((centers == X[indices]).all())
+    True
+    """
+    data = _dataset(X, n_clusters, sample_weight, n_threads)
+    return seed_by_markov_chain(data, n_clusters, check_random_state(random_state), chain_length)
+
+
+def _dataset(X: Any, n_clusters: int, sample_weight: npt.ArrayLike | None, n_threads: int | None) -> Dataset:
+    rows = as_rows(X)
+    if isinstance(n_clusters, bool) or n_clusters != int(n_clusters) or n_clusters < 1:
+        raise ValueError(f"n_clusters must be a positive integer, got {n_clusters!r}.")
+    if n_clusters > rows.shape[0]:
+        raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={n_clusters}.")
+    weights = check_sample_weight(sample_weight, rows)
+    return Dataset(rows, weights, n_clusters=n_clusters, n_threads=effective_n_threads(n_threads))
+
+
+def seed_at_random(data: Dataset, n_clusters: int, random: np.random.RandomState) -> Seeds:
+    """See `random_rows`."""
+    probabilities = None
+    if data.weights is not None:
+        weights = data.weights.astype(np.float64)
+        if np.count_nonzero(weights) < n_clusters:
+            raise ValueError(f"Fewer than n_clusters={n_clusters} rows have a positive weight.")
+        probabilities = weights / weights.sum()
+    indices = random.choice(data.n_rows, size=n_clusters, replace=False, p=probabilities)
+    return take_rows(data, indices), indices
+
+
+def seed_by_square_distance(
+    data: Dataset, n_clusters: int, random: np.random.RandomState, n_local_trials: int | None = None
+) -> Seeds:
+    """See `k_means_plus_plus`."""
+    if n_local_trials is None:
+        n_local_trials = 2 + int(np.log(n_clusters))
+    if n_local_trials < 1:
+        raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
+    nearest = _NearestCenters(data, n_clusters)
+    indices = np.empty(n_clusters, dtype=np.intp)
+    for number in range(n_clusters):
+        drawn = nearest.draw(random, 1 if number == 0 else n_local_trials)
+        candidates = take_rows(data, drawn)
+        best = int(np.argmax(nearest.gains(candidates))) if len(drawn) > 1 else 0
+        indices[number] = drawn[best]
+        nearest.adopt(int(drawn[best]), candidates[best])
+    return nearest.centers, indices
+
+
+class _NearestCenters:
+    """The nearest of the centres chosen so far, for every row, and the potential that they leave."""
+
+    def __init__(self, data: Dataset, n_clusters: int) -> None:
+        self._data = data
+        self._n_chosen = 0
+        self.centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
+        self._relative = np.empty((n_clusters, data.n_columns))
+        self._squares = np.empty(n_clusters)
+        self._nearest = np.full(data.n_rows, np.inf, dtype=data.dtype)
+        self._owner = np.zeros(data.n_rows, dtype=np.int32)
+        # Before the first centre rows are drawn by their weights.
+        self._potentials = self._quantum_sums(np.ones(data.n_rows, dtype=data.dtype))
+
+    def _quantum_sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        weighted = values.astype(np.float64)
+        if self._data.weights is not None:
+            weighted *= self._data.weights
+        return np.add.reduceat(weighted, np.arange(0, len(weighted), _kernels.ROW_QUANTUM))
+
+    def draw(self, random: np.random.RandomState, n_draws: int) -> npt.NDArray[np.intp]:
+        """Draw rows with probability proportional to weight times squared distance to the nearest centre."""
+        cumulative = np.cumsum(self._potentials)
+        if not cumulative[-1] > 0:  # every row is a centre already
+            return random.randint(self._data.n_rows, size=n_draws).astype(np.intp)
+        points = random.uniform(size=n_draws) * cumulative[-1]
+        out = np.empty(n_draws, dtype=np.intp)
+        for i, point in enumerate(points):
+            quantum = int(np.searchsorted(cumulative, point, side="right"))
+            quantum = min(quantum, int(np.flatnonzero(self._potentials)[-1]))
+            first = quantum * _kernels.ROW_QUANTUM
+            part = slice(first, min(first + _kernels.ROW_QUANTUM, self._data.n_rows))
+            masses = (
+                np.ones(part.stop - first) if self._n_chosen == 0 else self._nearest[part].astype(np.float64)
+            )
+            if self._data.weights is not None:
+                masses = masses * self._data.weights[part]
+            within = np.cumsum(masses)
+            before = cumulative[quantum - 1] if quantum else 0.0
+            row = int(np.searchsorted(within, point - before, side="right"))
+            out[i] = first + min(row, int(np.flatnonzero(masses)[-1]))
+        return out
+
+    def _quarters(self, candidates: npt.NDArray[Any], n_slots: int) -> npt.NDArray[Any]:
+        """Return a quarter of the squared distances of the chosen centres to candidates; infinite in empty slots."""
+        quarters = np.full((max(1, self._n_chosen), n_slots), np.inf, dtype=self._data.dtype)
+        if self._n_chosen == 0:
+            quarters[:, : len(candidates)] = 0
+            return quarters
+        chosen = self._relative[: self._n_chosen]
+        relative = candidates - self._data.shift
+        squares = (
+            self._squares[: self._n_chosen, None]
+            + np.einsum("ij,ij->i", relative, relative)
+            - 2 * (chosen @ relative.T)
+        )
+        quarters[:, : len(candidates)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
+        return quarters
+
+    def gains(self, candidates: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return by how much each candidate would lower the potential."""
+        lanes = 64 // self._data.dtype.itemsize
+        n_slots = -(-len(candidates) // lanes) * lanes
+        frame = CenterFrame(candidates, self._data.shift)
+        quarters = self._quarters(candidates, n_slots)
+        sums = np.empty((len(self._potentials), n_slots))
+        for part, x in self._data.blocks():
+            _kernels.candidate_gains(
+                x, frame.relative, frame.offsets, self._data.squares[part], self._data.weights_of(part),
+                self._nearest[part], self._owner[part], quarters, sums[_quanta(part)], self._data.n_threads,
+            )  # fmt: skip
+        return sums.sum(axis=0)[: len(candidates)]
+
+    def adopt(self, row: int, center: npt.NDArray[Any]) -> None:
+        """Add a row to the centres."""
+        lanes = 64 // self._data.dtype.itemsize
+        frame = CenterFrame(center[None, :], self._data.shift)
+        quarters = self._quarters(center[None, :], lanes)
+        for part, x in self._data.blocks():
+            _kernels.adopt_center(
+                x, frame.relative, frame.offsets, self._n_chosen, self._data.squares[part],
+                self._data.weights_of(part), self._nearest[part], self._owner[part], quarters,
+                self._potentials[_quanta(part)], self._data.n_threads,
+            )  # fmt: skip
+        # Rounding must not leave the row itself a chance to be drawn again.
+        quantum = row // _kernels.ROW_QUANTUM
+        weight = 1.0 if self._data.weights is None else float(self._data.weights[row])
+        remainder = self._potentials[quantum] - weight * float(self._nearest[row])
+        self._potentials[quantum] = max(0.0, remainder)
+        self._nearest[row] = 0
+        self.centers[self._n_chosen] = center
+        self._relative[self._n_chosen] = center - self._data.shift
+        self._squares[self._n_chosen] = np.sum(self._relative[self._n_chosen] ** 2)
+        self._n_chosen += 1
+
+
+def _quanta(part: slice) -> slice:
+    return slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
+
+
+# Chains whose proposals are held in memory and measured against all earlier centres in one product.
+_CHAINS_AT_ONCE = 32
+
+
+def seed_by_markov_chain(
+    data: Dataset, n_clusters: int, random: np.random.RandomState, chain_length: int = 200
+) -> Seeds:
+    """See `afk_mc2`."""
+    if chain_length < 1:
+        raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
+    weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
+    if not weights.sum() > 0:
+        raise ValueError("All sample weights are 0.")
+    by_weight = np.cumsum(weights / weights.sum())
+    indices = np.empty(n_clusters, dtype=np.intp)
+    centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
+    indices[0] = _draw_rows(by_weight, random, 1)[0]
+    centers[0] = take_rows(data, indices[:1])[0]
+    squares = weights * data.own_square_distances(
+        centers[:1].astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
+    )
+    proposal = weights / weights.sum()
+    if squares.sum() > 0:
+        proposal = 0.5 * proposal + 0.5 * squares / squares.sum()
+    cumulative = np.cumsum(proposal)
+    for first in range(1, n_clusters, _CHAINS_AT_ONCE):
+        count = min(_CHAINS_AT_ONCE, n_clusters - first)
+        drawn = _draw_rows(cumulative, random, count * chain_length)
+        uniforms = random.uniform(size=(count, chain_length))
+        _walk_chains(data, drawn, uniforms, weights[drawn] / proposal[drawn], centers, indices, first)
+    return centers, indices
+
+
+def _walk_chains(
+    data: Dataset,
+    drawn: npt.NDArray[np.intp],
+    uniforms: npt.NDArray[np.float64],
+    importance: npt.NDArray[np.float64],
+    centers: npt.NDArray[Any],
+    indices: npt.NDArray[np.intp],
+    first: int,
+) -> None:
+    """Run some chains, one centre each; importance is weight / proposal probability of each proposal."""
+    count, length = uniforms.shape
+    candidates = take_rows(data, drawn)
+    relative = candidates - data.shift
+    candidate_squares = np.einsum("ij,ij->i", relative, relative, dtype=np.float64)
+    frame = CenterFrame(centers[:first], data.shift)
+    ids = np.empty((len(drawn), 1), dtype=np.int32)
+    scores = np.empty((len(drawn), 1), dtype=data.dtype)
+    nearest_centers(kernel_rows(candidates), frame, ids, scores, data.n_threads)
+    squares = np.maximum(scores[:, 0] + candidate_squares, 0.0)
+    for chain in range(count):
+        here = slice(chain * length, (chain + 1) * length)
+        densities = importance[here] * squares[here]
+        at = 0
+        for step in range(1, length):
+            # A proposal is taken if u < density / current density; written without the division by 0.
+            if uniforms[chain, step] * densities[at] < densities[step]:
+                at = step
+        chosen = chain * length + at
+        indices[first + chain] = drawn[chosen]
+        centers[first + chain] = candidates[chosen]
+        rest = slice((chain + 1) * length, None)
+        difference = relative[rest] - relative[chosen]
+        squares[rest] = np.minimum(squares[rest], np.einsum("ij,ij->i", difference, difference))
+
+
+def _draw_rows(
+    cumulative: npt.NDArray[np.float64], random: np.random.RandomState, n_draws: int
+) -> npt.NDArray[np.intp]:
+    rows = np.searchsorted(cumulative, random.uniform(size=n_draws) * cumulative[-1], side="right")
+    return np.minimum(rows, len(cumulative) - 1)
+
+
+def take_rows(data: Dataset, indices: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
+    sorted_indices, places = np.unique(indices, return_inverse=True)
+    block = data.rows.take(sorted_indices)
+    dense = block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
+    return np.ascontiguousarray(dense[places], dtype=data.dtype)

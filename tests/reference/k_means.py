@@ -1,0 +1,100 @@
+"""Slow, plain versions of the kernels and algorithms of the k-means family, in float64: the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def square_distances(X: npt.ArrayLike, centers: npt.ArrayLike) -> Array:
+    X, centers = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
+    return np.array([[np.sum((x - c) ** 2) for c in centers] for x in X]).reshape(len(X), len(centers))
+
+
+def cluster_sums(X, labels, weights, shift, n_clusters) -> tuple[Array, Array]:
+    X = np.asarray(X, dtype=np.float64)
+    sums, masses = np.zeros((n_clusters, X.shape[1])), np.zeros(n_clusters)
+    for i, label in enumerate(labels):
+        sums[label] += weights[i] * (X[i] - shift)
+        masses[label] += weights[i]
+    return sums, masses
+
+
+def lloyd(
+    X, centers, *, weights=None, max_iter=300, tol=0.0
+) -> tuple[Array, npt.NDArray[np.intp], float, int]:
+    """Lloyd's algorithm with scikit-learn's rules: farthest rows go to empty clusters; labels fit the centroids."""
+    X, centers = np.asarray(X, dtype=np.float64), np.array(centers, dtype=np.float64)
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
+    tolerance = tol * np.mean(np.var(X, axis=0))
+    labels = np.full(len(X), -1)
+    n_iter, stable = 0, False
+    for n_iter in range(1, max_iter + 1):
+        squares = square_distances(X, centers)
+        new_labels = squares.argmin(axis=1)
+        stable = bool(np.array_equal(new_labels, labels))
+        labels = new_labels
+        if stable:
+            break
+        assigned = labels.copy()
+        own = squares[np.arange(len(X)), labels] * (weights > 0)
+        empty = [j for j in range(len(centers)) if weights[labels == j].sum() == 0]
+        for j, row in zip(empty, np.argsort(-own, kind="stable"), strict=False):
+            if own[row] > 0:
+                assigned[row] = j
+        moved = centers.copy()
+        for j in range(len(centers)):
+            mass = weights[assigned == j].sum()
+            if mass > 0:
+                moved[j] = (weights[assigned == j, None] * X[assigned == j]).sum(axis=0) / mass
+        shift = np.sum((moved - centers) ** 2)
+        centers, labels = moved, assigned
+        if shift <= tolerance:
+            break
+    if not stable:
+        labels = square_distances(X, centers).argmin(axis=1)
+    inertia = float(np.sum(weights * square_distances(X, centers)[np.arange(len(X)), labels]))
+    return centers, labels, inertia, n_iter
+
+
+def candidate_gains(X, weights, nearest, candidates) -> Array:
+    """By how much each candidate lowers sum_i w_i nearest_i."""
+    squares = square_distances(X, candidates)
+    return np.sum(
+        np.asarray(weights)[:, None] * np.maximum(np.asarray(nearest)[:, None] - squares, 0), axis=0
+    )
+
+
+def markov_chain_seeding(X, n_clusters, chain_length, weights, random) -> npt.NDArray[np.intp]:
+    """AFK-MC2 line by line (Bachem et al. 2016, Algorithm 1), drawing as coterie.seeding does: 32 chains at a time."""
+    X = np.asarray(X, dtype=np.float64)
+
+    def draw(probabilities, size):
+        cumulative = np.cumsum(probabilities)
+        rows = np.searchsorted(cumulative, random.uniform(size=size) * cumulative[-1], side="right")
+        return np.minimum(rows, len(X) - 1)
+
+    def to_centers(row, chosen):
+        return min(np.sum((X[row] - X[c]) ** 2) for c in chosen)
+
+    chosen = [draw(weights / weights.sum(), 1)[0]]
+    squares = weights * np.array([to_centers(i, chosen) for i in range(len(X))])
+    proposal = 0.5 * squares / squares.sum() + 0.5 * weights / weights.sum()
+    while len(chosen) < n_clusters:
+        count = min(32, n_clusters - len(chosen))
+        proposals = draw(proposal, count * chain_length).reshape(count, chain_length)
+        uniforms = random.uniform(size=(count, chain_length))
+        for chain in range(count):
+            x = proposals[chain, 0]
+            x_density = weights[x] * to_centers(x, chosen) / proposal[x]
+            for step in range(1, chain_length):
+                y = proposals[chain, step]
+                y_density = weights[y] * to_centers(y, chosen) / proposal[y]
+                if x_density == 0 < y_density or (
+                    x_density > 0 and uniforms[chain, step] < y_density / x_density
+                ):
+                    x, x_density = y, y_density
+            chosen.append(x)
+    return np.array(chosen)
