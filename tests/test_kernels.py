@@ -139,8 +139,7 @@ class TestAgainstOracle:
         assert np.all(gains[:, n_candidates:] == 0)
 
         one = CenterFrame(candidates[:1], np.zeros(n_columns))
-        own_quarters = np.full((3, lanes), np.inf, dtype=dtype)
-        own_quarters[:, 0] = quarters[:, 0]
+        own_quarters = quarters[:, :1].copy()
         potentials = np.empty(len(gains))
         to_new = oracle.square_distances(X, candidates[:1])[:, 0]
         lower = np.minimum(nearest.astype(float), to_new)

@@ -305,9 +305,8 @@ class _NearestCenters:
 
     def adopt(self, row: int, center: npt.NDArray[Any]) -> None:
         """Add a row to the centres."""
-        lanes = 64 // self._data.dtype.itemsize
         frame = CenterFrame(center[None, :], self._data.shift)
-        quarters = self._quarters(center[None, :], lanes)
+        quarters = self._quarters(center[None, :], 1)
         for part, x in self._data.blocks():
             _kernels.adopt_center(
                 x, frame.relative, frame.offsets, self._n_chosen, self._data.squares[part],

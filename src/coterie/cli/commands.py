@@ -1,0 +1,262 @@
+"""The commands and their options: what `coterie --help` shows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+try:
+    from cyclopts import App, CycloptsError, Parameter
+except ImportError as error:
+    raise ImportError("The command line needs cyclopts and rich: pip install 'coterie[cli]'") from error
+
+from coterie import __version__
+from coterie.cli import UsageError
+from coterie.cli.output import to_json
+
+app = App(
+    name="coterie",
+    version=f"coterie {__version__}",
+    help="Fast, exact and reproducible clustering of files of vectors.",
+    help_format="plaintext",
+)
+
+# A switch that is off unless given.
+Switch = Annotated[bool, Parameter(negative="")]
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+
+
+def run(arguments: list[str]) -> None:
+    """Parse the arguments and run the command that they name.
+
+    Raises
+    ------
+    UsageError
+        If the arguments are wrong.
+    """
+    try:
+        command, bound, *_ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise UsageError(str(error).strip()) from error
+    command(*bound.args, **bound.kwargs)
+
+
+@app.command
+def fit(
+    file: str,
+    /,
+    *,
+    k: Annotated[int, Parameter(name=["-k", "--clusters"])],
+    method: str = "k-means",
+    algorithm: str | None = None,
+    init: str | None = None,
+    n_init: int | Literal["auto"] | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    tol: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    normalize: Switch = False,
+    columns: str | None = None,
+    out: Path = Path("coterie-out"),
+    json: Switch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Cluster the rows of a file; write model, labels and a summary to a folder.
+
+    Parameters
+    ----------
+    file
+        .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm, .libsvm, or a
+        folder or quoted pattern of such files.
+    k
+        Number of clusters.
+    method
+        How to cluster: k-means.
+    algorithm
+        Variant of the method, such as lloyd, elkan, yinyang or hamerly; all give the same clusters.
+    init
+        How to start: k-means++, afk-mc2 or random.
+    n_init
+        Number of starts, of which the best is kept, or auto.
+    max_iter
+        Stop after this many iterations.
+    max_time
+        Stop after this many seconds with the best model by then.
+    tol
+        Stop when the centroids move less than this, relative to the spread of the rows.
+    seed
+        Same seed, same clusters.
+    threads
+        Threads; by default all processors of this process.
+    normalize
+        Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
+    columns
+        Use only these columns of a table: names, or positions from 0, with commas between them.
+    out
+        Folder for model.coterie, labels.npy (labels.parquet for a table) and summary.json.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.jobs import FitJob
+    from coterie.cli.jobs import fit as run_fit
+
+    given = {
+        "algorithm": algorithm,
+        "init": init,
+        "n_init": n_init,
+        "max_iter": max_iter,
+        "max_time": max_time,
+        "tol": tol,
+        "random_state": seed,
+        "n_threads": threads,
+    }
+    job = FitJob(
+        file=file,
+        n_clusters=k,
+        out=out,
+        method=method,
+        parameters={name: value for name, value in given.items() if value is not None},
+        normalize=normalize,
+        columns=_names(columns),
+        quiet=quiet,
+    )
+    _report(run_fit(job)[1], _fit_lines, json, quiet)
+
+
+@app.command
+def predict(
+    model: str,
+    file: str,
+    /,
+    *,
+    out: Path | None = None,
+    threads: int | None = None,
+    json: Switch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label the rows of a file with a saved model.
+
+    Parameters
+    ----------
+    model
+        A model.coterie that `coterie fit` or `save` wrote.
+    file
+        The rows; any file that `coterie fit` reads.
+    out
+        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table.
+    threads
+        Threads; by default all processors of this process.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.jobs import predict as run_predict
+
+    facts = run_predict(model, file, out, threads=threads, quiet=quiet)
+    _report(facts, _predict_lines, json, quiet)
+
+
+@app.command
+def info(file: str, /, *, json: Switch = False) -> None:
+    """Say what is in a file of rows or in a saved model.
+
+    Parameters
+    ----------
+    file
+        A file that `coterie fit` reads, or a model.
+    json
+        Print one JSON object on the standard output.
+    """
+    from coterie.cli.jobs import describe_file, describe_model, is_model
+
+    _report(describe_model(file) if is_model(file) else describe_file(file), _fact_lines, json)
+
+
+@app.command
+def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
+    """Cluster 1,797 handwritten digits and draw the clusters.
+
+    Parameters
+    ----------
+    out
+        Folder for the digits, the model, the labels, the summary and two pictures.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.demo import run_demo
+
+    _report(run_demo(out, quiet=quiet), _fit_lines, json, quiet)
+
+
+def _report(
+    facts: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]], json: bool, quiet: bool = False
+) -> None:
+    """Warnings to the standard error stream, facts to the standard output, in the form asked for."""
+    if not quiet:
+        for warning in facts.get("warnings", []):
+            print(f"coterie: warning: {warning}", file=sys.stderr)
+    if json:
+        print(to_json(facts))
+    elif not quiet:
+        print("\n".join(lines(facts)))
+
+
+def _fit_lines(facts: dict[str, Any]) -> list[str]:
+    source, sizes = facts["input"], facts["cluster_sizes"]
+    return [
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns in {facts['clusters']:,} "
+        f"clusters by {facts['method']}",
+        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
+        f"objective {facts['objective']:.8g}, {sizes['smallest']:,} to {sizes['largest']:,} rows a cluster",
+        *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
+        *_file_lines(facts),
+    ]
+
+
+def _predict_lines(facts: dict[str, Any]) -> list[str]:
+    return [
+        f"{facts['input']['file']}: {facts['input']['rows']:,} rows labelled in {facts['seconds']:.3g} s",
+        *_file_lines(facts),
+    ]
+
+
+def _file_lines(facts: dict[str, Any]) -> list[str]:
+    return ["wrote", *(f"  {path}" for path in facts["files"].values())]
+
+
+def _fact_lines(facts: dict[str, Any]) -> list[str]:
+    """Name and value of each fact, the values aligned."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        flat.update(value if isinstance(value, dict) else {name: value})
+    width = max(map(len, flat)) + 2
+    return [f"{name.replace('_', ' '):<{width}}{_in_words(value)}" for name, value in flat.items()]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        shown = ", ".join(map(str, value[:12]))
+        return shown if len(value) <= 12 else f"{shown} and {len(value) - 12:,} more"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if value is None else str(value)
+
+
+def _names(columns: str | None) -> list[str | int] | None:
+    """The names and positions between the commas of --columns."""
+    if columns is None:
+        return None
+    names = [name.strip() for name in columns.split(",")]
+    if not all(names):
+        raise UsageError(f"--columns must be names or positions with commas between them, got {columns!r}.")
+    return [int(name) if name.isdecimal() else name for name in names]

@@ -1,0 +1,280 @@
+"""The work behind the commands: fit, predict and describe, from files to files."""
+
+from __future__ import annotations
+
+import os
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import coterie
+from coterie import persistence
+from coterie.cli import UsageError
+from coterie.cli.output import (
+    check_label_file,
+    check_writable,
+    recorded_warnings,
+    staged_files,
+    to_json,
+    write_labels,
+)
+from coterie.cli.progress import Step, display, fit_callback
+from coterie.fitting import effective_n_threads
+from coterie.rows import RowSource, as_rows, open_rows
+from coterie.rows.normalized import NormalizedRows
+
+__all__ = ["METHODS", "FitJob", "describe_file", "describe_model", "fit", "is_model", "predict"]
+
+MODEL, SUMMARY = "model.coterie", "summary.json"
+
+# A fit reads its rows once per iteration. What must be parsed or converted, and is no larger than this in
+# memory, is therefore read once and kept; results are the same bits either way.
+_KEPT_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How the command line makes an estimator."""
+
+    estimator: str
+    clusters: str = "n_clusters"
+    objective: str = "inertia_"
+
+
+METHODS = {
+    "k-means": Method("KMeans"),
+}
+
+
+@dataclass(slots=True)
+class FitJob:
+    """What to fit, how, and where the results go. `parameters` holds only what the user set."""
+
+    file: str
+    n_clusters: int
+    out: Path
+    method: str = "k-means"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    normalize: bool = False
+    columns: list[str | int] | None = None
+    quiet: bool = False
+    evaluate: Callable[[np.ndarray], Mapping[str, float]] | None = None
+
+
+def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
+    """Cluster a file and write model, labels and summary.
+
+    Returns
+    -------
+    model : estimator
+    summary : dict
+        What `summary.json` holds.
+    """
+    method = _method(job.method)
+    if job.n_clusters < 1:
+        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
+    model = _estimator(method, job)
+    check_writable(job.out)
+    rows = _open(job.file, columns=job.columns, normalize=job.normalize)
+    if job.n_clusters > rows.shape[0]:
+        raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
+    label_name = "labels.parquet" if rows.is_table else "labels.npy"
+    check_label_file(job.out / label_name)
+
+    started = time.perf_counter()
+    with display(job.quiet) as screen, recorded_warnings() as warned:
+        model.set_params(callback=fit_callback(screen, model.get_params().get("max_iter")))
+        model.fit(_kept_in_memory(rows))
+    model.set_params(callback=None)
+    seconds = time.perf_counter() - started
+
+    names = [MODEL, label_name, SUMMARY]
+    summary = {**_fit_summary(job, method, model, rows, seconds), "warnings": warned}
+    summary["files"] = {name.split(".")[0]: str(job.out / name) for name in names}
+    with staged_files(job.out, names) as paths:
+        # The rows must be prepared in the same way for `predict`, so the model file says how.
+        metadata = {"method": job.method, "normalize": job.normalize, "columns": job.columns}
+        persistence.save(model, paths[MODEL], metadata=metadata)
+        write_labels(paths[label_name], model.labels_)
+        paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+    return model, summary
+
+
+def predict(
+    model_file: str, file: str, out: Path | None, *, threads: int | None = None, quiet: bool = False
+) -> dict[str, Any]:
+    """Label the rows of a file with a saved model, block by block.
+
+    Returns
+    -------
+    dict
+        The report: what was read and written.
+    """
+    if out is not None:
+        check_label_file(out)
+    header = persistence.read_header(model_file)
+    model = persistence.load(model_file)
+    if threads is not None:
+        model.set_params(n_threads=threads)
+    preparation = header.metadata
+    rows = _open(
+        file, columns=preparation.get("columns"), normalize=bool(preparation.get("normalize", False))
+    )
+    if rows.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"{file} has {rows.shape[1]} columns, but {model_file} was fitted to {model.n_features_in_}."
+        )
+    if out is None:
+        out = Path("labels.parquet" if rows.is_table else "labels.npy")
+        check_label_file(out)
+
+    started = time.perf_counter()
+    labels = np.empty(rows.shape[0], dtype=np.int32)
+    with display(quiet) as screen, recorded_warnings() as warned:
+        for start, block in rows.blocks():
+            stop = start + block.shape[0]
+            labels[start:stop] = model.predict(block)
+            done = time.perf_counter() - started
+            rate = stop / max(done, 1e-9)
+            screen.show(Step(stop, len(labels), "row", done, rate, (len(labels) - stop) / rate))
+    with staged_files(out.parent, [out.name]) as paths:
+        write_labels(paths[out.name], labels)
+    return {
+        "coterie": coterie.__version__,
+        "command": "predict",
+        "model": model_file,
+        "input": _input_facts(file, rows),
+        "seconds": round(time.perf_counter() - started, 6),
+        "cluster_sizes": _size_facts(labels, len(np.atleast_1d(model.cluster_centers_))),
+        "warnings": warned,
+        "files": {"labels": str(out)},
+    }
+
+
+def is_model(file: str) -> bool:
+    """Whether `info` should treat a file as a model."""
+    if file.endswith(".coterie"):
+        return True
+    if not os.path.isfile(file) or not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return "coterie.json" in archive.namelist()
+
+
+def describe_model(file: str) -> dict[str, Any]:
+    """Facts about a saved model."""
+    header = persistence.read_header(file)
+    model = persistence.load(file)
+    facts: dict[str, Any] = {
+        "file": file,
+        "kind": "model",
+        "estimator": header.estimator,
+        "format_version": header.format_version,
+        "coterie": header.coterie_version,
+        "bytes": os.path.getsize(file),
+        **header.metadata,
+        "parameters": _settings(model),
+    }
+    for name, label in (
+        ("n_features_in_", "columns_in"),
+        ("cluster_centers_", "clusters"),
+        ("inertia_", "inertia"),
+        ("n_iter_", "iterations"),
+    ):
+        value = getattr(model, name, None)
+        if value is not None:
+            facts[label] = len(value) if isinstance(value, np.ndarray) else value
+    return facts
+
+
+def describe_file(file: str) -> dict[str, Any]:
+    """Facts about a file of rows; the rows themselves are not read."""
+    rows = open_rows(file)
+    facts: dict[str, Any] = {"kind": "rows", **_input_facts(file, rows)}
+    if os.path.isfile(file):
+        facts["bytes"] = os.path.getsize(file)
+    if rows.column_names is not None:
+        facts["column_names"] = list(rows.column_names)
+    return facts
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        raise UsageError(f"--method {name!r} is unknown. Choose from: {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def _estimator(method: Method, job: FitJob) -> Any:
+    """The estimator with the user's parameters; unknown and impossible ones are a usage error."""
+    estimator_class = getattr(coterie, method.estimator)
+    known = estimator_class().get_params()
+    for name in job.parameters:
+        if name not in known:
+            raise UsageError(f"The method {job.method} has no parameter {name}.")
+    model = estimator_class(**{method.clusters: job.n_clusters}, **job.parameters)
+    try:
+        _check_seed(model.random_state)
+        effective_n_threads(model.n_threads)
+        model._check_parameters()
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+    return model
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and not 0 <= seed < 2**32:
+        raise ValueError(f"--seed must be from 0 to 2**32 - 1, got {seed}.")
+
+
+def _open(file: str, *, columns: list[str | int] | None, normalize: bool) -> RowSource:
+    rows = open_rows(file, columns)
+    return NormalizedRows(rows) if normalize else rows
+
+
+def _kept_in_memory(rows: RowSource) -> RowSource:
+    if rows.in_memory or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _KEPT_BYTES:
+        return rows
+    return as_rows(rows.read())
+
+
+def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, seconds: float) -> dict[str, Any]:
+    return {
+        "coterie": coterie.__version__,
+        "command": "fit",
+        "method": job.method,
+        "input": _input_facts(job.file, rows),
+        "normalize": job.normalize,
+        "columns": job.columns,
+        "parameters": _settings(model),
+        "clusters": job.n_clusters,
+        "objective": float(getattr(model, method.objective)),
+        "iterations": int(model.n_iter_),
+        "seconds": round(seconds, 6),
+        "cluster_sizes": _size_facts(model.labels_, job.n_clusters),
+        **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
+    }
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    return {name: value for name, value in model.get_params(deep=False).items() if name != "callback"}
+
+
+def _input_facts(file: str, rows: RowSource) -> dict[str, Any]:
+    return {
+        "file": file,
+        "rows": rows.shape[0],
+        "columns": rows.shape[1],
+        "dtype": rows.dtype.name,
+        "sparse": rows.is_sparse,
+        "source": rows.description,
+    }
+
+
+def _size_facts(labels: np.ndarray, n_clusters: int) -> dict[str, float]:
+    sizes = np.bincount(labels, minlength=n_clusters)
+    return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}

@@ -1,0 +1,141 @@
+"""Small real data sets: two that ship with the package and two of scikit-learn's.
+
+The shipped sets are tables with names for their rows and columns, returned as a `sklearn.utils.Bunch`.
+"""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+
+import numpy as np
+import sklearn.datasets
+from sklearn.utils import Bunch
+
+__all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
+
+
+def load_iris() -> tuple[np.ndarray, np.ndarray]:
+    """Fisher's iris flowers, from scikit-learn.
+
+    Returns
+    -------
+    X : ndarray of shape (150, 4), float64
+        Sepal length and width, petal length and width, in centimetres.
+    y : ndarray of shape (150,), int64
+        The species: 50 flowers of each of three.
+
+    Examples
+    --------
+    >>> from coterie.datasets import load_iris
+    >>> X, y = load_iris()
+    >>> X.shape
+    (150, 4)
+    """
+    X, y = sklearn.datasets.load_iris(return_X_y=True)
+    return X, y.astype(np.int64, copy=False)
+
+
+def load_digits() -> tuple[np.ndarray, np.ndarray]:
+    """Handwritten digits of 8 x 8 pixels, from scikit-learn.
+
+    Returns
+    -------
+    X : ndarray of shape (1797, 64), float64
+        Grey levels from 0 to 16, row by row.
+    y : ndarray of shape (1797,), int64
+        The digit, 0 to 9.
+
+    Examples
+    --------
+    >>> from coterie.datasets import load_digits
+    >>> X, y = load_digits()
+    >>> X.shape
+    (1797, 64)
+    """
+    X, y = sklearn.datasets.load_digits(return_X_y=True)
+    return X, y.astype(np.int64, copy=False)
+
+
+def load_senate(*, complete: bool = False) -> Bunch:
+    """Votes of the senators of the United States on 20 issues of 2001.
+
+    Parameters
+    ----------
+    complete : bool, default=False
+        Keep only complete and unique voting records: senators who missed no vote, and of those who voted
+        alike only the first in the table. 48 are left. (The paper on convex clustering codes these votes
+        as 0 and 1: `data > 0`.)
+
+    Returns
+    -------
+    Bunch
+        `data` : ndarray of shape (100, 20) or (48, 20), float64; +1 with Americans for Democratic Action,
+        -1 against it, 0 no vote. `target` : ndarray of int64, the party as an index into `target_names`
+        (`["D", "I", "R"]`). `row_names` : the senators. `feature_names` : the issues, V1 to V20.
+
+    References
+    ----------
+    Americans for Democratic Action (2002). 2001 voting record: Shattered promise of liberal progress.
+    ADA Today 57(1), 1-17. Table from the R package homals.
+
+    Examples
+    --------
+    >>> from coterie.datasets import load_senate
+    >>> load_senate().data.shape, load_senate(complete=True).data.shape
+    ((100, 20), (48, 20))
+    """
+    header, table = _read_table("senate2001.csv")
+    row_names = np.array([row[0] for row in table])
+    target_names, target = np.unique([row[1] for row in table], return_inverse=True)
+    votes = np.array([row[2:] for row in table], dtype=np.float64)
+    kept = _complete_and_unique(votes) if complete else np.arange(len(votes))
+    return Bunch(
+        data=votes[kept],
+        target=target.astype(np.int64, copy=False)[kept],
+        target_names=target_names,
+        row_names=row_names[kept],
+        feature_names=header[2:],
+    )
+
+
+def load_mammals() -> Bunch:
+    """Dentition of 27 mammals, no two alike.
+
+    Returns
+    -------
+    Bunch
+        `data` : ndarray of shape (27, 8), float64; category codes of the numbers of top and bottom
+        incisors, canines, premolars and molars, 1 being the fewest. `row_names` : the mammals.
+        `feature_names` : the kinds of teeth.
+
+    References
+    ----------
+    Hartigan, J. A. (1975). Clustering Algorithms. Wiley. Table from the R package cvxclustr.
+
+    Examples
+    --------
+    >>> from coterie.datasets import load_mammals
+    >>> load_mammals().data.shape
+    (27, 8)
+    """
+    header, table = _read_table("mammals.csv")
+    return Bunch(
+        data=np.array([row[1:] for row in table], dtype=np.float64),
+        row_names=np.array([row[0] for row in table]),
+        feature_names=header[1:],
+    )
+
+
+def _read_table(name: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a shipped CSV, without its comment lines."""
+    text = resources.files("coterie").joinpath("data", name).read_text(encoding="utf-8")
+    header, *table = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
+    return header, table
+
+
+def _complete_and_unique(votes: np.ndarray) -> np.ndarray:
+    """Indices, ascending, of rows without a zero; of equal rows only the first."""
+    complete = np.flatnonzero((votes != 0).all(axis=1))
+    _, first = np.unique(votes[complete], axis=0, return_index=True)
+    return complete[np.sort(first)]

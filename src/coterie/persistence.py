@@ -1,0 +1,362 @@
+"""Save and load fitted models without pickle.
+
+A model file is a zip archive that skops writes and reads, with one more member: `coterie.json` names the
+format version, coterie's version and the estimator, so that a file from the future is refused before the rest
+of it is looked at. The state is the estimator's parameters and fitted attributes: numbers, strings, arrays
+and CSR matrices. Loading builds only these and one of coterie's own estimators; it runs no code of the file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import secrets
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+__all__ = ["ModelHeader", "Persistable", "load", "read_header", "replacing", "save"]
+
+FORMAT_VERSION = 1
+_HEADER = "coterie.json"
+_SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
+_PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelHeader:
+    """What a model file says about itself before anything of the model is read.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of the estimator, such as "KMeans".
+    format_version : int
+        Version of the file format.
+    coterie_version : str
+        The coterie that wrote the file.
+    metadata : dict
+        What the caller of `save` added.
+    """
+
+    estimator: str
+    format_version: int
+    coterie_version: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Persistable:
+    """Gives an estimator its `save` method."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to a file that `coterie.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; an older one of that name is replaced once the new one is complete.
+
+        See Also
+        --------
+        coterie.load : The way back.
+        """
+        save(self, path)
+
+
+def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None) -> None:
+    """Write a model to a file, complete or not at all.
+
+    Parameters
+    ----------
+    model : estimator
+        One of coterie's estimators, fitted or not.
+    path : str or path-like
+        The file to write; `.coterie` is the customary ending.
+    metadata : mapping, optional
+        Anything that JSON can hold, to be found again by `read_header`.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not one of coterie's estimators or holds something that a file cannot.
+    ImportError
+        If skops is missing.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    Functions are not saved: a parameter that holds one (`callback`, or a function as `init`) gets its default
+    value back on loading, and a warning says so.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from coterie import KMeans, load, save
+    >>> model = KMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.coterie")
+    ...     save(model, path)
+    ...     loaded = load(path)
+    >>> loaded.inertia_
+    0.5
+    """
+    skops_io = _skops_io()
+    name = type(model).__name__
+    if _estimator_class(name) is not type(model):
+        raise TypeError(f"Only coterie's own estimators can be saved, got {type(model).__module__}.{name}.")
+    header = {
+        "format": FORMAT_VERSION,
+        "coterie": _version(),
+        "estimator": name,
+        "metadata": dict(metadata or {}),
+    }
+    content = json.dumps(header, indent=2)
+    buffer = BytesIO()
+    skops_io.dump(_state_of(model), buffer)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(_HEADER, content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(buffer.getbuffer())
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        As it was saved, on any machine.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model, is damaged, comes from a newer format or holds unknown types.
+    ImportError
+        If skops is missing.
+
+    See Also
+    --------
+    save : Writes such files, and has an example.
+    """
+    header = read_header(path)
+    estimator_class = _estimator_class(header.estimator)
+    if estimator_class is None:
+        raise ValueError(
+            f"{os.fspath(path)} holds an estimator {header.estimator!r} that this coterie does not know "
+            f"(the file was written by coterie {header.coterie_version}, this is {_version()})."
+        )
+    state = _read_state(path)
+    known = estimator_class().get_params(deep=False)
+    unknown = sorted(set(state["parameters"]) - set(known))
+    if unknown:
+        raise ValueError(
+            f"{os.fspath(path)}: {header.estimator} has no parameter {', '.join(unknown)} "
+            f"(the file was written by coterie {header.coterie_version}, this is {_version()})."
+        )
+    model = estimator_class(**state["parameters"])
+    model.__setstate__(state["fitted"])
+    return model
+
+
+def read_header(path: str | os.PathLike[str]) -> ModelHeader:
+    """What a model file says about itself; nothing of the model is read, and skops is not needed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    ModelHeader
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model, is damaged, or its format is newer than this coterie.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read(_HEADER))
+        format_version = int(header["format"])
+        result = ModelHeader(
+            estimator=str(header["estimator"]),
+            format_version=format_version,
+            coterie_version=str(header["coterie"]),
+            metadata=dict(header["metadata"]),
+        )
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # whatever zipfile and json find in a damaged file
+        raise ValueError(f"{path} is not a coterie model, or it is damaged ({_told(error)}).") from error
+    if format_version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {format_version}, written by coterie {result.coterie_version}; "
+            f"this coterie {_version()} reads up to version {FORMAT_VERSION}: please update it."
+        )
+    return result
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives a temporary name in the same folder; renames it to `path` at the end, or deletes it on failure.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to make or to replace.
+
+    Yields
+    ------
+    Path
+        Name to write to, with the same ending as `path`.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _version() -> str:
+    import coterie
+
+    return coterie.__version__
+
+
+def _estimator_class(name: str) -> type | None:
+    """Coterie's estimator of that name; only what the package itself exports is ever built from a file."""
+    import coterie
+
+    found = getattr(coterie, name, None) if name.isidentifier() else None
+    return found if inspect.isclass(found) and issubclass(found, Persistable) else None
+
+
+def _state_of(model: Any) -> dict[str, Any]:
+    """Parameters and fitted attributes as plain values, and which of the latter were record arrays."""
+    parameters = model.get_params(deep=False)
+    fitted = {
+        name: value
+        for name, value in model.__getstate__().items()
+        if name not in parameters and not name.startswith("_skl_callbacks")  # scikit-learn's, not the model's
+    }
+    functions = sorted(name for name, value in parameters.items() if _is_function(value))
+    if functions:
+        warnings.warn(
+            f"Functions are not saved: {', '.join(functions)} will have the default when loaded.",
+            UserWarning,
+            stacklevel=3,
+        )
+    state = {
+        "parameters": {name: _plain(value) for name, value in parameters.items() if name not in functions},
+        "fitted": {name: _plain(value) for name, value in fitted.items()},
+        "records": [name for name, value in fitted.items() if isinstance(value, np.recarray)],
+    }
+    problem = _problem(state)
+    if problem:
+        raise TypeError(f"This {type(model).__name__} cannot be saved: {problem}.")
+    return state
+
+
+def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The state that `_state_of` made, checked; record arrays are record arrays again."""
+    skops_io = _skops_io()
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    try:
+        state = skops_io.load(
+            path, trusted=[f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES]
+        )
+        problem = _problem(state)
+        if problem is None:
+            fitted = state["fitted"]
+            fitted.update({name: fitted[name].view(np.recarray) for name in state["records"]})
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except UntrustedTypesFoundException as error:
+        raise ValueError(
+            f"{os.fspath(path)} holds types that a coterie model does not: {_told(error)}"
+        ) from error
+    except Exception as error:  # whatever zipfile, json, NumPy and skops find in a damaged file
+        raise ValueError(f"{os.fspath(path)} is damaged ({_told(error)}).") from error
+    if problem:
+        raise ValueError(f"{os.fspath(path)} is not a coterie model: {problem}.")
+    return state
+
+
+def _plain(value: Any) -> Any:
+    """Record arrays, memory maps and other kinds of array as plain arrays."""
+    return np.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _problem(state: Any) -> str | None:
+    """Why this is not a state that a file may hold, or None."""
+    if not isinstance(state, dict) or set(state) != {"parameters", "fitted", "records"}:
+        return "it has no parameters and fitted attributes"
+    for part in ("parameters", "fitted"):
+        if not isinstance(state[part], dict):
+            return f"its {part} are not named"
+        for name, value in state[part].items():
+            if not (isinstance(name, str) and name.isidentifier()) or name.startswith("__"):
+                return f"{name!r} is not the name of an attribute"
+            strange = _strange_type(value)
+            if strange:
+                return f"{name} holds a {strange}"
+    return None
+
+
+def _strange_type(value: Any) -> str | None:
+    """Name of the first type inside a value that a model file does not hold, or None."""
+    if isinstance(value, np.ndarray):
+        return _strange_type(value.tolist()) if value.dtype.hasobject else None
+    if isinstance(value, dict):
+        return _strange_type([*value.keys(), *value.values()])
+    if isinstance(value, list | tuple):
+        return next(filter(None, map(_strange_type, value)), None)
+    if isinstance(value, _PLAIN_TYPES + _SPARSE_TYPES):
+        return None
+    if isinstance(value, BaseEstimator) and type(value).__module__.startswith("sklearn."):
+        return _strange_type(vars(value))
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, BaseEstimator)
+
+
+def _told(error: BaseException) -> str:
+    """One line about an error from a library."""
+    text = " ".join(str(error).split())
+    return text or type(error).__name__
+
+
+def _skops_io() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError("Saving and loading models needs skops: pip install 'coterie[io]'") from error
+    return skops.io

@@ -1,0 +1,63 @@
+"""The shipped tables hold what they say."""
+
+from pathlib import Path
+
+import numpy as np
+
+from coterie import datasets
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_scikit_learn_sets():
+    X, y = datasets.load_iris()
+    assert X.shape == (150, 4)
+    assert np.bincount(y).tolist() == [50, 50, 50]
+    X, y = datasets.load_digits()
+    assert X.shape == (1797, 64)
+    assert sorted(np.unique(y)) == list(range(10))
+    assert X.min() == 0
+    assert X.max() == 16
+
+
+def test_senate():
+    senate = datasets.load_senate()
+    assert senate.data.shape == (100, 20)
+    assert senate.data.dtype == np.float64
+    assert set(np.unique(senate.data)) == {-1, 0, 1}
+    assert (senate.data == 0).sum() == 17
+    assert senate.target_names.tolist() == ["D", "I", "R"]
+    assert np.bincount(senate.target).tolist() == [50, 1, 49]
+    assert len(set(senate.row_names)) == 100
+    assert senate.row_names[senate.target == 1].tolist() == ["Jeffords"]
+    assert senate.feature_names == [f"V{i}" for i in range(1, 21)]
+
+
+def test_senate_complete_unique_records():
+    senate = datasets.load_senate(complete=True)
+    expected = np.loadtxt(DATA / "senate48_X.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(senate.data > 0, expected)
+    assert len(np.unique(senate.data, axis=0)) == len(senate.row_names) == len(senate.target) == 48
+    everyone = datasets.load_senate()
+    where = {name: i for i, name in enumerate(everyone.row_names)}
+    kept = [where[name] for name in senate.row_names]
+    assert kept == sorted(kept)
+    assert np.array_equal(everyone.data[kept], senate.data)
+    assert np.array_equal(everyone.target[kept], senate.target)
+    assert "Miller" in senate.row_names
+
+
+def test_mammals():
+    mammals = datasets.load_mammals()
+    assert mammals.data.shape == (27, 8)
+    assert len(np.unique(mammals.data, axis=0)) == 27
+    assert mammals.data.min(axis=0).tolist() == [1] * 8
+    assert mammals.data.max(axis=0).tolist() == [4, 5, 2, 2, 5, 5, 2, 2]
+    assert mammals.row_names[3] == "brownbat"
+    assert mammals.feature_names[:2] == ["top_incisors", "bottom_incisors"]
+    assert len(mammals.feature_names) == 8
+
+
+def test_each_call_gives_its_own_arrays():
+    datasets.load_mammals().data[:] = 0
+    assert datasets.load_mammals().data.min() == 1
