@@ -208,7 +208,6 @@ def test_kept_in_memory_or_not_the_bits_are_the_same(folder, monkeypatch):
 
 def test_normalize_is_remembered(folder, X):
     X = X * np.random.default_rng(1).uniform(1, 50, size=(300, 1))
-    X[7] = 0
     unit = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
     np.save("rows.npy", X)
     assert main(["fit", "rows.npy", "-k", "3", "--normalize", "-q"]) == 0

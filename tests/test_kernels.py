@@ -111,9 +111,9 @@ class TestAgainstOracle:
 
     @settings(max_examples=15, deadline=None)
     @given(shape=shapes, seed=st.integers(0, 1000), weighted=st.booleans())
-    def test_candidate_gains_and_adopt_center(self, dtype, sparse, shape, seed, weighted):
-        X, block, candidates = some_data(shape, dtype, sparse, seed)
-        n_rows, n_columns, n_candidates = shape
+    def test_update_potential(self, dtype, sparse, shape, seed, weighted):
+        X, block, tried = some_data(shape, dtype, sparse, seed)
+        n_rows, n_columns, n_tried = shape
         random = np.random.default_rng(seed)
         weights = random.random(n_rows).astype(dtype) if weighted else None
         plain_weights = np.ones(n_rows) if weights is None else weights.astype(float)
@@ -121,35 +121,29 @@ class TestAgainstOracle:
         to_owners = oracle.square_distances(X, owners)
         owner = to_owners.argmin(axis=1).astype(np.int32)
         nearest = to_owners.min(axis=1).astype(dtype)
+        n_new = int(random.integers(0, n_tried + 1))
+        to_new = oracle.square_distances(X, tried[:n_new])
+        lower = np.minimum(nearest.astype(float), to_new.min(axis=1, initial=np.inf))
         lanes = 64 // np.dtype(dtype).itemsize
-        n_slots = -(-n_candidates // lanes) * lanes
+        n_slots = -(-n_tried // lanes) * lanes
         quarters = np.full((3, n_slots), np.inf, dtype=dtype)
-        quarters[:, :n_candidates] = oracle.square_distances(owners, candidates) / 4
+        quarters[:, :n_tried] = oracle.square_distances(owners, tried) / 4
         squares = np.sum(X.astype(float) ** 2, axis=1).astype(dtype)
-        frame = CenterFrame(candidates, np.zeros(n_columns))
-        gains = np.empty((-(-n_rows // _kernels.ROW_QUANTUM), n_slots))
-        x = kernel_rows(block)
-        _kernels.candidate_gains(
-            x, frame.relative, frame.offsets, squares, weights, nearest, owner, quarters, gains, 2
-        )
-        expected = oracle.candidate_gains(X, plain_weights, nearest, candidates)
-        np.testing.assert_allclose(
-            gains.sum(axis=0)[:n_candidates], expected, atol=n_rows * n_columns * tolerance(dtype)
-        )
-        assert np.all(gains[:, n_candidates:] == 0)
-
-        one = CenterFrame(candidates[:1], np.zeros(n_columns))
-        own_quarters = quarters[:, :1].copy()
-        potentials = np.empty(len(gains))
-        to_new = oracle.square_distances(X, candidates[:1])[:, 0]
-        lower = np.minimum(nearest.astype(float), to_new)
-        _kernels.adopt_center(
-            x, one.relative, one.offsets, 7, squares, weights, nearest, owner, own_quarters, potentials, 2
-        )
-        np.testing.assert_allclose(nearest, lower, atol=n_columns * 10 * tolerance(dtype))
-        np.testing.assert_allclose(
-            potentials.sum(), np.sum(plain_weights * lower), atol=n_rows * n_columns * 10 * tolerance(dtype)
-        )
+        frame = CenterFrame(tried, np.zeros(n_columns))
+        n_quanta = -(-n_rows // _kernels.ROW_QUANTUM)
+        gains, potentials = np.empty((n_quanta, n_slots)), np.empty(n_quanta)
+        _kernels.update_potential(
+            kernel_rows(block), frame.relative, frame.offsets, n_new, 3, squares, weights, nearest, owner, quarters,
+            potentials, gains, 2,
+        )  # fmt: skip
+        slack = n_columns * 10 * tolerance(dtype)
+        np.testing.assert_allclose(nearest, lower, atol=slack)
+        np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lower), atol=n_rows * slack)
+        expected = oracle.candidate_gains(X, plain_weights, lower, tried)
+        np.testing.assert_allclose(gains.sum(axis=0)[n_new:n_tried], expected[n_new:], atol=n_rows * slack)
+        assert np.all(gains[:, n_tried:] == 0)
+        everything = np.hstack([to_owners, to_new])
+        np.testing.assert_allclose(everything[np.arange(n_rows), owner], lower, atol=slack)
 
     @settings(max_examples=15, deadline=None)
     @given(shape=shapes, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))

@@ -78,31 +78,19 @@ def own_square_distances(
     rows: Rows, centers: Doubles, center_squares: Doubles, labels: Ints, squares: Doubles, n_threads: int
 ) -> None: ...
 
-# OUT gains (ceil(n / ROW_QUANTUM), n_slots).
-def candidate_gains(
+# IN/OUT nearest (n,), owner (n,); OUT potentials (ceil(n / ROW_QUANTUM),), gains (as many, n_slots).
+def update_potential(
     rows: Rows,
-    candidates: Array,
+    centers: Array,
     offsets: Array,
-    squares: Array,
-    weights: Array | None,
-    nearest: Array,
-    owner: Ints,
-    quarters: Array,
-    gains: Doubles,
-    n_threads: int,
-) -> None: ...
-
-# IN/OUT nearest (n,), owner (n,); OUT potentials (ceil(n / ROW_QUANTUM),).
-def adopt_center(
-    rows: Rows,
-    center: Array,
-    offset: Array,
-    id: int,
+    n_new: int,
+    first_id: int,
     squares: Array,
     weights: Array | None,
     nearest: Array,
     owner: Ints,
     quarters: Array,
     potentials: Doubles,
+    gains: Doubles,
     n_threads: int,
 ) -> None: ...

@@ -382,7 +382,7 @@ class ClusterSums:
         self.add(slice(row, row + 1), x, label, np.array([source], dtype=np.int32))
 
     def means(self, centers: Array) -> Array:
-        """Return the mean of each cluster, in the coordinates of the data; a cluster without mass keeps its centroid."""
+        """Return the mean of each cluster as centroids; a cluster without mass keeps its old one."""
         out = np.empty_like(centers)
         _kernels.move_centers(self.sums, self.masses, self._data.shift, centers, out, self._data.n_threads)
         return out

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
+from threadpoolctl import ThreadpoolController
 
 from coterie.rows import RowSource
 
@@ -41,6 +42,7 @@ __all__ = [
     "check_iteration_parameters",
     "check_sample_weight",
     "effective_n_threads",
+    "single_threaded_blas",
     "with_callbacks",
 ]
 
@@ -243,6 +245,14 @@ def _control_group_quota() -> int | None:
     if not quota.isdigit() or not period.isdigit():
         return None
     return max(1, -(-int(quota) // int(period)))
+
+
+def single_threaded_blas() -> Any:
+    """Return a context in which NumPy's and SciPy's BLAS use one thread.
+
+    Their idle threads go on spinning for a while after each product and would take the processors from our kernels.
+    """
+    return ThreadpoolController().limit(limits=1, user_api="blas")
 
 
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> npt.NDArray[Any] | None:

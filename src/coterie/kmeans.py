@@ -33,6 +33,7 @@ from coterie.fitting import (
     check_iteration_parameters,
     check_sample_weight,
     effective_n_threads,
+    single_threaded_blas,
     with_callbacks,
 )
 from coterie.persistence import Persistable
@@ -132,11 +133,12 @@ class KMeans(
 
     Notes
     -----
-    One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product and
-    12 bytes per row beside the data; the bounds of "elkan" cost 4 k bytes per row more (float32), those of
-    "yinyang" k / 4, those of "hamerly" 4.
+    One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product, and
+    12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 4 k bytes more, those of "yinyang"
+    k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
 
-    The rule of "auto", measured on two cores (docs/benchmarks.md): {auto_rule}
+    The rule of "auto", measured (docs/benchmarks.md): "lloyd" for k < 4; "elkan" for d >= 256 and k <= 2 d if its
+    bounds fit in 1 GiB; "yinyang" otherwise.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -220,7 +222,7 @@ class KMeans(
             raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={self.n_clusters}.")
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
-        with monitor.scikit_learn_callbacks(X):
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             data = Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=n_threads)
             best: _Run | None = None
             for _ in range(self._n_runs()):
@@ -351,13 +353,12 @@ class KMeans(
         return _Run(frame.centers, labels, inertia, n_iter, monitor.history())
 
     def _assignment(self, data: Dataset, frame: CenterFrame) -> PlainAssignment | BoundedAssignment:
-        algorithm = self.algorithm
+        algorithm, itemsize = self.algorithm, data.dtype.itemsize
         if algorithm == "auto":
-            algorithm = choose_algorithm(data.n_rows, data.n_columns, self.n_clusters, data.rows.is_sparse)
+            algorithm = choose_algorithm(data.n_rows, data.n_columns, self.n_clusters, itemsize)
         if algorithm == "lloyd" or self.n_clusters == 1:
             return PlainAssignment(data)
-        n_groups = {"elkan": None, "yinyang": max(1, self.n_clusters // 10), "hamerly": 1}[algorithm]
-        return BoundedAssignment(data, frame, n_groups)
+        return BoundedAssignment(data, frame, n_bounds_of(algorithm, data.n_rows, self.n_clusters, itemsize))
 
     def _first_centers(
         self, X: Any, data: Dataset, init: npt.NDArray[Any] | None, random: np.random.RandomState
@@ -439,11 +440,25 @@ class KMeans(
         self._n_features_out = len(run.centers)
 
 
-def choose_algorithm(n_rows: int, n_columns: int, n_clusters: int, is_sparse: bool) -> str:
+# Memory that bounds may take.
+_BOUND_BYTES = 1 << 30
+
+
+def choose_algorithm(n_rows: int, n_columns: int, n_clusters: int, itemsize: int) -> str:
     """Return what `algorithm="auto"` stands for; see the notes of `KMeans`."""
-    if n_clusters < 8:
+    if n_clusters < 4:
         return "lloyd"
-    return "elkan" if n_clusters <= 4 * n_columns else "yinyang"
+    elkan_fits = n_rows * n_clusters * itemsize <= _BOUND_BYTES
+    return "elkan" if n_columns >= 256 and n_clusters <= 2 * n_columns and elkan_fits else "yinyang"
+
+
+def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> int | None:
+    """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
+    if algorithm == "elkan":
+        return None
+    if algorithm == "hamerly":
+        return 1
+    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * itemsize)))
 
 
 def inertia_of(

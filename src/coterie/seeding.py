@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.assignment import CenterFrame, Dataset, kernel_rows, nearest_centers
-from coterie.fitting import check_sample_weight, effective_n_threads
+from coterie.fitting import check_sample_weight, effective_n_threads, single_threaded_blas
 from coterie.rows import as_rows
 
 __all__ = ["afk_mc2", "k_means_plus_plus", "random_rows"]
@@ -127,7 +127,8 @@ def k_means_plus_plus(
     [0.0, 1.0, 5.0]
     """
     data = _dataset(X, n_clusters, sample_weight, n_threads)
-    return seed_by_square_distance(data, n_clusters, check_random_state(random_state), n_local_trials)
+    with single_threaded_blas():
+        return seed_by_square_distance(data, n_clusters, check_random_state(random_state), n_local_trials)
 
 
 def afk_mc2(
@@ -186,7 +187,8 @@ def afk_mc2(
     True
     """
     data = _dataset(X, n_clusters, sample_weight, n_threads)
-    return seed_by_markov_chain(data, n_clusters, check_random_state(random_state), chain_length)
+    with single_threaded_blas():
+        return seed_by_markov_chain(data, n_clusters, check_random_state(random_state), chain_length)
 
 
 def _dataset(X: Any, n_clusters: int, sample_weight: npt.ArrayLike | None, n_threads: int | None) -> Dataset:
@@ -219,114 +221,157 @@ def seed_by_square_distance(
         n_local_trials = 2 + int(np.log(n_clusters))
     if n_local_trials < 1:
         raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
-    nearest = _NearestCenters(data, n_clusters)
-    indices = np.empty(n_clusters, dtype=np.intp)
-    for number in range(n_clusters):
-        drawn = nearest.draw(random, 1 if number == 0 else n_local_trials)
-        candidates = take_rows(data, drawn)
-        best = int(np.argmax(nearest.gains(candidates))) if len(drawn) > 1 else 0
-        indices[number] = drawn[best]
-        nearest.adopt(int(drawn[best]), candidates[best])
-    return nearest.centers, indices
+    greedy = n_local_trials > 1
+    set_of_centers = _GrowingCenters(data, n_clusters)
+    for _ in range(n_clusters):
+        first = set_of_centers.n_chosen == 0
+        rows, candidates = set_of_centers.draw(random, n_local_trials if greedy and not first else 1)
+        best = 0
+        if len(rows) > 1:
+            best = int(np.argmax(set_of_centers.update(candidates)))
+        set_of_centers.choose(int(rows[best]), candidates[best])
+        if first or set_of_centers.n_waiting == _CENTERS_PER_PASS:
+            set_of_centers.update()
+    return set_of_centers.centers, set_of_centers.indices
 
 
-class _NearestCenters:
-    """The nearest of the centres chosen so far, for every row, and the potential that they leave."""
+# Centres that may wait for a pass over the data: one panel.
+_CENTERS_PER_PASS = 16
+
+
+class _GrowingCenters:
+    """Chosen centres, and the squared distance of every row to the nearest of them.
+
+    The distances may lag behind: centres wait until a pass over the data takes them in. Draws are exact all the
+    same: a row drawn by the distances of the last pass is accepted with the probability by which the waiting
+    centres have lowered its distance, else another one is drawn (rejection sampling). So each pass serves the
+    choices made before it and the candidates after them.
+    """
 
     def __init__(self, data: Dataset, n_clusters: int) -> None:
         self._data = data
-        self._n_chosen = 0
+        self.n_chosen = 0
+        self.n_waiting = 0
         self.centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
+        self.indices = np.empty(n_clusters, dtype=np.intp)
         self._relative = np.empty((n_clusters, data.n_columns))
         self._squares = np.empty(n_clusters)
         self._nearest = np.full(data.n_rows, np.inf, dtype=data.dtype)
         self._owner = np.zeros(data.n_rows, dtype=np.int32)
-        # Before the first centre rows are drawn by their weights.
-        self._potentials = self._quantum_sums(np.ones(data.n_rows, dtype=data.dtype))
+        # Before the first pass rows are drawn by their weights.
+        self._potentials = np.array(
+            [np.sum(self._masses(q)) for q in range(-(-data.n_rows // _kernels.ROW_QUANTUM))]
+        )
 
-    def _quantum_sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        weighted = values.astype(np.float64)
-        if self._data.weights is not None:
-            weighted *= self._data.weights
-        return np.add.reduceat(weighted, np.arange(0, len(weighted), _kernels.ROW_QUANTUM))
+    def _masses(self, quantum: int) -> npt.NDArray[np.float64]:
+        """Return what the rows of a quantum are drawn in proportion to."""
+        first = quantum * _kernels.ROW_QUANTUM
+        part = slice(first, min(first + _kernels.ROW_QUANTUM, self._data.n_rows))
+        nothing_known = self.n_chosen == self.n_waiting
+        masses = np.ones(part.stop - first) if nothing_known else self._nearest[part].astype(np.float64)
+        return masses if self._data.weights is None else masses * self._data.weights[part]
 
-    def draw(self, random: np.random.RandomState, n_draws: int) -> npt.NDArray[np.intp]:
+    def draw(
+        self, random: np.random.RandomState, n_draws: int
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
         """Draw rows with probability proportional to weight times squared distance to the nearest centre."""
+        accepted = np.empty(0, dtype=np.intp)
+        candidates = np.empty((0, self._data.n_columns), dtype=self._data.dtype)
+        while len(accepted) < n_draws:
+            rows = self._draw_by_last_pass(random, n_draws - len(accepted))
+            drawn = take_rows(self._data, rows)
+            keep = self._accepted(rows, drawn, random)
+            accepted = np.concatenate([accepted, rows[keep]])
+            candidates = np.concatenate([candidates, drawn[keep]])
+        return accepted, candidates
+
+    def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> npt.NDArray[np.intp]:
         cumulative = np.cumsum(self._potentials)
-        if not cumulative[-1] > 0:  # every row is a centre already
-            return random.randint(self._data.n_rows, size=n_draws).astype(np.intp)
-        points = random.uniform(size=n_draws) * cumulative[-1]
-        out = np.empty(n_draws, dtype=np.intp)
-        for i, point in enumerate(points):
-            quantum = int(np.searchsorted(cumulative, point, side="right"))
-            quantum = min(quantum, int(np.flatnonzero(self._potentials)[-1]))
-            first = quantum * _kernels.ROW_QUANTUM
-            part = slice(first, min(first + _kernels.ROW_QUANTUM, self._data.n_rows))
-            masses = (
-                np.ones(part.stop - first) if self._n_chosen == 0 else self._nearest[part].astype(np.float64)
-            )
-            if self._data.weights is not None:
-                masses = masses * self._data.weights[part]
-            within = np.cumsum(masses)
+        points = random.uniform(size=n_draws)
+        if not cumulative[-1] > 0:  # every row is at a centre already
+            return (points * self._data.n_rows).astype(np.intp)
+        points *= cumulative[-1]
+        quanta = np.searchsorted(cumulative, points, side="right")
+        last = int(np.flatnonzero(self._potentials)[-1])
+        rows = np.empty(n_draws, dtype=np.intp)
+        for i, quantum in enumerate(np.minimum(quanta, last)):
+            masses = self._masses(quantum)
             before = cumulative[quantum - 1] if quantum else 0.0
-            row = int(np.searchsorted(within, point - before, side="right"))
-            out[i] = first + min(row, int(np.flatnonzero(masses)[-1]))
+            within = int(np.searchsorted(np.cumsum(masses), points[i] - before, side="right"))
+            if within >= len(masses) or masses[within] == 0:  # by rounding: the last row that can be drawn
+                within = int(np.flatnonzero(masses)[-1])
+            rows[i] = quantum * _kernels.ROW_QUANTUM + within
+        return rows
+
+    def _accepted(
+        self, rows: npt.NDArray[np.intp], drawn: npt.NDArray[Any], random: np.random.RandomState
+    ) -> npt.NDArray[np.bool_]:
+        if self.n_waiting == 0 or not np.any(self._potentials):
+            return np.ones(len(rows), dtype=bool)
+        waiting = self._relative[self.n_chosen - self.n_waiting : self.n_chosen]
+        differences = (drawn - self._data.shift)[:, None, :] - waiting
+        squares = np.einsum("ijk,ijk->ij", differences, differences).min(axis=1)
+        if not np.any(squares):
+            # Every row that can be drawn may be at a waiting centre: look again with up-to-date distances.
+            self.update()
+            return np.zeros(len(rows), dtype=bool)
+        return random.uniform(size=len(rows)) * self._nearest[rows] < squares
+
+    def choose(self, row: int, center: npt.NDArray[Any]) -> None:
+        """Add a row to the centres; the next pass takes it in."""
+        number = self.n_chosen
+        self.indices[number] = row
+        self.centers[number] = center
+        self._relative[number] = center - self._data.shift
+        self._squares[number] = np.sum(self._relative[number] ** 2)
+        self.n_chosen += 1
+        self.n_waiting += 1
+
+    def update(self, candidates: npt.NDArray[Any] | None = None) -> npt.NDArray[np.float64]:
+        """Take in the waiting centres, in one pass; return by how much each candidate would lower the potential."""
+        first = self.n_chosen - self.n_waiting
+        tried = self.centers[first : self.n_chosen]
+        if candidates is not None:
+            tried = np.concatenate([tried, candidates])
+        lanes = 64 // self._data.dtype.itemsize
+        n_slots = -(-len(tried) // lanes) * lanes
+        frame = CenterFrame(tried, self._data.shift)
+        quarters = self._quarters(tried, first, n_slots)
+        gains = np.empty((len(self._potentials), n_slots))
+        for part, x in self._data.blocks():
+            quanta = slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
+            _kernels.update_potential(
+                x, frame.relative, frame.offsets, self.n_waiting, first, self._data.squares[part],
+                self._data.weights_of(part), self._nearest[part], self._owner[part], quarters,
+                self._potentials[quanta], gains[quanta], self._data.n_threads,
+            )  # fmt: skip
+        out = gains.sum(axis=0)[self.n_waiting : len(tried)]
+        self._clear_chosen_rows(first)
+        self.n_waiting = 0
         return out
 
-    def _quarters(self, candidates: npt.NDArray[Any], n_slots: int) -> npt.NDArray[Any]:
-        """Return a quarter of the squared distances of the chosen centres to candidates; infinite in empty slots."""
-        quarters = np.full((max(1, self._n_chosen), n_slots), np.inf, dtype=self._data.dtype)
-        if self._n_chosen == 0:
-            quarters[:, : len(candidates)] = 0
+    def _clear_chosen_rows(self, first: int) -> None:
+        """Rounding must not leave the chosen rows themselves a chance to be drawn again."""
+        chosen = self.indices[first : self.n_chosen]
+        self.n_waiting = 0
+        self._nearest[chosen] = 0
+        for quantum in np.unique(chosen // _kernels.ROW_QUANTUM):
+            self._potentials[quantum] = np.sum(self._masses(int(quantum)))
+
+    def _quarters(self, tried: npt.NDArray[Any], n_known: int, n_slots: int) -> npt.NDArray[Any]:
+        """Return a quarter of the squared distances of the known centres to those tried; infinite in empty slots."""
+        quarters = np.full((max(1, n_known), n_slots), np.inf, dtype=self._data.dtype)
+        if n_known == 0:
+            quarters[:, : len(tried)] = 0
             return quarters
-        chosen = self._relative[: self._n_chosen]
-        relative = candidates - self._data.shift
+        relative = tried - self._data.shift
         squares = (
-            self._squares[: self._n_chosen, None]
+            self._squares[:n_known, None]
             + np.einsum("ij,ij->i", relative, relative)
-            - 2 * (chosen @ relative.T)
+            - 2 * (self._relative[:n_known] @ relative.T)
         )
-        quarters[:, : len(candidates)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
+        quarters[:, : len(tried)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
         return quarters
-
-    def gains(self, candidates: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return by how much each candidate would lower the potential."""
-        lanes = 64 // self._data.dtype.itemsize
-        n_slots = -(-len(candidates) // lanes) * lanes
-        frame = CenterFrame(candidates, self._data.shift)
-        quarters = self._quarters(candidates, n_slots)
-        sums = np.empty((len(self._potentials), n_slots))
-        for part, x in self._data.blocks():
-            _kernels.candidate_gains(
-                x, frame.relative, frame.offsets, self._data.squares[part], self._data.weights_of(part),
-                self._nearest[part], self._owner[part], quarters, sums[_quanta(part)], self._data.n_threads,
-            )  # fmt: skip
-        return sums.sum(axis=0)[: len(candidates)]
-
-    def adopt(self, row: int, center: npt.NDArray[Any]) -> None:
-        """Add a row to the centres."""
-        frame = CenterFrame(center[None, :], self._data.shift)
-        quarters = self._quarters(center[None, :], 1)
-        for part, x in self._data.blocks():
-            _kernels.adopt_center(
-                x, frame.relative, frame.offsets, self._n_chosen, self._data.squares[part],
-                self._data.weights_of(part), self._nearest[part], self._owner[part], quarters,
-                self._potentials[_quanta(part)], self._data.n_threads,
-            )  # fmt: skip
-        # Rounding must not leave the row itself a chance to be drawn again.
-        quantum = row // _kernels.ROW_QUANTUM
-        weight = 1.0 if self._data.weights is None else float(self._data.weights[row])
-        remainder = self._potentials[quantum] - weight * float(self._nearest[row])
-        self._potentials[quantum] = max(0.0, remainder)
-        self._nearest[row] = 0
-        self.centers[self._n_chosen] = center
-        self._relative[self._n_chosen] = center - self._data.shift
-        self._squares[self._n_chosen] = np.sum(self._relative[self._n_chosen] ** 2)
-        self._n_chosen += 1
-
-
-def _quanta(part: slice) -> slice:
-    return slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
 
 
 # Chains whose proposals are held in memory and measured against all earlier centres in one product.

@@ -31,7 +31,8 @@ def lloyd(
     tolerance = tol * np.mean(np.var(X, axis=0))
     labels = np.full(len(X), -1)
     n_iter, stable = 0, False
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         squares = square_distances(X, centers)
         new_labels = squares.argmin(axis=1)
         stable = bool(np.array_equal(new_labels, labels))
