@@ -82,12 +82,14 @@ class TestEveryAlgorithm:
         same_bits(models[0], models[1])
         same_bits(models[0], models[2])
 
-    def test_storage_does_not_matter(self, algorithm, blobs, tmp_path):
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    def test_storage_does_not_matter(self, algorithm, blobs, tmp_path, monkeypatch, kept):
         pandas = pytest.importorskip("pandas")
         np.save(tmp_path / "rows.npy", blobs)
         pandas.DataFrame(blobs, columns=[f"c{j}" for j in range(11)]).to_parquet(
             tmp_path / "rows.parquet", row_group_size=333
         )
+        monkeypatch.setattr("coterie.assignment._KEPT_BYTES", kept)
         reference = KMeans(40, random_state=1, algorithm=algorithm).fit(blobs)
         memory_map = np.load(tmp_path / "rows.npy", mmap_mode="r")
         for rows in (memory_map, open_rows(tmp_path / "rows.npy"), open_rows(tmp_path / "rows.parquet")):
@@ -179,7 +181,9 @@ class TestResults:
         model = KMeans(4, init=lambda X, k, random_state: X[:k], n_init=1).fit(blobs)
         same_bits(model, KMeans(4, init=blobs[:4]).fit(blobs))
 
-    def test_small_integers_are_converted_per_block(self, blobs):
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    def test_small_integers_are_converted(self, blobs, monkeypatch, kept):
+        monkeypatch.setattr("coterie.assignment._KEPT_BYTES", kept)
         X = np.clip(blobs * 5 + 100, 0, 255).astype(np.uint8)
         same_bits(KMeans(9, random_state=0).fit(X), KMeans(9, random_state=0).fit(X.astype(np.float32)))
 
@@ -287,6 +291,15 @@ def test_bad_parameters(parameters, message):
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(ValueError, match=message):
         KMeans(**(dict(n_clusters=3) | parameters)).fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_overflow(algorithm):
+    X = np.arange(40.0, dtype=np.float32).reshape(20, 2)
+    with pytest.raises(ValueError, match=r"X is too large for float32.*First bad row: 0"):
+        KMeans(3, algorithm=algorithm).fit(X * np.float32(1e30))
+    with pytest.raises(ValueError, match="initial centers are too far from the rows"):
+        KMeans(3, init=np.full((3, 2), 1e30), algorithm=algorithm).fit(X)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@
 #include "dispatch.hpp"
 
 NB_MODULE(_kernels, m) {
+    m.attr("__version__") = COTERIE_VERSION;
     m.def("instruction_set", [] { return std::string(coterie::kernels().instruction_set); });
     m.def("available_instruction_sets", &coterie::available_instruction_sets);
     m.def("use_instruction_set", &coterie::use_instruction_set, nanobind::arg("name"));

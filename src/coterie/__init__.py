@@ -8,18 +8,12 @@ Examples
 (10, 64)
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 from coterie import datasets, metrics, seeding
+from coterie._kernels import __version__
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
-
-try:
-    __version__ = version("coterie")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0.0.0"
 
 __all__ = [
     "FitProgress",

@@ -9,6 +9,7 @@ Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+__version__: str
 ROW_QUANTUM: int
 
 class DenseRowsFloat32: ...

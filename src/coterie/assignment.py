@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from coterie import _kernels
-from coterie.rows import RowSource
+from coterie.rows import RowSource, as_rows
 
 __all__ = [
     "BoundedAssignment",
@@ -24,8 +24,11 @@ __all__ = [
     "ClusterSums",
     "Dataset",
     "PlainAssignment",
+    "kernel_blocks",
     "kernel_rows",
     "nearest_centers",
+    "nearest_labels",
+    "own_square_distances",
 ]
 
 Array = npt.NDArray[Any]
@@ -37,6 +40,10 @@ _BLOCK_BYTES = 96 << 20
 _STREAM_BLOCK_BYTES = 16 << 20
 _BLOCK_MULTIPLY_ADDS = 2e10
 
+# A fit reads its rows once per iteration. What must be parsed or converted, and takes no more than this as floats,
+# is converted once and kept. The bits are the same either way.
+_KEPT_BYTES = 1 << 30
+
 
 def kernel_rows(block: Any) -> Any:
     """Wrap a block (C-contiguous array or CSR matrix, float32 or float64) for the kernels, without a copy."""
@@ -47,15 +54,28 @@ def kernel_rows(block: Any) -> Any:
     return _kernels.dense_rows(block)
 
 
-def rows_per_block(rows: RowSource, n_clusters: int, in_memory: bool) -> int:
+def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     """Return how many rows a call of a kernel takes: a multiple of the quantum in which partial sums are kept."""
     n_columns = rows.shape[1]
     if rows.is_sparse:
         n_columns = min(n_columns, 1024)
-    by_memory = (_BLOCK_BYTES if in_memory else _STREAM_BLOCK_BYTES) / (n_columns * rows.dtype.itemsize)
+    by_memory = (_BLOCK_BYTES if rows.in_memory else _STREAM_BLOCK_BYTES) / (n_columns * rows.dtype.itemsize)
     by_work = _BLOCK_MULTIPLY_ADDS / (n_columns * n_clusters)
     quantum = _kernels.ROW_QUANTUM
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
+
+
+def kept_in_memory(rows: RowSource) -> RowSource:
+    """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
+    if rows.in_memory or rows.is_sparse or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _KEPT_BYTES:
+        return rows
+    return as_rows(rows.read())
+
+
+def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:
+    """Yield (slice of the rows, kernel rows) for each block of a source."""
+    for start, block in rows.blocks(block_rows):
+        yield slice(start, start + block.shape[0]), kernel_rows(block)
 
 
 class Dataset:
@@ -87,27 +107,25 @@ class Dataset:
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
     ) -> None:
-        self.rows = rows
+        self.rows = kept_in_memory(rows)
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
         self.n_threads = n_threads
         self.weights = (
             None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
         )
-        self.block_rows = rows_per_block(rows, n_clusters, rows.in_memory)
+        self.block_rows = rows_per_block(self.rows, n_clusters)
         self._measure()
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
-        return list(self._read_blocks())
+        return list(kernel_blocks(self.rows, self.block_rows))
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
-        return iter(self._blocks_in_memory) if self.rows.in_memory else self._read_blocks()
-
-    def _read_blocks(self) -> Iterator[tuple[slice, Any]]:
-        for start, block in self.rows.blocks(self.block_rows):
-            yield slice(start, start + block.shape[0]), kernel_rows(block)
+        return (
+            iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
+        )
 
     def weights_of(self, part: slice) -> Array | None:
         """Return the weights of some rows, None for 1."""
@@ -130,7 +148,13 @@ class Dataset:
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
         everything = np.zeros(self.n_rows, dtype=np.int32)
         exact = self.own_square_distances(self.shift[None, :], everything)
-        self.squares[:] = exact
+        with np.errstate(over="ignore"):
+            self.squares[:] = exact
+        too_large = np.flatnonzero(~np.isfinite(self.squares))
+        if len(too_large):
+            raise ValueError(
+                f"X is too large for {self.dtype}: squared distances overflow. First bad row: {too_large[0]}."
+            )
         self.total_square = weighted_sum(exact, self.weights)
         sparse_mean_square = 0.0
         if self.rows.is_sparse:
@@ -142,12 +166,7 @@ class Dataset:
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
-        centers = np.ascontiguousarray(centers, dtype=np.float64)
-        center_squares = np.einsum("ij,ij->i", centers, centers)
-        out = np.empty(self.n_rows)
-        for part, x in self.blocks():
-            _kernels.own_square_distances(x, centers, center_squares, labels[part], out[part], self.n_threads)
-        return out
+        return _own_square_distances(self.blocks(), self.n_rows, centers, labels, self.n_threads)
 
 
 def weighted_sum(values: FloatArray, weights: Array | None) -> float:
@@ -201,6 +220,34 @@ class CenterFrame:
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:
     """Write the ids.shape[1] nearest centroids of each row and their scores (see `_kernels.nearest`)."""
     _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, n_threads)
+
+
+def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
+    """Return the nearest centroid of every row, block by block: the labels of a fit with the same shift."""
+    frame = CenterFrame(centers, shift, n_threads)
+    block_rows = rows_per_block(rows, len(frame))
+    labels = np.empty((rows.shape[0], 1), dtype=np.int32)
+    scores = np.empty((min(block_rows, rows.shape[0]), 1), dtype=rows.dtype)
+    for part, x in kernel_blocks(rows, block_rows):
+        nearest_centers(x, frame, labels[part], scores[: part.stop - part.start], n_threads)
+    return labels[:, 0]
+
+
+def own_square_distances(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
+    """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
+    blocks = kernel_blocks(rows, rows_per_block(rows, 1))
+    return _own_square_distances(blocks, rows.shape[0], centers, labels, n_threads)
+
+
+def _own_square_distances(
+    blocks: Iterator[tuple[slice, Any]], n_rows: int, centers: Array, labels: IntArray, n_threads: int
+) -> FloatArray:
+    centers = np.ascontiguousarray(centers, dtype=np.float64)
+    center_squares = np.einsum("ij,ij->i", centers, centers)
+    out = np.empty(n_rows)
+    for part, x in blocks:
+        _kernels.own_square_distances(x, centers, center_squares, labels[part], out[part], n_threads)
+    return out
 
 
 class PlainAssignment:

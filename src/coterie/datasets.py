@@ -9,7 +9,6 @@ import csv
 from importlib import resources
 
 import numpy as np
-import sklearn.datasets
 from sklearn.utils import Bunch
 
 __all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
@@ -32,7 +31,9 @@ def load_iris() -> tuple[np.ndarray, np.ndarray]:
     >>> X.shape
     (150, 4)
     """
-    X, y = sklearn.datasets.load_iris(return_X_y=True)
+    from sklearn.datasets import load_iris as load
+
+    X, y = load(return_X_y=True)
     return X, y.astype(np.int64, copy=False)
 
 
@@ -53,7 +54,9 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     >>> X.shape
     (1797, 64)
     """
-    X, y = sklearn.datasets.load_digits(return_X_y=True)
+    from sklearn.datasets import load_digits as load
+
+    X, y = load(return_X_y=True)
     return X, y.astype(np.int64, copy=False)
 
 

@@ -21,9 +21,8 @@ from coterie.assignment import (
     ClusterSums,
     Dataset,
     PlainAssignment,
-    kernel_rows,
-    nearest_centers,
-    rows_per_block,
+    nearest_labels,
+    own_square_distances,
     weighted_sum,
 )
 from coterie.fitting import (
@@ -138,7 +137,7 @@ class KMeans(
     k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
 
     The rule of "auto", measured (docs/benchmarks.md): "lloyd" for k < 4; "elkan" for d >= 256 and k <= 2 d if its
-    bounds fit in 1 GiB; "yinyang" otherwise.
+    bounds fit in 128 MiB; "yinyang" otherwise.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -202,7 +201,9 @@ class KMeans(
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data; see `coterie.open_rows` for files. Read block by block, never changed, never copied as a whole.
+            The data; see `coterie.open_rows` for files. Never changed; float32 and float64 arrays are never copied.
+            What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats, else
+            block by block in every pass: the bits are the same.
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
@@ -259,14 +260,8 @@ class KMeans(
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
-        frame = CenterFrame(self.cluster_centers_.astype(rows.dtype, copy=False), self._shift)
-        n_threads = effective_n_threads(self.n_threads)
-        labels = np.empty((rows.shape[0], 1), dtype=np.int32)
-        for start, block in rows.blocks(rows_per_block(rows, len(frame), rows.in_memory)):
-            part = slice(start, start + block.shape[0])
-            scores = np.empty((block.shape[0], 1), dtype=rows.dtype)
-            nearest_centers(kernel_rows(block), frame, labels[part], scores, n_threads)
-        return labels[:, 0]
+        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
+        return nearest_labels(rows, centers, self._shift, effective_n_threads(self.n_threads))
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Return the distance of each row of X to every centroid.
@@ -315,15 +310,20 @@ class KMeans(
         labels = self.predict(X)
         rows = self._rows_of(X, reset=False)
         weights = check_sample_weight(sample_weight, rows)
-        return -inertia_of(
-            rows, self.cluster_centers_, labels, weights, n_threads=effective_n_threads(self.n_threads)
+        squares = own_square_distances(
+            rows, self.cluster_centers_, labels, effective_n_threads(self.n_threads)
         )
+        return -weighted_sum(squares, weights)
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _run(self, data: Dataset, centers: npt.NDArray[Any], monitor: FitMonitor) -> _Run:
         """One start: assign, move, until nothing changes."""
         frame = CenterFrame(centers, data.shift, data.n_threads)
+        if not np.all(np.isfinite(frame.offsets)):
+            raise ValueError(
+                f"The initial centers are too far from the rows for {data.dtype}: squared distances overflow."
+            )
         assignment = self._assignment(data, frame)
         clusters = ClusterSums(data, self.n_clusters)
         tolerance = self.tol * data.mean_variance
@@ -440,15 +440,16 @@ class KMeans(
         self._n_features_out = len(run.centers)
 
 
-# Memory that bounds may take.
+# Memory that the bounds of "yinyang" may take, and beyond which those of "elkan" cost more time than they save.
 _BOUND_BYTES = 1 << 30
+_ELKAN_BYTES = 128 << 20
 
 
 def choose_algorithm(n_rows: int, n_columns: int, n_clusters: int, itemsize: int) -> str:
     """Return what `algorithm="auto"` stands for; see the notes of `KMeans`."""
     if n_clusters < 4:
         return "lloyd"
-    elkan_fits = n_rows * n_clusters * itemsize <= _BOUND_BYTES
+    elkan_fits = n_rows * n_clusters * itemsize <= _ELKAN_BYTES
     return "elkan" if n_columns >= 256 and n_clusters <= 2 * n_columns and elkan_fits else "yinyang"
 
 
@@ -459,19 +460,6 @@ def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> 
     if algorithm == "hamerly":
         return 1
     return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * itemsize)))
-
-
-def inertia_of(
-    rows: RowSource,
-    centers: npt.NDArray[Any],
-    labels: npt.NDArray[np.int32],
-    weights: npt.NDArray[Any] | None,
-    *,
-    n_threads: int,
-) -> float:
-    """Return the (weighted) sum of squared distances of the rows to centers[labels], accurately."""
-    data = Dataset(rows, weights, n_clusters=len(centers), n_threads=n_threads)
-    return weighted_sum(data.own_square_distances(centers, labels), weights)
 
 
 def _assign_and_sum(

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances_argmin_min
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
+from coterie.assignment import nearest_labels, own_square_distances, weighted_sum
+from coterie.fitting import effective_n_threads
 from coterie.rows import as_rows
 
 __all__ = [
@@ -125,15 +127,10 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
     n_rows, n_columns = rows.shape
     centers = _checked_centers(centers, n_columns, rows.dtype)
     weights = _checked_weights(sample_weight, n_rows)
-    total = 0.0
-    for start, block in rows.blocks():
-        _, squared = pairwise_distances_argmin_min(block, centers, metric="sqeuclidean")
-        squared = squared.astype(np.float64, copy=False)
-        if weights is None:
-            total += float(squared.sum())
-        else:
-            total += float(np.dot(squared, weights[start : start + len(squared)]))
-    return total / (n_rows if weights is None else float(weights.sum()))
+    n_threads = effective_n_threads(None)
+    labels = nearest_labels(rows, centers, centers.mean(axis=0, dtype=np.float64), n_threads)
+    squares = own_square_distances(rows, centers, labels, n_threads)
+    return weighted_sum(squares, weights) / (n_rows if weights is None else float(weights.sum()))
 
 
 def _contingency(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> sp.csc_matrix:

@@ -25,16 +25,12 @@ from coterie.cli.output import (
 )
 from coterie.cli.progress import Step, display, fit_callback
 from coterie.fitting import effective_n_threads
-from coterie.rows import RowSource, as_rows, open_rows
+from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["METHODS", "FitJob", "describe_file", "describe_model", "fit", "is_model", "predict"]
 
 MODEL, SUMMARY = "model.coterie", "summary.json"
-
-# A fit reads its rows once per iteration. What must be parsed or converted, and is no larger than this in
-# memory, is therefore read once and kept; results are the same bits either way.
-_KEPT_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     started = time.perf_counter()
     with display(job.quiet) as screen, recorded_warnings() as warned:
         model.set_params(callback=fit_callback(screen, model.get_params().get("max_iter")))
-        model.fit(_kept_in_memory(rows))
+        model.fit(rows)
     model.set_params(callback=None)
     seconds = time.perf_counter() - started
 
@@ -234,12 +230,6 @@ def _check_seed(seed: int | None) -> None:
 def _open(file: str, *, columns: list[str | int] | None, normalize: bool) -> RowSource:
     rows = open_rows(file, columns)
     return NormalizedRows(rows) if normalize else rows
-
-
-def _kept_in_memory(rows: RowSource) -> RowSource:
-    if rows.in_memory or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _KEPT_BYTES:
-        return rows
-    return as_rows(rows.read())
 
 
 def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, seconds: float) -> dict[str, Any]:
