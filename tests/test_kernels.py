@@ -111,39 +111,53 @@ class TestAgainstOracle:
 
     @settings(max_examples=15, deadline=None)
     @given(shape=shapes, seed=st.integers(0, 1000), weighted=st.booleans())
-    def test_update_potential(self, dtype, sparse, shape, seed, weighted):
+    def test_potential(self, dtype, sparse, shape, seed, weighted):
         X, block, tried = some_data(shape, dtype, sparse, seed)
         n_rows, n_columns, n_tried = shape
         random = np.random.default_rng(seed)
         weights = random.random(n_rows).astype(dtype) if weighted else None
         plain_weights = np.ones(n_rows) if weights is None else weights.astype(float)
         owners = X[random.integers(0, n_rows, size=3)].astype(dtype)
-        to_owners = oracle.square_distances(X, owners)
+        to_owners, to_tried = oracle.square_distances(X, owners), oracle.square_distances(X, tried)
         owner = to_owners.argmin(axis=1).astype(np.int32)
         nearest = to_owners.min(axis=1).astype(dtype)
-        n_new = int(random.integers(0, n_tried + 1))
-        to_new = oracle.square_distances(X, tried[:n_new])
-        lower = np.minimum(nearest.astype(float), to_new.min(axis=1, initial=np.inf))
+        before = nearest.astype(float)
+        squares = np.sum(X.astype(float) ** 2, axis=1).astype(dtype)
+        state = (squares, weights, nearest, owner, np.zeros(n_rows, dtype=np.uint32))
+        x = kernel_rows(block)
         lanes = 64 // np.dtype(dtype).itemsize
         n_slots = -(-n_tried // lanes) * lanes
         quarters = np.full((3, n_slots), np.inf, dtype=dtype)
         quarters[:, :n_tried] = oracle.square_distances(owners, tried) / 4
-        squares = np.sum(X.astype(float) ** 2, axis=1).astype(dtype)
-        frame = CenterFrame(tried, np.zeros(n_columns))
         n_quanta = -(-n_rows // _kernels.ROW_QUANTUM)
-        gains, potentials = np.empty((n_quanta, n_slots)), np.empty(n_quanta)
-        _kernels.update_potential(
-            kernel_rows(block), frame.relative, frame.offsets, n_new, 3, squares, weights, nearest, owner, quarters,
-            potentials, gains, 2,
-        )  # fmt: skip
+        gains, potentials = np.empty((n_quanta, n_slots)), np.full(n_quanta, np.nan)
         slack = n_columns * 10 * tolerance(dtype)
+
+        frame = CenterFrame(tried, np.zeros(n_columns))
+        _kernels.candidate_gains(x, frame.relative, frame.offsets, quarters, *state, gains, 2)
+        expected = oracle.candidate_gains(X, plain_weights, before, tried)
+        np.testing.assert_allclose(gains.sum(axis=0)[:n_tried], expected, atol=n_rows * slack)
+        assert np.all(gains[:, n_tried:] == 0)
+
+        slot = int(random.integers(0, n_tried))
+        one = CenterFrame(tried[slot : slot + 1], np.zeros(n_columns))
+        potentials[:] = [
+            np.sum((plain_weights * before)[q * _kernels.ROW_QUANTUM : (q + 1) * _kernels.ROW_QUANTUM])
+            for q in range(n_quanta)
+        ]
+        _kernels.adopt_candidate(x, one.relative, one.offsets, slot, 3, *state, potentials, 2)
+        lower = np.minimum(before, to_tried[:, slot])
         np.testing.assert_allclose(nearest, lower, atol=slack)
         np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lower), atol=n_rows * slack)
-        expected = oracle.candidate_gains(X, plain_weights, lower, tried)
-        np.testing.assert_allclose(gains.sum(axis=0)[n_new:n_tried], expected[n_new:], atol=n_rows * slack)
-        assert np.all(gains[:, n_tried:] == 0)
-        everything = np.hstack([to_owners, to_new])
-        np.testing.assert_allclose(everything[np.arange(n_rows), owner], lower, atol=slack)
+
+        quarters = np.vstack([quarters, np.zeros((1, n_slots), dtype=dtype)])
+        quarters[3, :n_tried] = oracle.square_distances(tried[slot : slot + 1], tried) / 4
+        _kernels.adopt_centers(x, frame.relative, frame.offsets, 4, quarters, *state, potentials, 2)
+        lowest = np.minimum(before, to_tried.min(axis=1))
+        np.testing.assert_allclose(nearest, lowest, atol=slack)
+        np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lowest), atol=n_rows * slack)
+        everything = np.hstack([to_owners, to_tried[:, slot : slot + 1], to_tried])
+        np.testing.assert_allclose(everything[np.arange(n_rows), owner], lowest, atol=slack)
 
     @settings(max_examples=15, deadline=None)
     @given(shape=shapes, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))

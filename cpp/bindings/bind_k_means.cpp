@@ -164,39 +164,80 @@ void bind_rows(nb::module_& m) {
         arg("rows"), arg("centers"), arg("center_squares"), arg("labels"), arg("squares"), arg("n_threads"),
         Unlocked());
 
+    const auto potential = [](const Rows& x, const In1<T>& squares, const std::optional<In1<T>>& weights,
+                              const Out1<T>& nearest, const Out1<std::int32_t>& owner,
+                              const Out1<std::uint32_t>& reached) {
+        require_size(squares, x.n_rows, "one square per row is needed");
+        if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
+        require_size(nearest, x.n_rows, "one distance per row is needed");
+        require_size(owner, x.n_rows, "one owner per row is needed");
+        require_size(reached, x.n_rows, "one set of bits per row is needed");
+        return Potential<T>{squares.data(), data_or_null(weights), nearest.data(), owner.data(), reached.data()};
+    };
+    // Every owner must have its line of quarters.
+    const auto require_quarters = [](const Rows& x, const Out1<std::int32_t>& owner, const In2<T>& quarters,
+                                     Index n_centers) {
+        constexpr Index lanes = 64 / sizeof(T);
+        require(static_cast<Index>(quarters.shape(1)) == (n_centers + lanes - 1) / lanes * lanes,
+                "quarters has the wrong width");
+        std::int32_t lowest = 0, highest = 0;
+        for (Index i = 0; i < x.n_rows; ++i) {
+            lowest = std::min(lowest, owner.data()[i]);
+            highest = std::max(highest, owner.data()[i]);
+        }
+        require(lowest >= 0 && highest < static_cast<Index>(quarters.shape(0)), "an owner is out of range");
+    };
+
     m.def(
-        "update_potential",
-        [](const Block& rows, In2<T> centers, In1<T> offsets, Index n_new, std::int32_t first_id, In1<T> squares,
-           std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, In2<T> quarters,
-           Out1<double> potentials, Out2<double> gains, int n_threads) {
+        "adopt_centers",
+        [=](const Block& rows, In2<T> centers, In1<T> offsets, std::int32_t first_id, In2<T> quarters,
+            In1<T> squares, std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner,
+            Out1<std::uint32_t> reached, Out1<double> potentials, int n_threads) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(centers, offsets, x.n_columns);
-            constexpr Index lanes = 64 / sizeof(T);
-            const Index n_slots = (c.n_centers + lanes - 1) / lanes * lanes;
-            const Index n_quanta = (x.n_rows + kQuantum - 1) / kQuantum;
-            require(n_new >= 0 && n_new <= c.n_centers, "n_new is out of range");
-            require_size(squares, x.n_rows, "one square per row is needed");
-            if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
-            require_size(nearest, x.n_rows, "one distance per row is needed");
-            require_size(owner, x.n_rows, "one owner per row is needed");
-            require(static_cast<Index>(quarters.shape(1)) == n_slots, "quarters has the wrong width");
-            std::int32_t lowest = 0, highest = 0;
-            for (Index i = 0; i < x.n_rows; ++i) {
-                lowest = std::min(lowest, owner.data()[i]);
-                highest = std::max(highest, owner.data()[i]);
-            }
-            require(lowest >= 0 && highest < static_cast<Index>(quarters.shape(0)), "an owner is out of range");
-            require_size(potentials, n_quanta, "potentials has the wrong length");
-            require(static_cast<Index>(gains.shape(1)) == n_slots, "gains has the wrong width");
-            require_size(gains, n_quanta * n_slots, "gains has the wrong shape");
-            const Potential<T> state{squares.data(), data_or_null(weights), nearest.data(), owner.data(),
-                                     quarters.data()};
-            kernels().of<Rows>().update_potential(x, c, n_new, first_id, state, potentials.data(), gains.data(),
-                                                  n_threads);
+            require_quarters(x, owner, quarters, c.n_centers);
+            require_size(potentials, (x.n_rows + kQuantum - 1) / kQuantum, "potentials has the wrong length");
+            kernels().of<Rows>().adopt_centers(x, c, first_id, quarters.data(),
+                                               potential(x, squares, weights, nearest, owner, reached),
+                                               potentials.data(), n_threads);
         },
-        arg("rows"), arg("centers"), arg("offsets"), arg("n_new"), arg("first_id"), arg("squares"),
-        arg("weights").none(), arg("nearest"), arg("owner"), arg("quarters"), arg("potentials"), arg("gains"),
-        arg("n_threads"), Unlocked());
+        arg("rows"), arg("centers"), arg("offsets"), arg("first_id"), arg("quarters"), arg("squares"),
+        arg("weights").none(), arg("nearest"), arg("owner"), arg("reached"), arg("potentials"), arg("n_threads"),
+        Unlocked());
+
+    m.def(
+        "candidate_gains",
+        [=](const Block& rows, In2<T> candidates, In1<T> offsets, In2<T> quarters, In1<T> squares,
+            std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, Out1<std::uint32_t> reached,
+            Out2<double> gains, int n_threads) {
+            const Rows x = rows.view();
+            const Centers<T> c = centers_view(candidates, offsets, x.n_columns);
+            require_quarters(x, owner, quarters, c.n_centers);
+            require(static_cast<Index>(gains.shape(0)) == (x.n_rows + kQuantum - 1) / kQuantum &&
+                        gains.shape(1) == quarters.shape(1),
+                    "gains has the wrong shape");
+            kernels().of<Rows>().candidate_gains(x, c, quarters.data(),
+                                                 potential(x, squares, weights, nearest, owner, reached),
+                                                 gains.data(), n_threads);
+        },
+        arg("rows"), arg("candidates"), arg("offsets"), arg("quarters"), arg("squares"), arg("weights").none(),
+        arg("nearest"), arg("owner"), arg("reached"), arg("gains"), arg("n_threads"), Unlocked());
+
+    m.def(
+        "adopt_candidate",
+        [=](const Block& rows, In2<T> center, In1<T> offset, Index slot, std::int32_t id, In1<T> squares,
+            std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, Out1<std::uint32_t> reached,
+            Out1<double> potentials, int n_threads) {
+            const Rows x = rows.view();
+            const Centers<T> c = centers_view(center, offset, x.n_columns);
+            require(c.n_centers == 1 && slot >= 0, "one center, with the slot that it had as a candidate");
+            require_size(potentials, (x.n_rows + kQuantum - 1) / kQuantum, "potentials has the wrong length");
+            kernels().of<Rows>().adopt_candidate(x, c, slot, id,
+                                                 potential(x, squares, weights, nearest, owner, reached),
+                                                 potentials.data(), n_threads);
+        },
+        arg("rows"), arg("center"), arg("offset"), arg("slot"), arg("id"), arg("squares"), arg("weights").none(),
+        arg("nearest"), arg("owner"), arg("reached"), arg("potentials"), arg("n_threads"), Unlocked());
 }
 
 template <class T>

@@ -15,7 +15,7 @@ namespace {
 template <class Isa, class Rows>
 constexpr RowKernels<Rows> row_kernels() {
     return {nearest<Isa, Rows>,         bounded_assign<Isa, Rows>,  add_to_clusters<Isa, Rows>,
-            own_square_distances<Isa, Rows>, update_potential<Isa, Rows>};
+            own_square_distances<Isa, Rows>, adopt_centers<Isa, Rows>, candidate_gains<Isa, Rows>, adopt_candidate<Isa, Rows>};
 }
 
 template <class Isa, class T>

@@ -79,19 +79,46 @@ def own_square_distances(
     rows: Rows, centers: Doubles, center_squares: Doubles, labels: Ints, squares: Doubles, n_threads: int
 ) -> None: ...
 
-# IN/OUT nearest (n,), owner (n,); OUT potentials (ceil(n / ROW_QUANTUM),), gains (as many, n_slots).
-def update_potential(
+# D^2 sampling. IN/OUT nearest (n,), owner (n,), reached (n,), potentials (ceil(n / ROW_QUANTUM),);
+# OUT gains (as many, n_slots). IN quarters (n_owners, n_slots).
+def adopt_centers(
     rows: Rows,
     centers: Array,
     offsets: Array,
-    n_new: int,
     first_id: int,
+    quarters: Array,
     squares: Array,
     weights: Array | None,
     nearest: Array,
     owner: Ints,
-    quarters: Array,
+    reached: npt.NDArray[np.uint32],
     potentials: Doubles,
+    n_threads: int,
+) -> None: ...
+def candidate_gains(
+    rows: Rows,
+    candidates: Array,
+    offsets: Array,
+    quarters: Array,
+    squares: Array,
+    weights: Array | None,
+    nearest: Array,
+    owner: Ints,
+    reached: npt.NDArray[np.uint32],
     gains: Doubles,
+    n_threads: int,
+) -> None: ...
+def adopt_candidate(
+    rows: Rows,
+    center: Array,
+    offset: Array,
+    slot: int,
+    id: int,
+    squares: Array,
+    weights: Array | None,
+    nearest: Array,
+    owner: Ints,
+    reached: npt.NDArray[np.uint32],
+    potentials: Doubles,
     n_threads: int,
 ) -> None: ...

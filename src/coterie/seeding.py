@@ -221,18 +221,19 @@ def seed_by_square_distance(
         n_local_trials = 2 + int(np.log(n_clusters))
     if n_local_trials < 1:
         raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
-    greedy = n_local_trials > 1
-    set_of_centers = _GrowingCenters(data, n_clusters)
-    for _ in range(n_clusters):
-        first = set_of_centers.n_chosen == 0
-        rows, candidates = set_of_centers.draw(random, n_local_trials if greedy and not first else 1)
-        best = 0
-        if len(rows) > 1:
-            best = int(np.argmax(set_of_centers.update(candidates)))
-        set_of_centers.choose(int(rows[best]), candidates[best])
-        if first or set_of_centers.n_waiting == _CENTERS_PER_PASS:
-            set_of_centers.update()
-    return set_of_centers.centers, set_of_centers.indices
+    growing = _GrowingCenters(data, n_clusters)
+    for number in range(n_clusters):
+        if number == 0 or n_local_trials == 1:
+            rows, candidates = growing.draw(random, 1)
+            growing.choose(int(rows[0]), candidates[0])
+            if number == 0 or growing.n_waiting == _CENTERS_PER_PASS:
+                growing.adopt_waiting()
+        else:
+            rows, candidates = growing.draw(random, n_local_trials)
+            best = int(np.argmax(growing.gains(candidates)))
+            growing.choose(int(rows[best]), candidates[best])
+            growing.adopt_candidate(best)
+    return growing.centers, growing.indices
 
 
 # Centres that may wait for a pass over the data: one panel.
@@ -244,8 +245,9 @@ class _GrowingCenters:
 
     The distances may lag behind: centres wait until a pass over the data takes them in. Draws are exact all the
     same: a row drawn by the distances of the last pass is accepted with the probability by which the waiting
-    centres have lowered its distance, else another one is drawn (rejection sampling). So each pass serves the
-    choices made before it and the candidates after them.
+    centres have lowered its distance, else another one is drawn (rejection sampling). So plain sampling needs one
+    pass for many centres. Greedy sampling needs one for each, to measure the candidates; it marks the rows that each
+    candidate would be nearest to, and taking in the best one reads only those.
     """
 
     def __init__(self, data: Dataset, n_clusters: int) -> None:
@@ -258,6 +260,7 @@ class _GrowingCenters:
         self._squares = np.empty(n_clusters)
         self._nearest = np.full(data.n_rows, np.inf, dtype=data.dtype)
         self._owner = np.zeros(data.n_rows, dtype=np.int32)
+        self._reached = np.zeros(data.n_rows, dtype=np.uint32)
         # Before the first pass rows are drawn by their weights.
         self._potentials = np.array(
             [np.sum(self._masses(q)) for q in range(-(-data.n_rows // _kernels.ROW_QUANTUM))]
@@ -313,7 +316,7 @@ class _GrowingCenters:
         squares = np.einsum("ijk,ijk->ij", differences, differences).min(axis=1)
         if not np.any(squares):
             # Every row that can be drawn may be at a waiting centre: look again with up-to-date distances.
-            self.update()
+            self.adopt_waiting()
             return np.zeros(len(rows), dtype=bool)
         return random.uniform(size=len(rows)) * self._nearest[rows] < squares
 
@@ -327,28 +330,49 @@ class _GrowingCenters:
         self.n_chosen += 1
         self.n_waiting += 1
 
-    def update(self, candidates: npt.NDArray[Any] | None = None) -> npt.NDArray[np.float64]:
-        """Take in the waiting centres, in one pass; return by how much each candidate would lower the potential."""
+    def adopt_waiting(self) -> None:
+        """Take in the waiting centres, in one pass."""
         first = self.n_chosen - self.n_waiting
-        tried = self.centers[first : self.n_chosen]
-        if candidates is not None:
-            tried = np.concatenate([tried, candidates])
-        lanes = 64 // self._data.dtype.itemsize
-        n_slots = -(-len(tried) // lanes) * lanes
-        frame = CenterFrame(tried, self._data.shift)
-        quarters = self._quarters(tried, first, n_slots)
-        gains = np.empty((len(self._potentials), n_slots))
+        frame = CenterFrame(self.centers[first : self.n_chosen], self._data.shift)
+        quarters = self._quarters(frame.centers, first)
         for part, x in self._data.blocks():
-            quanta = slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
-            _kernels.update_potential(
-                x, frame.relative, frame.offsets, self.n_waiting, first, self._data.squares[part],
-                self._data.weights_of(part), self._nearest[part], self._owner[part], quarters,
-                self._potentials[quanta], gains[quanta], self._data.n_threads,
+            _kernels.adopt_centers(
+                x, frame.relative, frame.offsets, first, quarters, *self._state(part),
+                self._potentials[_quanta(part)], self._data.n_threads,
             )  # fmt: skip
-        out = gains.sum(axis=0)[self.n_waiting : len(tried)]
         self._clear_chosen_rows(first)
-        self.n_waiting = 0
-        return out
+
+    def gains(self, candidates: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return by how much each candidate would lower the potential. No centre may be waiting."""
+        frame = CenterFrame(candidates, self._data.shift)
+        quarters = self._quarters(candidates, self.n_chosen)
+        gains = np.empty((len(self._potentials), quarters.shape[1]))
+        for part, x in self._data.blocks():
+            _kernels.candidate_gains(
+                x, frame.relative, frame.offsets, quarters, *self._state(part), gains[_quanta(part)],
+                self._data.n_threads,
+            )  # fmt: skip
+        return gains.sum(axis=0)[: len(candidates)]
+
+    def adopt_candidate(self, slot: int) -> None:
+        """Take in the centre chosen last, which was that candidate of the last call of `gains`."""
+        number = self.n_chosen - 1
+        frame = CenterFrame(self.centers[number : number + 1], self._data.shift)
+        for part, x in self._data.blocks():
+            _kernels.adopt_candidate(
+                x, frame.relative, frame.offsets, slot, number, *self._state(part),
+                self._potentials[_quanta(part)], self._data.n_threads,
+            )  # fmt: skip
+        self._clear_chosen_rows(number)
+
+    def _state(self, part: slice) -> tuple[Any, ...]:
+        return (
+            self._data.squares[part],
+            self._data.weights_of(part),
+            self._nearest[part],
+            self._owner[part],
+            self._reached[part],
+        )
 
     def _clear_chosen_rows(self, first: int) -> None:
         """Rounding must not leave the chosen rows themselves a chance to be drawn again."""
@@ -358,20 +382,23 @@ class _GrowingCenters:
         for quantum in np.unique(chosen // _kernels.ROW_QUANTUM):
             self._potentials[quantum] = np.sum(self._masses(int(quantum)))
 
-    def _quarters(self, tried: npt.NDArray[Any], n_known: int, n_slots: int) -> npt.NDArray[Any]:
+    def _quarters(self, tried: npt.NDArray[Any], n_known: int) -> npt.NDArray[Any]:
         """Return a quarter of the squared distances of the known centres to those tried; infinite in empty slots."""
+        lanes = 64 // self._data.dtype.itemsize
+        n_slots = -(-len(tried) // lanes) * lanes
         quarters = np.full((max(1, n_known), n_slots), np.inf, dtype=self._data.dtype)
-        if n_known == 0:
-            quarters[:, : len(tried)] = 0
-            return quarters
         relative = tried - self._data.shift
         squares = (
             self._squares[:n_known, None]
             + np.einsum("ij,ij->i", relative, relative)
             - 2 * (self._relative[:n_known] @ relative.T)
         )
-        quarters[:, : len(tried)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
+        quarters[:n_known, : len(tried)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
         return quarters
+
+
+def _quanta(part: slice) -> slice:
+    return slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
 
 
 # Chains whose proposals are held in memory and measured against all earlier centres in one product.

@@ -18,6 +18,8 @@ struct PlainIsa {
     static constexpr int kTileHeight = Height;
     template <class T>
     using Vector = typename VectorOf<T, Bytes>::Aligned;
+    template <class T, int Most>
+    using VectorUpTo = typename VectorOf<T, (Most < Bytes ? Most : Bytes)>::Aligned;
     template <class T>
     using UnalignedVector = typename VectorOf<T, Bytes>::Unaligned;
 

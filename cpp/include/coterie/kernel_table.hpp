@@ -20,8 +20,9 @@ struct RowKernels {
     void (*add_to_clusters)(const Rows&, const std::int32_t*, const std::int32_t*, const T*, const double*, Index,
                             double*, double*, int);
     void (*own_square_distances)(const Rows&, const double*, const double*, const std::int32_t*, double*, int);
-    void (*update_potential)(const Rows&, const Centers<T>&, Index, std::int32_t, const Potential<T>&, double*,
-                             double*, int);
+    void (*adopt_centers)(const Rows&, const Centers<T>&, std::int32_t, const T*, const Potential<T>&, double*, int);
+    void (*candidate_gains)(const Rows&, const Centers<T>&, const T*, const Potential<T>&, double*, int);
+    void (*adopt_candidate)(const Rows&, const Centers<T>&, Index, std::int32_t, const Potential<T>&, double*, int);
 };
 
 template <class T>

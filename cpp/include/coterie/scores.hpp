@@ -64,11 +64,12 @@ Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slo
     return out;
 }
 
-template <class Isa, class T, int Height>
+// Bytes: how much of each panel line is wanted, from its beginning (64 or 32); the other scores are left as they are.
+template <class Isa, class T, int Height, int Bytes>
 inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Index d, const T* panel,
                                                       const T* offsets, T* out) {
-    using V = typename Isa::template Vector<T>;
-    constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V), Unroll = 4;
+    using V = typename Isa::template VectorUpTo<T, Bytes>;
+    constexpr int L = sizeof(V) / sizeof(T), NV = Bytes / sizeof(V), Unroll = 4;
     V sums[Height][NV];
 #pragma GCC unroll 32
     for (int r = 0; r < Height; ++r)
@@ -107,24 +108,24 @@ inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Inde
                 sums[r][v] + *reinterpret_cast<const V*>(offsets + v * L);
 }
 
-template <class Isa, class T, int Height>
+template <class Isa, class T, int Height, int Bytes>
 void dense_tiles(const T* const* rows, Index n_rows, Index d, const T* panel, const T* offsets, T* out) {
     for (; n_rows >= Height; n_rows -= Height, rows += Height, out += Height * kLanes<T>)
-        dense_tile<Isa, T, Height>(rows, d, panel, offsets, out);
+        dense_tile<Isa, T, Height, Bytes>(rows, d, panel, offsets, out);
     if constexpr (Height > 1) {
-        if (n_rows > 0) dense_tiles<Isa, T, Height / 2>(rows, n_rows, d, panel, offsets, out);
+        if (n_rows > 0) dense_tiles<Isa, T, Height / 2, Bytes>(rows, n_rows, d, panel, offsets, out);
     }
 }
 
 // Scores of n <= Isa::kTileHeight rows of a matrix against one panel: out[i * kLanes + lane].
-template <class Isa, class T>
+template <class Isa, int Bytes = 64, class T>
 void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
     const T* rows[Isa::kTileHeight];
     for (Index i = 0; i < n; ++i) rows[i] = x.row(which[i]);
-    dense_tiles<Isa, T, Isa::kTileHeight>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
+    dense_tiles<Isa, T, Isa::kTileHeight, Bytes>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
 }
 
-template <class Isa, class T>
+template <class Isa, int Bytes = 64, class T>
 void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
     using V = typename Isa::template Vector<T>;
     constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
@@ -141,6 +142,17 @@ void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T
             *reinterpret_cast<V*>(out + v * L) = sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
     }
 }
+
+// Asks for the beginning of a row that will be wanted soon; a row beyond the end does no harm.
+template <class T>
+void prefetch_row(const DenseRows<T>& x, Index i) {
+    const char* row = reinterpret_cast<const char*>(x.row(i));
+    const Index bytes = min_index(256, x.n_columns * static_cast<Index>(sizeof(T)));
+    for (Index b = 0; b < bytes; b += 64) __builtin_prefetch(row + b);
+}
+
+template <class T>
+void prefetch_row(const CsrRows<T>&, Index) {}
 
 // One dot product; the order of summation is the vector's, so its rounding differs from that of a panel's score.
 template <class Isa, class T>

@@ -11,111 +11,167 @@ namespace coterie {
 
 inline constexpr Index kQuantum = 256;  // rows per partial sum; blocks of rows are cut at its multiples
 
-// IN squares, weights (nullptr: 1), quarters; IN/OUT nearest (squared distance to the nearest centre, infinite
-// before the first), owner (that centre).
+// IN squares, weights (nullptr: 1); IN/OUT nearest (squared distance to the nearest centre, infinite before the
+// first), owner (that centre), reached (bit b: candidate b, b + 32, ... of the last pass would be the nearest).
 template <class T>
 struct Potential {
-    const T* squares;   // ||x - m||^2
+    const T* squares;  // ||x - m||^2
     const T* weights;
     T* nearest;
     std::int32_t* owner;
-    const T* quarters;  // n_owners x n_slots: ||owner - centre||^2 / 4, infinite in empty slots
+    std::uint32_t* reached;
 };
 
 namespace {
 
+// sum_i w_i nearest_i over a quantum.
+template <class T>
+double quantum_potential(const Potential<T>& state, Index first, Index end) {
+    double sums[4] = {};
+    for (Index i = first; i < end; ++i)
+        sums[i % 4] += (state.weights == nullptr ? 1.0 : static_cast<double>(state.weights[i])) *
+                       static_cast<double>(state.nearest[i]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+inline constexpr Index kQuantaPerTask = 8;
+
+// The centres join the set, as numbers first_id and following.
+// IN quarters (n_owners x n_slots): ||owner - centre||^2 / 4, infinite in empty slots;
+// OUT potentials (ceil(n_rows / kQuantum)): sum_i w_i nearest_i of each quantum.
 template <class Isa, class Rows>
-struct PotentialPass {
+void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& centers, std::int32_t first_id,
+                   const typename Rows::value_type* quarters, const Potential<typename Rows::value_type>& state,
+                   double* potentials, int n_threads) {
     using T = typename Rows::value_type;
-    static constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
-    const Rows& x;
-    const Panels<T>& panels;
-    const Potential<T>& state;
-    Index n_new;
-    std::int32_t first_id;
-
-    bool in_reach(Index i) const {
-        const T* quarters = state.quarters + state.owner[i] * panels.n_panels * W;
-        unsigned any = 0;
-        for (Index p = 0; p < panels.n_panels; ++p) any |= Isa::below_unaligned(quarters + p * W, state.nearest[i]);
-        return any != 0;
-    }
-
-    void adopt(Index i, const T* scores) const {
-        for (Index c = 0; c < n_new; ++c) {
-            const T square = scores[(c / W) * H * W + c % W] + state.squares[i];
-            if (square < state.nearest[i]) {
-                state.nearest[i] = square > 0 ? square : 0;
-                state.owner[i] = first_id + static_cast<std::int32_t>(c);
-            }
-        }
-    }
-
-    // A quantum is short enough to be summed in T; quanta are summed in double.
-    void add_gains(Index i, const T* scores, T* gains) const {
-        using V = typename Isa::template Vector<T>;
-        constexpr Index L = sizeof(V) / sizeof(T);
-        const V nearest = V{} + state.nearest[i], room = nearest - state.squares[i], zero = V{};
-        const T w = state.weights == nullptr ? T(1) : state.weights[i];
-        for (Index p = 0; p < panels.n_panels; ++p)
-            for (Index l = 0; l < W; l += L) {
-                V gain = room - *reinterpret_cast<const V*>(scores + p * H * W + l);
-                gain = gain > nearest ? nearest : gain;
-                *reinterpret_cast<V*>(gains + p * W + l) += w * (gain > zero ? gain : zero);
-            }
-    }
-
-    // tiles: n_panels x H x W scores.
-    void finish(const Index* rows, Index n, T* tiles, T* gains) const {
-        for (Index p = 0; p < panels.n_panels; ++p) score_rows<Isa>(x, rows, n, panels, p, tiles + p * H * W);
-        for (Index r = 0; r < n; ++r) {
-            adopt(rows[r], tiles + r * W);
-            add_gains(rows[r], tiles + r * W, gains);
-        }
-    }
-
-    double quantum(Index first, Index end, T* tiles, T* gains) const {
-        Index rows[H], n = 0;
-        for (Index i = first; i < end; ++i) {
-            if (!in_reach(i)) continue;
-            rows[n++] = i;
-            if (n == H) {
-                finish(rows, n, tiles, gains);
-                n = 0;
-            }
-        }
-        finish(rows, n, tiles, gains);
-        double sums[4] = {};
-        for (Index i = first; i < end; ++i)
-            sums[i % 4] += (state.weights == nullptr ? 1.0 : static_cast<double>(state.weights[i])) *
-                           static_cast<double>(state.nearest[i]);
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    }
-};
-
-// One pass: the first n_new centres join the set, as numbers first_id and following; for the others: how much would
-// each lower the potential sum_i w_i nearest_i?
-// OUT potentials (ceil(n_rows / kQuantum)), gains (as many x n_slots; those of the new centres mean nothing).
-template <class Isa, class Rows>
-void update_potential(const Rows& x, const Centers<typename Rows::value_type>& centers, Index n_new,
-                      std::int32_t first_id, const Potential<typename Rows::value_type>& state, double* potentials,
-                      double* gains, int n_threads) {
-    using T = typename Rows::value_type;
-    constexpr Index W = kLanes<T>, H = Isa::kTileHeight, kQuantaPerTask = 8;
+    constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
     const Panels<T> panels = pack(centers, nullptr, centers.n_centers, n_threads);
-    const PotentialPass<Isa, Rows> pass{x, panels, state, n_new, first_id};
-    const Index n_quanta = ceil_div(x.n_rows, kQuantum), n_slots = panels.n_panels * W;
-    parallel_for(
-        ceil_div(n_quanta, kQuantaPerTask), n_threads, [&] { return Buffer<T>(panels.n_panels * (H + 1) * W); },
-        [&](Index task, Buffer<T>& scratch) {
-            T* tiles = scratch.data();
-            T* sums = tiles + panels.n_panels * H * W;
-            for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
-                for (Index s = 0; s < n_slots; ++s) sums[s] = 0;
-                potentials[q] = pass.quantum(q * kQuantum, min_index(x.n_rows, (q + 1) * kQuantum), tiles, sums);
-                for (Index s = 0; s < n_slots; ++s) gains[q * n_slots + s] = static_cast<double>(sums[s]);
+    const Index n_quanta = ceil_div(x.n_rows, kQuantum);
+    const auto adopt = [&](const Index* rows, Index n, Index p, const T* tile) {
+        for (Index r = 0; r < n; ++r)
+            for (Index l = 0; l < W; ++l) {
+                const T square = tile[r * W + l] + state.squares[rows[r]];
+                if (square < state.nearest[rows[r]]) {
+                    state.nearest[rows[r]] = square > 0 ? square : 0;
+                    state.owner[rows[r]] = first_id + static_cast<std::int32_t>(p * W + l);
+                }
             }
-        });
+    };
+    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
+        alignas(64) T tile[H * W];
+        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+            const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
+            for (Index p = 0; p < panels.n_panels; ++p) {
+                Index rows[H], n = 0;
+                const auto flush = [&] {
+                    score_rows<Isa>(x, rows, n, panels, p, tile);
+                    adopt(rows, n, p, tile);
+                    n = 0;
+                };
+                for (Index i = q * kQuantum; i < end; ++i) {
+                    // Owners that joined in this pass have no quarters: their rows cannot be passed over.
+                    const T* reach = quarters + (state.owner[i] * panels.n_panels + p) * W;
+                    if (state.owner[i] < first_id && Isa::below_unaligned(reach, state.nearest[i]) == 0) continue;
+                    rows[n++] = i;
+                    if (n == H) flush();
+                }
+                flush();
+            }
+            potentials[q] = quantum_potential(state, q * kQuantum, end);
+        }
+    });
+}
+
+// How much would each candidate lower the potential? Marks the rows that each would be nearest to.
+// OUT gains (ceil(n_rows / kQuantum) x n_slots). A quantum is short enough to be summed in T.
+template <class Isa, class Rows, int Bytes>
+void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& panels,
+                        const typename Rows::value_type* quarters,
+                        const Potential<typename Rows::value_type>& state, double* gains, int n_threads) {
+    using T = typename Rows::value_type;
+    using V = typename Isa::template VectorUpTo<T, Bytes>;
+    constexpr Index W = kLanes<T>, H = Isa::kTileHeight, L = sizeof(V) / sizeof(T), Used = Bytes / sizeof(T);
+    const Index n_quanta = ceil_div(x.n_rows, kQuantum), n_slots = panels.n_panels * W;
+    const auto add = [&](const Index* rows, Index n, Index p, const T* tile, T* sums) {
+        for (Index r = 0; r < n; ++r) {
+            const Index i = rows[r];
+            const T room = state.nearest[i] - state.squares[i];
+            // Lanes beyond Used hold nothing.
+            const unsigned lanes = Isa::below(tile + r * W, room) & ((1u << Used) - 1);
+            if (lanes == 0) continue;
+            state.reached[i] |= lanes << (p * W % 32);
+            const T w = state.weights == nullptr ? T(1) : state.weights[i];
+            const V nearest = V{} + state.nearest[i], rooms = V{} + room, zero = V{};
+            for (Index l = 0; l < Used; l += L) {
+                V gain = rooms - *reinterpret_cast<const V*>(tile + r * W + l);
+                gain = gain > nearest ? nearest : gain;
+                *reinterpret_cast<V*>(sums + l) += w * (gain > zero ? gain : zero);
+            }
+        }
+    };
+    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
+        alignas(64) T tile[H * W] = {};
+        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+            const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
+            for (Index i = q * kQuantum; i < end; ++i) state.reached[i] = 0;
+            for (Index p = 0; p < panels.n_panels; ++p) {
+                alignas(64) T sums[W] = {};
+                Index rows[H], n = 0;
+                const auto flush = [&] {
+                    score_rows<Isa, Bytes>(x, rows, n, panels, p, tile);
+                    add(rows, n, p, tile, sums);
+                    n = 0;
+                };
+                for (Index i = q * kQuantum; i < end; ++i) {
+                    const T* reach = quarters + (state.owner[i] * panels.n_panels + p) * W;
+                    if (Isa::below_unaligned(reach, state.nearest[i]) == 0) continue;
+                    prefetch_row(x, i + 2 * H);
+                    rows[n++] = i;
+                    if (n == H) flush();
+                }
+                flush();
+                for (Index l = 0; l < W; ++l) gains[q * n_slots + p * W + l] = static_cast<double>(sums[l]);
+            }
+        }
+    });
+}
+
+template <class Isa, class Rows>
+void candidate_gains(const Rows& x, const Centers<typename Rows::value_type>& candidates,
+                     const typename Rows::value_type* quarters, const Potential<typename Rows::value_type>& state,
+                     double* gains, int n_threads) {
+    using T = typename Rows::value_type;
+    const Panels<T> panels = pack(candidates, nullptr, candidates.n_centers, n_threads);
+    if (candidates.n_centers <= kLanes<T> / 2)
+        candidate_gains_in<Isa, Rows, 32>(x, panels, quarters, state, gains, n_threads);
+    else candidate_gains_in<Isa, Rows, 64>(x, panels, quarters, state, gains, n_threads);
+}
+
+// The candidate of the last pass in the given slot joins the set, as number id: only rows that it reached are read.
+// IN/OUT potentials.
+template <class Isa, class Rows>
+void adopt_candidate(const Rows& x, const Centers<typename Rows::value_type>& center, Index slot, std::int32_t id,
+                     const Potential<typename Rows::value_type>& state, double* potentials, int n_threads) {
+    using T = typename Rows::value_type;
+    const Index n_quanta = ceil_div(x.n_rows, kQuantum);
+    const std::uint32_t bit = 1u << (slot % 32);
+    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
+        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+            const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
+            std::uint32_t any = 0;
+            for (Index i = q * kQuantum; i < end; ++i) any |= state.reached[i];
+            if ((any & bit) == 0) continue;
+            for (Index i = q * kQuantum; i < end; ++i) {
+                if ((state.reached[i] & bit) == 0) continue;
+                const T square = state.squares[i] + center.offsets[0] - 2 * dot<Isa>(x, i, center.data);
+                if (square < state.nearest[i]) {
+                    state.nearest[i] = square > 0 ? square : 0;
+                    state.owner[i] = id;
+                }
+            }
+            potentials[q] = quantum_potential(state, q * kQuantum, end);
+        }
+    });
 }
 
 }  // namespace
