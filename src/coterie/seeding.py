@@ -337,8 +337,8 @@ class _GrowingCenters:
         quarters = self._quarters(frame.centers, first)
         for part, x in self._data.blocks():
             _kernels.adopt_centers(
-                x, frame.relative, frame.offsets, first, quarters, *self._state(part),
-                self._potentials[_quanta(part)], self._data.n_threads,
+                x, frame.relative, frame.offsets, first, quarters, potentials=self._potentials[_quanta(part)],
+                n_threads=self._data.n_threads, **self._state(part),
             )  # fmt: skip
         self._clear_chosen_rows(first)
 
@@ -349,8 +349,8 @@ class _GrowingCenters:
         gains = np.empty((len(self._potentials), quarters.shape[1]))
         for part, x in self._data.blocks():
             _kernels.candidate_gains(
-                x, frame.relative, frame.offsets, quarters, *self._state(part), gains[_quanta(part)],
-                self._data.n_threads,
+                x, frame.relative, frame.offsets, quarters, gains=gains[_quanta(part)],
+                n_threads=self._data.n_threads, **self._state(part),
             )  # fmt: skip
         return gains.sum(axis=0)[: len(candidates)]
 
@@ -360,19 +360,19 @@ class _GrowingCenters:
         frame = CenterFrame(self.centers[number : number + 1], self._data.shift)
         for part, x in self._data.blocks():
             _kernels.adopt_candidate(
-                x, frame.relative, frame.offsets, slot, number, *self._state(part),
-                self._potentials[_quanta(part)], self._data.n_threads,
+                x, frame.relative, frame.offsets, slot, number, potentials=self._potentials[_quanta(part)],
+                n_threads=self._data.n_threads, **self._state(part),
             )  # fmt: skip
         self._clear_chosen_rows(number)
 
-    def _state(self, part: slice) -> tuple[Any, ...]:
-        return (
-            self._data.squares[part],
-            self._data.weights_of(part),
-            self._nearest[part],
-            self._owner[part],
-            self._reached[part],
-        )
+    def _state(self, part: slice) -> dict[str, Any]:
+        return {
+            "squares": self._data.squares[part],
+            "weights": self._data.weights_of(part),
+            "nearest": self._nearest[part],
+            "owner": self._owner[part],
+            "reached": self._reached[part],
+        }
 
     def _clear_chosen_rows(self, first: int) -> None:
         """Rounding must not leave the chosen rows themselves a chance to be drawn again."""
