@@ -262,17 +262,18 @@ class _GrowingCenters:
         self._owner = np.zeros(data.n_rows, dtype=np.int32)
         self._reached = np.zeros(data.n_rows, dtype=np.uint32)
         # Before the first pass rows are drawn by their weights.
-        self._potentials = np.array(
-            [np.sum(self._masses(q)) for q in range(-(-data.n_rows // _kernels.ROW_QUANTUM))]
-        )
+        self._potentials = self._masses(np.arange(-(-data.n_rows // _kernels.ROW_QUANTUM))).sum(axis=1)
 
-    def _masses(self, quantum: int) -> npt.NDArray[np.float64]:
-        """Return what the rows of a quantum are drawn in proportion to."""
-        first = quantum * _kernels.ROW_QUANTUM
-        part = slice(first, min(first + _kernels.ROW_QUANTUM, self._data.n_rows))
-        nothing_known = self.n_chosen == self.n_waiting
-        masses = np.ones(part.stop - first) if nothing_known else self._nearest[part].astype(np.float64)
-        return masses if self._data.weights is None else masses * self._data.weights[part]
+    def _masses(self, quanta: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        """Return what the rows of some quanta are drawn in proportion to, one line for each; 0 beyond the last row."""
+        rows = quanta[:, None] * _kernels.ROW_QUANTUM + np.arange(_kernels.ROW_QUANTUM)
+        masses = (rows < self._data.n_rows).astype(np.float64)
+        rows = np.minimum(rows, self._data.n_rows - 1)
+        if self.n_chosen > self.n_waiting:
+            masses *= self._nearest[rows]
+        if self._data.weights is not None:
+            masses *= self._data.weights[rows]
+        return masses
 
     def draw(
         self, random: np.random.RandomState, n_draws: int
@@ -295,16 +296,13 @@ class _GrowingCenters:
             return (points * self._data.n_rows).astype(np.intp)
         points *= cumulative[-1]
         quanta = np.searchsorted(cumulative, points, side="right")
-        last = int(np.flatnonzero(self._potentials)[-1])
-        rows = np.empty(n_draws, dtype=np.intp)
-        for i, quantum in enumerate(np.minimum(quanta, last)):
-            masses = self._masses(quantum)
-            before = cumulative[quantum - 1] if quantum else 0.0
-            within = int(np.searchsorted(np.cumsum(masses), points[i] - before, side="right"))
-            if within >= len(masses) or masses[within] == 0:  # by rounding: the last row that can be drawn
-                within = int(np.flatnonzero(masses)[-1])
-            rows[i] = quantum * _kernels.ROW_QUANTUM + within
-        return rows
+        quanta = np.minimum(quanta, np.flatnonzero(self._potentials)[-1])
+        points -= np.where(quanta > 0, cumulative[quanta - 1], 0.0)
+        masses = self._masses(quanta)
+        within = np.count_nonzero(np.cumsum(masses, axis=1) <= points[:, None], axis=1)
+        # Rounding may lead beyond the last row that can be drawn.
+        last = masses.shape[1] - 1 - np.argmax(masses[:, ::-1] > 0, axis=1)
+        return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
     def _accepted(
         self, rows: npt.NDArray[np.intp], drawn: npt.NDArray[Any], random: np.random.RandomState
@@ -379,8 +377,8 @@ class _GrowingCenters:
         chosen = self.indices[first : self.n_chosen]
         self.n_waiting = 0
         self._nearest[chosen] = 0
-        for quantum in np.unique(chosen // _kernels.ROW_QUANTUM):
-            self._potentials[quantum] = np.sum(self._masses(int(quantum)))
+        quanta = np.unique(chosen // _kernels.ROW_QUANTUM)
+        self._potentials[quanta] = self._masses(quanta).sum(axis=1)
 
     def _quarters(self, tried: npt.NDArray[Any], n_known: int) -> npt.NDArray[Any]:
         """Return a quarter of the squared distances of the known centres to those tried; infinite in empty slots."""
