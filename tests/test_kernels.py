@@ -127,14 +127,13 @@ class TestAgainstOracle:
         x = kernel_rows(block)
         lanes = 64 // np.dtype(dtype).itemsize
         n_slots = -(-n_tried // lanes) * lanes
-        quarters = np.full((3, n_slots), np.inf, dtype=dtype)
-        quarters[:, :n_tried] = oracle.square_distances(owners, tried) / 4
+        reach = (oracle.square_distances(owners, tried).min(axis=1) / 4).astype(dtype)
         n_quanta = -(-n_rows // _kernels.ROW_QUANTUM)
         gains, potentials = np.empty((n_quanta, n_slots)), np.full(n_quanta, np.nan)
         slack = n_columns * 10 * tolerance(dtype)
 
         frame = CenterFrame(tried, np.zeros(n_columns))
-        _kernels.candidate_gains(x, frame.relative, frame.offsets, quarters, *state, gains, 2)
+        _kernels.candidate_gains(x, frame.relative, frame.offsets, reach, *state, gains, 2)
         expected = oracle.candidate_gains(X, plain_weights, before, tried)
         np.testing.assert_allclose(gains.sum(axis=0)[:n_tried], expected, atol=n_rows * slack)
         assert np.all(gains[:, n_tried:] == 0)
@@ -150,9 +149,8 @@ class TestAgainstOracle:
         np.testing.assert_allclose(nearest, lower, atol=slack)
         np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lower), atol=n_rows * slack)
 
-        quarters = np.vstack([quarters, np.zeros((1, n_slots), dtype=dtype)])
-        quarters[3, :n_tried] = oracle.square_distances(tried[slot : slot + 1], tried) / 4
-        _kernels.adopt_centers(x, frame.relative, frame.offsets, 4, quarters, *state, potentials, 2)
+        reach = np.append(reach, np.zeros(1, dtype=dtype))  # the new owner is itself among those tried
+        _kernels.adopt_centers(x, frame.relative, frame.offsets, 4, reach, *state, potentials, 2)
         lowest = np.minimum(before, to_tried.min(axis=1))
         np.testing.assert_allclose(nearest, lowest, atol=slack)
         np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lowest), atol=n_rows * slack)

@@ -174,53 +174,49 @@ void bind_rows(nb::module_& m) {
         require_size(reached, x.n_rows, "one set of bits per row is needed");
         return Potential<T>{squares.data(), data_or_null(weights), nearest.data(), owner.data(), reached.data()};
     };
-    // Every owner must have its line of quarters.
-    const auto require_quarters = [](const Rows& x, const Out1<std::int32_t>& owner, const In2<T>& quarters,
-                                     Index n_centers) {
-        constexpr Index lanes = 64 / sizeof(T);
-        require(static_cast<Index>(quarters.shape(1)) == (n_centers + lanes - 1) / lanes * lanes,
-                "quarters has the wrong width");
+    const auto require_reach = [](const Rows& x, const Out1<std::int32_t>& owner, const In1<T>& reach) {
         std::int32_t lowest = 0, highest = 0;
         for (Index i = 0; i < x.n_rows; ++i) {
             lowest = std::min(lowest, owner.data()[i]);
             highest = std::max(highest, owner.data()[i]);
         }
-        require(lowest >= 0 && highest < static_cast<Index>(quarters.shape(0)), "an owner is out of range");
+        require(lowest >= 0 && highest < static_cast<Index>(reach.shape(0)), "an owner is out of range");
     };
 
     m.def(
         "adopt_centers",
-        [=](const Block& rows, In2<T> centers, In1<T> offsets, std::int32_t first_id, In2<T> quarters,
+        [=](const Block& rows, In2<T> centers, In1<T> offsets, std::int32_t first_id, In1<T> reach,
             In1<T> squares, std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner,
             Out1<std::uint32_t> reached, Out1<double> potentials, int n_threads) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(centers, offsets, x.n_columns);
-            require_quarters(x, owner, quarters, c.n_centers);
+            require_reach(x, owner, reach);
             require_size(potentials, (x.n_rows + kQuantum - 1) / kQuantum, "potentials has the wrong length");
-            kernels().of<Rows>().adopt_centers(x, c, first_id, quarters.data(),
+            kernels().of<Rows>().adopt_centers(x, c, first_id, reach.data(),
                                                potential(x, squares, weights, nearest, owner, reached),
                                                potentials.data(), n_threads);
         },
-        arg("rows"), arg("centers"), arg("offsets"), arg("first_id"), arg("quarters"), arg("squares"),
+        arg("rows"), arg("centers"), arg("offsets"), arg("first_id"), arg("reach"), arg("squares"),
         arg("weights").none(), arg("nearest"), arg("owner"), arg("reached"), arg("potentials"), arg("n_threads"),
         Unlocked());
 
     m.def(
         "candidate_gains",
-        [=](const Block& rows, In2<T> candidates, In1<T> offsets, In2<T> quarters, In1<T> squares,
+        [=](const Block& rows, In2<T> candidates, In1<T> offsets, In1<T> reach, In1<T> squares,
             std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, Out1<std::uint32_t> reached,
             Out2<double> gains, int n_threads) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(candidates, offsets, x.n_columns);
-            require_quarters(x, owner, quarters, c.n_centers);
+            require_reach(x, owner, reach);
+            constexpr Index lanes = 64 / sizeof(T);
             require(static_cast<Index>(gains.shape(0)) == (x.n_rows + kQuantum - 1) / kQuantum &&
-                        gains.shape(1) == quarters.shape(1),
+                        static_cast<Index>(gains.shape(1)) == (c.n_centers + lanes - 1) / lanes * lanes,
                     "gains has the wrong shape");
-            kernels().of<Rows>().candidate_gains(x, c, quarters.data(),
+            kernels().of<Rows>().candidate_gains(x, c, reach.data(),
                                                  potential(x, squares, weights, nearest, owner, reached),
                                                  gains.data(), n_threads);
         },
-        arg("rows"), arg("candidates"), arg("offsets"), arg("quarters"), arg("squares"), arg("weights").none(),
+        arg("rows"), arg("candidates"), arg("offsets"), arg("reach"), arg("squares"), arg("weights").none(),
         arg("nearest"), arg("owner"), arg("reached"), arg("gains"), arg("n_threads"), Unlocked());
 
     m.def(

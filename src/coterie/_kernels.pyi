@@ -80,13 +80,13 @@ def own_square_distances(
 ) -> None: ...
 
 # D^2 sampling. IN/OUT nearest (n,), owner (n,), reached (n,), potentials (ceil(n / ROW_QUANTUM),);
-# OUT gains (as many, n_slots). IN quarters (n_owners, n_slots).
+# OUT gains (as many, n_slots). IN reach (n_owners,).
 def adopt_centers(
     rows: Rows,
     centers: Array,
     offsets: Array,
     first_id: int,
-    quarters: Array,
+    reach: Array,
     squares: Array,
     weights: Array | None,
     nearest: Array,
@@ -99,7 +99,7 @@ def candidate_gains(
     rows: Rows,
     candidates: Array,
     offsets: Array,
-    quarters: Array,
+    reach: Array,
     squares: Array,
     weights: Array | None,
     nearest: Array,

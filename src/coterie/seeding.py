@@ -332,10 +332,10 @@ class _GrowingCenters:
         """Take in the waiting centres, in one pass."""
         first = self.n_chosen - self.n_waiting
         frame = CenterFrame(self.centers[first : self.n_chosen], self._data.shift)
-        quarters = self._quarters(frame.centers, first)
+        reach = self._reach(frame.centers, first)
         for part, x in self._data.blocks():
             _kernels.adopt_centers(
-                x, frame.relative, frame.offsets, first, quarters, potentials=self._potentials[_quanta(part)],
+                x, frame.relative, frame.offsets, first, reach, potentials=self._potentials[_quanta(part)],
                 n_threads=self._data.n_threads, **self._state(part),
             )  # fmt: skip
         self._clear_chosen_rows(first)
@@ -343,11 +343,12 @@ class _GrowingCenters:
     def gains(self, candidates: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return by how much each candidate would lower the potential. No centre may be waiting."""
         frame = CenterFrame(candidates, self._data.shift)
-        quarters = self._quarters(candidates, self.n_chosen)
-        gains = np.empty((len(self._potentials), quarters.shape[1]))
+        reach = self._reach(candidates, self.n_chosen)
+        lanes = 64 // self._data.dtype.itemsize
+        gains = np.empty((len(self._potentials), -(-len(candidates) // lanes) * lanes))
         for part, x in self._data.blocks():
             _kernels.candidate_gains(
-                x, frame.relative, frame.offsets, quarters, gains=gains[_quanta(part)],
+                x, frame.relative, frame.offsets, reach, gains=gains[_quanta(part)],
                 n_threads=self._data.n_threads, **self._state(part),
             )  # fmt: skip
         return gains.sum(axis=0)[: len(candidates)]
@@ -380,19 +381,14 @@ class _GrowingCenters:
         quanta = np.unique(chosen // _kernels.ROW_QUANTUM)
         self._potentials[quanta] = self._masses(quanta).sum(axis=1)
 
-    def _quarters(self, tried: npt.NDArray[Any], n_known: int) -> npt.NDArray[Any]:
-        """Return a quarter of the squared distances of the known centres to those tried; infinite in empty slots."""
-        lanes = 64 // self._data.dtype.itemsize
-        n_slots = -(-len(tried) // lanes) * lanes
-        quarters = np.full((max(1, n_known), n_slots), np.inf, dtype=self._data.dtype)
+    def _reach(self, tried: npt.NDArray[Any], n_known: int) -> npt.NDArray[Any]:
+        """Return a quarter of the squared distance of each known centre to the nearest of those tried."""
+        if n_known == 0:
+            return np.zeros(1, dtype=self._data.dtype)
         relative = tried - self._data.shift
-        squares = (
-            self._squares[:n_known, None]
-            + np.einsum("ij,ij->i", relative, relative)
-            - 2 * (self._relative[:n_known] @ relative.T)
-        )
-        quarters[:n_known, : len(tried)] = np.maximum(squares, 0) * (0.25 * (1 - 1e-6))
-        return quarters
+        squares = np.einsum("ij,ij->i", relative, relative) - 2 * (self._relative[:n_known] @ relative.T)
+        nearest = squares.min(axis=1) + self._squares[:n_known]
+        return (np.maximum(nearest, 0) * (0.25 * (1 - 1e-6))).astype(self._data.dtype)
 
 
 def _quanta(part: slice) -> slice:

@@ -31,11 +31,6 @@ struct PlainIsa {
         return lanes;
     }
 
-    template <class T>
-    static unsigned below_unaligned(const T* values, T bound) {
-        return below(values, bound);
-    }
-
     // The lanes of values that are below drift + bound, as bits. Nothing need be aligned.
     template <class T>
     static unsigned below_moved(const T* values, const T* drift, T bound) {

@@ -37,11 +37,11 @@ double quantum_potential(const Potential<T>& state, Index first, Index end) {
 inline constexpr Index kQuantaPerTask = 8;
 
 // The centres join the set, as numbers first_id and following.
-// IN quarters (n_owners x n_slots): ||owner - centre||^2 / 4, infinite in empty slots;
+// IN reach (n_owners): the least ||owner - centre||^2 / 4;
 // OUT potentials (ceil(n_rows / kQuantum)): sum_i w_i nearest_i of each quantum.
 template <class Isa, class Rows>
 void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& centers, std::int32_t first_id,
-                   const typename Rows::value_type* quarters, const Potential<typename Rows::value_type>& state,
+                   const typename Rows::value_type* reach, const Potential<typename Rows::value_type>& state,
                    double* potentials, int n_threads) {
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
@@ -58,7 +58,7 @@ void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& cent
             }
     };
     parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
-        alignas(64) T tile[H * W];
+        alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
         for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
             const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
             for (Index p = 0; p < panels.n_panels; ++p) {
@@ -69,9 +69,8 @@ void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& cent
                     n = 0;
                 };
                 for (Index i = q * kQuantum; i < end; ++i) {
-                    // Owners that joined in this pass have no quarters: their rows cannot be passed over.
-                    const T* reach = quarters + (state.owner[i] * panels.n_panels + p) * W;
-                    if (state.owner[i] < first_id && Isa::below_unaligned(reach, state.nearest[i]) == 0) continue;
+                    // Owners that joined in this pass have no reach yet: their rows cannot be passed over.
+                    if (state.owner[i] < first_id && reach[state.owner[i]] >= state.nearest[i]) continue;
                     rows[n++] = i;
                     if (n == H) flush();
                 }
@@ -86,7 +85,7 @@ void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& cent
 // OUT gains (ceil(n_rows / kQuantum) x n_slots). A quantum is short enough to be summed in T.
 template <class Isa, class Rows, int Bytes>
 void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& panels,
-                        const typename Rows::value_type* quarters,
+                        const typename Rows::value_type* reach,
                         const Potential<typename Rows::value_type>& state, double* gains, int n_threads) {
     using T = typename Rows::value_type;
     using V = typename Isa::template VectorUpTo<T, Bytes>;
@@ -110,7 +109,7 @@ void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& 
         }
     };
     parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
-        alignas(64) T tile[H * W] = {};
+        alignas(64) T tile[Isa::kTileHeight * kLanes<T>] = {};
         for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
             const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
             for (Index i = q * kQuantum; i < end; ++i) state.reached[i] = 0;
@@ -123,8 +122,7 @@ void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& 
                     n = 0;
                 };
                 for (Index i = q * kQuantum; i < end; ++i) {
-                    const T* reach = quarters + (state.owner[i] * panels.n_panels + p) * W;
-                    if (Isa::below_unaligned(reach, state.nearest[i]) == 0) continue;
+                    if (reach[state.owner[i]] >= state.nearest[i]) continue;
                     prefetch_row(x, i + 2 * H);
                     rows[n++] = i;
                     if (n == H) flush();
@@ -138,13 +136,13 @@ void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& 
 
 template <class Isa, class Rows>
 void candidate_gains(const Rows& x, const Centers<typename Rows::value_type>& candidates,
-                     const typename Rows::value_type* quarters, const Potential<typename Rows::value_type>& state,
+                     const typename Rows::value_type* reach, const Potential<typename Rows::value_type>& state,
                      double* gains, int n_threads) {
     using T = typename Rows::value_type;
     const Panels<T> panels = pack(candidates, nullptr, candidates.n_centers, n_threads);
     if (candidates.n_centers <= kLanes<T> / 2)
-        candidate_gains_in<Isa, Rows, 32>(x, panels, quarters, state, gains, n_threads);
-    else candidate_gains_in<Isa, Rows, 64>(x, panels, quarters, state, gains, n_threads);
+        candidate_gains_in<Isa, Rows, 32>(x, panels, reach, state, gains, n_threads);
+    else candidate_gains_in<Isa, Rows, 64>(x, panels, reach, state, gains, n_threads);
 }
 
 // The candidate of the last pass in the given slot joins the set, as number id: only rows that it reached are read.
