@@ -31,6 +31,14 @@ struct PlainIsa {
         return lanes;
     }
 
+    // The same for the first half of a panel: what was stored in halves is loaded in halves.
+    template <class T>
+    static unsigned below_in_half(const T* scores, T bound) {
+        unsigned lanes = 0;
+        for (Index l = 0; l < kLanes<T> / 2; ++l) lanes |= static_cast<unsigned>(scores[l] < bound) << l;
+        return lanes;
+    }
+
     // The lanes of values that are below drift + bound, as bits. Nothing need be aligned.
     template <class T>
     static unsigned below_moved(const T* values, const T* drift, T bound) {

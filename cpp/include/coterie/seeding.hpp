@@ -95,8 +95,8 @@ void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& 
         for (Index r = 0; r < n; ++r) {
             const Index i = rows[r];
             const T room = state.nearest[i] - state.squares[i];
-            // Lanes beyond Used hold nothing.
-            const unsigned lanes = Isa::below(tile + r * W, room) & ((1u << Used) - 1);
+            const unsigned lanes =
+                Used < W ? Isa::below_in_half(tile + r * W, room) : Isa::below(tile + r * W, room);
             if (lanes == 0) continue;
             state.reached[i] |= lanes << (p * W % 32);
             const T w = state.weights == nullptr ? T(1) : state.weights[i];
