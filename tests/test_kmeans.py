@@ -1,6 +1,8 @@
 """KMeans: the laws of the estimator, not its timings."""
 
+import os
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -226,6 +228,25 @@ class TestFitting:
         with pytest.raises(KeyboardInterrupt):
             model.fit(blobs)
         assert not hasattr(model, "labels_")
+
+    def test_in_a_forked_child(self, blobs):
+        if not hasattr(os, "fork"):
+            pytest.skip("this system does not fork")
+        expected = (
+            KMeans(30, random_state=0, n_threads=2).fit(blobs).labels_
+        )  # the parent's threads exist by now
+        child = os.fork()
+        if child == 0:
+            found = KMeans(30, random_state=0, n_threads=2).fit(blobs).labels_
+            os._exit(0 if np.array_equal(found, expected) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def test_fits_at_the_same_time(self, blobs):
+        expected = KMeans(30, random_state=0, n_threads=2).fit(blobs)
+        with ThreadPoolExecutor(4) as pool:
+            models = list(pool.map(lambda _: KMeans(30, random_state=0, n_threads=2).fit(blobs), range(8)))
+        for model in models:
+            same_bits(model, expected)
 
     def test_verbose_prints_each_iteration(self, blobs, capsys):
         model = KMeans(3, verbose=1, random_state=0).fit(blobs)
