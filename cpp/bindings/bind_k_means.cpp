@@ -14,14 +14,23 @@ namespace {
 using nb::arg;
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
-// Rows as Python hands them over; keeps the arrays alive.
+using Selection = std::optional<In1<Index>>;
+
+inline Index n_selected(const Selection& selection, Index n_rows) {
+    return selection ? static_cast<Index>(selection->shape(0)) : n_rows;
+}
+
+// Rows as Python hands them over, or a selection of them; keeps the arrays alive.
 template <class T>
 struct DenseBlock {
     using Rows = DenseRows<T>;
     In2<T> array;
+    Selection selection;
 
+    Index n_stored() const { return static_cast<Index>(array.shape(0)); }
     Rows view() const {
-        return {array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1))};
+        return {array.data(), n_selected(selection, n_stored()), static_cast<Index>(array.shape(1)),
+                data_or_null(selection)};
     }
 };
 
@@ -31,11 +40,24 @@ struct SparseBlock {
     In1<T> values;
     In1<std::int32_t> columns, starts;
     Index n_columns;
+    Selection selection;
 
+    Index n_stored() const { return static_cast<Index>(starts.shape(0)) - 1; }
     Rows view() const {
-        return {values.data(), columns.data(), starts.data(), static_cast<Index>(starts.shape(0)) - 1, n_columns};
+        return {values.data(), columns.data(), starts.data(), n_selected(selection, n_stored()), n_columns,
+                data_or_null(selection)};
     }
 };
+
+template <class Block>
+Block select_rows(const Block& rows, In1<Index> selection) {
+    require(!rows.selection, "the rows are a selection already");
+    for (std::size_t i = 0; i < selection.shape(0); ++i)
+        require(selection.data()[i] >= 0 && selection.data()[i] < rows.n_stored(), "a selected row is out of range");
+    Block out = rows;
+    out.selection = selection;
+    return out;
+}
 
 template <class T>
 SparseBlock<T> sparse_rows(In1<T> values, In1<std::int32_t> columns, In1<std::int32_t> starts, Index n_columns) {
@@ -47,7 +69,7 @@ SparseBlock<T> sparse_rows(In1<T> values, In1<std::int32_t> columns, In1<std::in
     require(columns.shape(0) == values.shape(0), "columns and values differ in length");
     for (std::size_t e = 0; e < columns.shape(0); ++e)
         require(columns.data()[e] >= 0 && columns.data()[e] < n_columns, "a column index is out of range");
-    return {values, columns, starts, n_columns};
+    return {values, columns, starts, n_columns, {}};
 }
 
 template <class T>
@@ -74,6 +96,8 @@ template <class Block>
 void bind_rows(nb::module_& m) {
     using Rows = typename Block::Rows;
     using T = typename Rows::value_type;
+
+    m.def("select_rows", &select_rows<Block>, arg("rows"), arg("selection").noconvert());
 
     m.def(
         "nearest",
@@ -295,7 +319,7 @@ template <class T>
 void bind_blocks(nb::module_& m, const char* dense_name, const char* sparse_name) {
     nb::class_<DenseBlock<T>>(m, dense_name);
     m.def(
-        "dense_rows", [](In2<T> array) { return DenseBlock<T>{array}; }, arg("array").noconvert());
+        "dense_rows", [](In2<T> array) { return DenseBlock<T>{array, {}}; }, arg("array").noconvert());
     bind_rows<DenseBlock<T>>(m);
     nb::class_<SparseBlock<T>>(m, sparse_name);
     m.def("sparse_rows", &sparse_rows<T>, arg("values").noconvert(), arg("columns").noconvert(),

@@ -288,7 +288,7 @@ Index bounded_assign_with(const Rows& x, const Centers<typename Rows::value_type
                           const BoundedStep<typename Rows::value_type>& step,
                           const BoundedState<typename Rows::value_type>& state, const Bounds& bounds, int n_threads) {
     using T = typename Rows::value_type;
-    const Panels<T> panels = pack(centers, step.order, step.n_slots, n_threads);
+    const Panels<T> panels = pack<Rows>(centers, step.order, step.n_slots, n_threads);
     // At first every row wants every panel: few rows at a time, so that they and their bounds stay in the cache.
     // Later few rows want a panel: many rows at a time, to fill its tiles.
     const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_columns, 4096 * 1024, 2016);

@@ -25,10 +25,9 @@ void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, I
              typename Rows::value_type* scores, int n_threads) {
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
-    const Panels<T> panels = pack(centers, nullptr, centers.n_centers, n_threads);
+    const Panels<T> panels = pack<Rows>(centers, nullptr, centers.n_centers, n_threads);
     const Index chunk = rows_per_chunk<T>(x.n_columns, 256 * 1024, 1536);
     parallel_for(ceil_div(x.n_rows, chunk), n_threads, [&](Index task) {
-        alignas(64) T tile[H * W];
         Index which[H];
         const Index end = min_index(x.n_rows, (task + 1) * chunk);
         for (Index first = task * chunk; first < end; first += H) {
@@ -38,8 +37,7 @@ void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, I
                 scores[e] = infinity<T>();
                 ids[e] = 0;
             }
-            for (Index p = 0; p < panels.n_panels; ++p) {
-                score_rows<Isa>(x, which, n, panels, p, tile);
+            score_all<Isa>(x, which, n, panels, [&](Index p, const T* tile) {
                 for (Index r = 0; r < n; ++r) {
                     T* row_scores = scores + (first + r) * m;
                     unsigned lanes = Isa::below(tile + r * W, row_scores[m - 1]);
@@ -50,7 +48,7 @@ void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, I
                                           static_cast<std::int32_t>(p * W + lane));
                     }
                 }
-            }
+            });
         }
     });
 }

@@ -27,26 +27,37 @@ inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 inline Index min_index(Index a, Index b) { return a < b ? a : b; }
 inline Index max_index(Index a, Index b) { return a > b ? a : b; }
 
+// How many panels are stored side by side, dimension by dimension. A sparse row meets its dimensions at random, and
+// neighbouring cache lines of one of them come at little more than the price of one.
+template <class Rows>
+inline constexpr Index kMostBeside = 1;
+template <class T>
+inline constexpr Index kMostBeside<CsrRows<T>> = 4;
+
 // Centroids times -2 in panels. Slots beyond the last centroid of a panel have an infinite offset: never chosen.
 template <class T>
 struct Panels {
     Index n_panels;
     Index n_columns;
-    Buffer<T> values;         // n_panels x n_columns x kLanes
+    Index n_beside;
+    Buffer<T> values;         // n_panels / n_beside (rounded up) x n_columns x n_beside x kLanes
     Buffer<T> offsets;        // n_panels x kLanes
     Buffer<std::int32_t> ids; // n_panels x kLanes: which centroid is in the slot, -1 for none
 
-    const T* panel(Index p) const { return values.data() + p * n_columns * kLanes<T>; }
+    Index stride() const { return n_beside * kLanes<T>; }  // from one dimension to the next
+    Index place(Index p) const { return p / n_beside * n_columns * stride() + p % n_beside * kLanes<T>; }
+    const T* panel(Index p) const { return values.data() + place(p); }
     const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
     const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
 };
 
 // order: which centroid goes to which slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.
-template <class T>
+template <class Rows, class T = typename Rows::value_type>
 Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slots, int n_threads) {
     constexpr Index W = kLanes<T>;
     const Index n_panels = ceil_div(n_slots, W), d = centers.n_columns;
-    Panels<T> out{n_panels, d, Buffer<T>(n_panels * d * W), Buffer<T>(n_panels * W),
+    const Index n_slabs = ceil_div(n_panels, kMostBeside<Rows>), n_beside = ceil_div(n_panels, n_slabs);
+    Panels<T> out{n_panels, d, n_beside, Buffer<T>(n_slabs * n_beside * d * W), Buffer<T>(n_panels * W),
                   Buffer<std::int32_t>(n_panels * W)};
     parallel_for(n_panels, n_threads, [&](Index p) {
         const T* sources[W];
@@ -57,9 +68,9 @@ Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slo
             out.offsets[slot] = id < 0 ? infinity<T>() : centers.offsets[id];
             sources[l] = centers.data + (id < 0 ? 0 : id) * d;
         }
-        T* to = out.values.data() + p * d * W;
-        for (Index j = 0; j < d; ++j)
-            for (Index l = 0; l < W; ++l) to[j * W + l] = T(-2) * sources[l][j];
+        T* to = out.values.data() + out.place(p);
+        for (Index j = 0; j < d; ++j, to += out.stride())
+            for (Index l = 0; l < W; ++l) to[l] = T(-2) * sources[l][j];
     });
     return out;
 }
@@ -125,21 +136,59 @@ void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels
     dense_tiles<Isa, T, Isa::kTileHeight, Bytes>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
 }
 
-template <class Isa, int Bytes = 64, class T>
-void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+// The same for Beside panels from p on, which are stored side by side: panel p + b is at out + b * kTileHeight * kLanes.
+template <class Isa, int Beside, class T>
+void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
     using V = typename Isa::template Vector<T>;
-    constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
+    constexpr int L = sizeof(V) / sizeof(T), PerPanel = 64 / sizeof(V), NV = Beside * PerPanel;
+    constexpr Index Apart = Isa::kTileHeight * kLanes<T>;
     const T* panel = panels.panel(p);
     const T* offsets = panels.panel_offsets(p);
+    const Index stride = panels.stride();
     for (Index i = 0; i < n; ++i, out += kLanes<T>) {
         V sums[NV];
+#pragma GCC unroll 16
         for (int v = 0; v < NV; ++v) sums[v] = V{};
-        for (Index e = x.starts[which[i]]; e < x.starts[which[i] + 1]; ++e) {
-            const T* b = panel + static_cast<Index>(x.columns[e]) * kLanes<T>;
-            for (int v = 0; v < NV; ++v) sums[v] += x.values[e] * *reinterpret_cast<const V*>(b + v * L);
+        for (Index e = x.begin(which[i]), end = x.end(which[i]); e < end; ++e) {
+            const T* b = panel + static_cast<Index>(x.columns[e]) * stride;
+            const T value = x.values[e];
+#pragma GCC unroll 16
+            for (int v = 0; v < NV; ++v) sums[v] += value * *reinterpret_cast<const V*>(b + v * L);
         }
+#pragma GCC unroll 16
         for (int v = 0; v < NV; ++v)
-            *reinterpret_cast<V*>(out + v * L) = sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
+            *reinterpret_cast<V*>(out + v / PerPanel * Apart + v % PerPanel * L) =
+                sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
+    }
+}
+
+template <class Isa, int Bytes = 64, class T>
+void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    score_beside<Isa, 1>(x, which, n, panels, p, out);
+}
+
+// Scores of n <= Isa::kTileHeight rows against all panels, given to use(p, scores) one after the other.
+template <class Isa, class T, class Use>
+void score_all(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Use use) {
+    alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
+    for (Index p = 0; p < panels.n_panels; ++p) {
+        score_rows<Isa>(x, which, n, panels, p, tile);
+        use(p, tile);
+    }
+}
+
+template <class Isa, class T, class Use>
+void score_all(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Use use) {
+    alignas(64) T tiles[kMostBeside<CsrRows<T>>][Isa::kTileHeight * kLanes<T>];
+    for (Index p = 0; p < panels.n_panels; p += panels.n_beside) {
+        const Index beside = min_index(panels.n_beside, panels.n_panels - p);
+        switch (beside) {
+            case 4: score_beside<Isa, 4>(x, which, n, panels, p, tiles[0]); break;
+            case 3: score_beside<Isa, 3>(x, which, n, panels, p, tiles[0]); break;
+            case 2: score_beside<Isa, 2>(x, which, n, panels, p, tiles[0]); break;
+            default: score_beside<Isa, 1>(x, which, n, panels, p, tiles[0]);
+        }
+        for (Index b = 0; b < beside; ++b) use(p + b, tiles[b]);
     }
 }
 
@@ -177,7 +226,7 @@ T dot(const DenseRows<T>& x, Index i, const T* c) {
 template <class Isa, class T>
 T dot(const CsrRows<T>& x, Index i, const T* c) {
     T out = 0;
-    for (Index e = x.starts[i]; e < x.starts[i + 1]; ++e) out += x.values[e] * c[x.columns[e]];
+    for (Index e = x.begin(i), end = x.end(i); e < end; ++e) out += x.values[e] * c[x.columns[e]];
     return out;
 }
 

@@ -45,7 +45,7 @@ void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& cent
                    double* potentials, int n_threads) {
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
-    const Panels<T> panels = pack(centers, nullptr, centers.n_centers, n_threads);
+    const Panels<T> panels = pack<Rows>(centers, nullptr, centers.n_centers, n_threads);
     const Index n_quanta = ceil_div(x.n_rows, kQuantum);
     const auto adopt = [&](const Index* rows, Index n, Index p, const T* tile) {
         for (Index r = 0; r < n; ++r)
@@ -139,7 +139,7 @@ void candidate_gains(const Rows& x, const Centers<typename Rows::value_type>& ca
                      const typename Rows::value_type* reach, const Potential<typename Rows::value_type>& state,
                      double* gains, int n_threads) {
     using T = typename Rows::value_type;
-    const Panels<T> panels = pack(candidates, nullptr, candidates.n_centers, n_threads);
+    const Panels<T> panels = pack<Rows>(candidates, nullptr, candidates.n_centers, n_threads);
     if (candidates.n_centers <= kLanes<T> / 2)
         candidate_gains_in<Isa, Rows, 32>(x, panels, reach, state, gains, n_threads);
     else candidate_gains_in<Isa, Rows, 64>(x, panels, reach, state, gains, n_threads);

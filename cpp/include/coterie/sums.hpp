@@ -71,7 +71,7 @@ void add_clusters(const CsrRows<T>& x, const Moves& moves, const T* weights, con
             const Index i = moves.rows[e] / 2;
             const double sign = moves.rows[e] % 2 ? -1.0 : 1.0;
             const double w = weights == nullptr ? sign : sign * static_cast<double>(weights[i]);
-            for (Index k = x.starts[i]; k < x.starts[i + 1]; ++k)
+            for (Index k = x.begin(i), end = x.end(i); k < end; ++k)
                 sum[x.columns[k]] += w * static_cast<double>(x.values[k]);
         }
     });
@@ -115,7 +115,7 @@ double square_distance(const DenseRows<T>& x, Index i, const double* center, dou
 template <class T>
 double square_distance(const CsrRows<T>& x, Index i, const double* center, double center_square) {
     double out = center_square;
-    for (Index e = x.starts[i]; e < x.starts[i + 1]; ++e) {
+    for (Index e = x.begin(i), end = x.end(i); e < end; ++e) {
         const double value = static_cast<double>(x.values[e]), c = center[x.columns[e]];
         out += (value - c) * (value - c) - c * c;
     }

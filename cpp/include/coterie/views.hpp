@@ -7,18 +7,19 @@ namespace coterie {
 
 using Index = std::int64_t;
 
-// Row-major dense rows.
+// Row-major dense rows, or a selection of them: row i is selection[i] (nullptr: i itself).
 template <class T>
 struct DenseRows {
     using value_type = T;
     const T* data;
     Index n_rows;
     Index n_columns;
+    const Index* selection;
 
-    const T* row(Index i) const { return data + i * n_columns; }
+    const T* row(Index i) const { return data + (selection == nullptr ? i : selection[i]) * n_columns; }
 };
 
-// Compressed sparse rows, column indices ascending within a row.
+// Compressed sparse rows, column indices ascending within a row, or a selection of them.
 template <class T>
 struct CsrRows {
     using value_type = T;
@@ -27,6 +28,11 @@ struct CsrRows {
     const std::int32_t* starts;
     Index n_rows;
     Index n_columns;
+    const Index* selection;
+
+    // The entries of row i are begin(i) .. end(i) - 1.
+    Index begin(Index i) const { return starts[selection == nullptr ? i : selection[i]]; }
+    Index end(Index i) const { return starts[(selection == nullptr ? i : selection[i]) + 1]; }
 };
 
 // Centroids relative to the data's shift m, as the kernels want them:
