@@ -131,13 +131,13 @@ class Benchmark:
             labels = s.get("label_seconds")
             return [
                 f"{s['n_iter']:.0f}",
-                *_time_cells(s),
+                *time_cells(s),
                 "in fit" if labels is None else f"{labels:.2f}",
                 f"{s['inertia'] / reference['inertia'] - 1:+.1e}" + ("" if FITS[name].takes_centers else "*"),
                 _memory_cell(s),
                 f"{flops * passes / s['seconds'] / self.sgemm / 1e9:.2f}",
-                _ratio_cell(s["seconds"], summaries),
-                _ratio_cell(s["seconds"] + (labels or 0), summaries),
+                ratio_cell(s["seconds"], summaries),
+                ratio_cell(s["seconds"] + (labels or 0), summaries),
             ]
 
         headers = [
@@ -169,7 +169,7 @@ class Benchmark:
             limit = max(self.sgemm, summaries.get(CUBE_LINE, {}).get("gflops", 0.0))
 
             def cells(name: str, s: dict[str, Any], limit: float = limit) -> list[str]:
-                return [_range(s), f"{s['gflops']:.0f}", f"{s['gflops'] / limit:.0%}"]
+                return [range_cell(s), f"{s['gflops']:.0f}", f"{s['gflops'] / limit:.0%}"]
 
             self._table(key, title, ["seconds (range)", "GFLOP/s", "of sgemm"], summaries, cells)
             for name in ("coterie kernel", "coterie predict"):
@@ -225,7 +225,7 @@ class Benchmark:
         path.unlink()
 
         def cells(name: str, s: dict[str, Any]) -> list[str]:
-            return [*_time_cells(s), f"{s['peak_bytes'] / 1e6:.0f}", f"{s['process_peak_bytes'] / 1e6:.0f}"]
+            return [*time_cells(s), f"{s['peak_bytes'] / 1e6:.0f}", f"{s['process_peak_bytes'] / 1e6:.0f}"]
 
         headers = [*TIME_HEADERS, "MB beyond the interpreter", "MB of the process"]
         self._table(key, title, headers, summaries, cells)
@@ -249,10 +249,10 @@ class Benchmark:
         def cells(name: str, s: dict[str, Any]) -> list[str]:
             ours = f"coterie {SEEDINGS[name].group}"
             return [
-                *_time_cells(s),
+                *time_cells(s),
                 f"{s['potential'] / reference['potential']:.3f}",
                 _memory_cell(s),
-                _ratio_cell(s["seconds"], summaries, ours),
+                ratio_cell(s["seconds"], summaries, ours),
             ]
 
         self._table(key, title, [*TIME_HEADERS, "potential", "memory", "ratio"], summaries, cells)
@@ -356,11 +356,13 @@ def _first(summaries: Summaries) -> dict[str, Any]:
     return next(iter(summaries.values()), {})
 
 
-def _time_cells(s: dict[str, Any]) -> list[str]:
-    return [_range(s), f"{s['cpu_seconds']:.2f}"]
+def time_cells(s: dict[str, Any]) -> list[str]:
+    """Return the cells under `TIME_HEADERS`."""
+    return [range_cell(s), f"{s['cpu_seconds']:.2f}"]
 
 
-def _range(s: dict[str, Any]) -> str:
+def range_cell(s: dict[str, Any]) -> str:
+    """Return the median seconds, their range, and a mark for disturbed runs."""
     digits = 3 if s["seconds"] < 1 else 2
     text = f"{s['seconds']:.{digits}f}"
     if s["runs"] > 1:
@@ -372,7 +374,8 @@ def _memory_cell(s: dict[str, Any]) -> str:
     return f"{s['peak_bytes'] / MIB:.0f} MiB, {s['peak_bytes'] / s['input_bytes']:.0%}"
 
 
-def _ratio_cell(seconds: float, summaries: Summaries, ours: str = OURS) -> str:
+def ratio_cell(seconds: float, summaries: Summaries, ours: str = OURS) -> str:
+    """Return the seconds over ours, "-" where ours did not run."""
     return f"{seconds / summaries[ours]['seconds']:.2f}" if ours in summaries else "-"
 
 

@@ -103,6 +103,31 @@ def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
     assert "iteration 1/300" in printed.err
 
 
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [
+        ("", "NestedMiniBatchKMeans"),
+        ("--algorithm lloyd", "KMeans"),
+        ("--n-init 2", "KMeans"),
+        ("--method k-means", "KMeans"),
+        ("--method mini-batch --batch-size 50 --n-init 2", "MiniBatchKMeans"),
+    ],
+)
+def test_many_rows_are_clustered_by_nested_batches(folder, rows, X, monkeypatch, options, estimator):
+    monkeypatch.setattr("coterie.cli.jobs.NESTED_ROWS", len(X) - 1)
+    assert main(["fit", rows, "-k", "3", "--quiet", *options.split()]) == 0
+    assert type(coterie.load("coterie-out/model.coterie")).__name__ == estimator
+
+
+def test_a_batch_size_asks_for_batches(folder, rows, X):
+    assert main(["fit", rows, "-k", "3", "--batch-size", "50", "--quiet"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    expected = coterie.NestedMiniBatchKMeans(3, batch_size=50, random_state=0).fit(X)
+    assert np.array_equal(model.labels_, expected.labels_)
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert json.loads((folder / "coterie-out" / "summary.json").read_text())["method"] == "nested"
+
+
 def test_options_reach_the_estimator(folder, rows):
     options = (
         "--algorithm lloyd --init random --n-init 4 --max-iter 7 --max-time 60 --tol 0.5 --seed 9 --threads 1"
@@ -198,7 +223,7 @@ def test_kept_in_memory_or_not_the_bits_are_the_same(folder, monkeypatch):
     np.save("rows.npy", np.random.default_rng(0).integers(0, 255, size=(5000, 9), dtype=np.uint8))
     found = []
     for kept in (2**30, 0):
-        monkeypatch.setattr("coterie.assignment._KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.assignment.KEPT_BYTES", kept)
         assert main(["fit", "rows.npy", "-k", "20", "--max-iter", "5", "--normalize", "-q"]) == 0
         found.append(coterie.load("coterie-out/model.coterie").cluster_centers_)
     assert np.array_equal(*found)
@@ -247,10 +272,12 @@ def test_info(rows, capsys):
     assert "KMeans" in capsys.readouterr().out
 
 
-def test_demo(folder, capsys):
+def test_demo(folder, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    names = ["centroids.png", "clusters.png", "digits.npy", "labels.npy", "model.coterie", "summary.json"]
+    pictures = ["centroids.png", "clusters.png", "race.png"]
+    names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
     listed = out[out.index("wrote\n") :].split("\n")[1:-1]

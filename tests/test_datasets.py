@@ -61,3 +61,18 @@ def test_mammals():
 def test_each_call_gives_its_own_arrays():
     datasets.load_mammals().data[:] = 0
     assert datasets.load_mammals().data.min() == 1
+
+
+def test_moved_digits_are_digits_that_moved():
+    X, y = datasets.make_moved_digits(500, random_state=0)
+    assert X.shape == (500, 64)
+    assert X.dtype == np.float32
+    assert X.min() >= 0
+    assert X.max() <= 16
+    assert len(np.unique(X, axis=0)) == 500
+    again, _ = datasets.make_moved_digits(500, random_state=0)
+    np.testing.assert_array_equal(X, again)
+    digits, kinds = datasets.load_digits()
+    # Most are still nearest to a digit of their own kind.
+    nearest = kinds[np.argmin(np.sum((X[:, None] - digits[None]) ** 2, axis=2), axis=1)]
+    assert np.mean(nearest == y) > 0.8

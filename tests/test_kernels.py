@@ -281,7 +281,7 @@ def test_sparse_rows_check_their_indices():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_selection_gives_the_bits_of_the_rows_selected(instruction_set, dtype, sparse):
-    X, block, centers = some_data((97, 33, 70), dtype, sparse, seed=3)
+    _, block, centers = some_data((97, 33, 70), dtype, sparse, seed=3)
     chosen = np.random.default_rng(3).permutation(97)[:61]
     frame = CenterFrame(centers, np.zeros(33))
     results = []

@@ -1,11 +1,14 @@
 // The kernels of the k-means family: argument checks, then the kernel without the interpreter's lock.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "bindings.hpp"
 #include "coterie/bounded.hpp"
 #include "coterie/seeding.hpp"
+#include "coterie/sparse_means.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -316,6 +319,69 @@ void bind_centers(nb::module_& m) {
 }
 
 template <class T>
+void require_panels(const Out1<T>& panels, Index n_clusters, Index n_columns, Index n_beside) {
+    constexpr Index lanes = 64 / sizeof(T);
+    require(n_beside >= 1 && n_beside <= kMostBeside<CsrRows<T>>, "n_beside is out of range");
+    const Index stride = n_beside * lanes, n_slabs = (n_clusters + stride - 1) / stride;
+    require_size(panels, n_slabs * stride * n_columns, "the panels have the wrong size");
+    require(reinterpret_cast<std::uintptr_t>(panels.data()) % 64 == 0, "the panels are not aligned to 64 bytes");
+}
+
+template <class T>
+void bind_sparse_means(nb::module_& m) {
+    m.def(
+        "nearest_mean",
+        [](const SparseBlock<T>& rows, Out1<T> panels, Index n_beside, Out1<T> scales, Out1<T> offsets,
+           Out1<std::int32_t> labels, Out1<T> scores, int n_threads) {
+            const CsrRows<T> x = rows.view();
+            constexpr Index lanes = 64 / sizeof(T);
+            const Index n_slots = static_cast<Index>(scales.size());
+            require(n_slots % (lanes * n_beside) == 0, "scales do not fill whole slabs");
+            require_panels(panels, n_slots, x.n_columns, n_beside);
+            require_size(offsets, n_slots, "one offset per slot is needed");
+            require(reinterpret_cast<std::uintptr_t>(scales.data()) % 64 == 0 &&
+                        reinterpret_cast<std::uintptr_t>(offsets.data()) % 64 == 0,
+                    "scales and offsets must be aligned to 64 bytes");
+            require_size(labels, x.n_rows, "one label per row is needed");
+            require_size(scores, x.n_rows, "one score per row is needed");
+            const SumPanels<T> view{panels.data(), scales.data(), offsets.data(), n_slots / lanes, n_beside};
+            kernels().sparse_means<T>().nearest_mean(x, view, labels.data(), scores.data(), n_threads);
+        },
+        arg("rows"), arg("panels"), arg("n_beside"), arg("scales"), arg("offsets"), arg("labels"), arg("scores"),
+        arg("n_threads"), Unlocked());
+
+    m.def(
+        "take_votes",
+        [](const std::vector<SparseBlock<T>>& blocks, In1<std::int32_t> labels,
+           std::optional<In1<std::int32_t>> before, std::optional<In1<T>> weights, Out2<double> sums,
+           Out1<double> masses, Out1<T> panels, Index n_beside, Out1<double> squares, Out1<double> with_sums,
+           Out1<double> with_panels, int n_threads) {
+            const Index n = static_cast<Index>(sums.shape(0)), d = static_cast<Index>(sums.shape(1));
+            std::vector<CsrRows<T>> views;
+            Index n_rows = 0;
+            for (const SparseBlock<T>& block : blocks) {
+                views.push_back(block.view());
+                require(views.back().n_columns == d, "sums and rows differ in width");
+                n_rows += views.back().n_rows;
+            }
+            require_labels(labels, n_rows, n, 0);
+            if (before) require_labels(*before, n_rows, n, -1);
+            if (weights) require_size(*weights, n_rows, "one weight per row is needed");
+            require_panels(panels, n, d, n_beside);
+            for (const auto* array : {&masses, &squares, &with_sums, &with_panels})
+                require_size(*array, n, "one number per cluster is needed");
+            const SparseVotes<T> votes{views.data(),          static_cast<Index>(views.size()), labels.data(),
+                                       data_or_null(before), data_or_null(weights),            n_rows};
+            const SparseSums<T> state{sums.data(), masses.data(), panels.data(), n_beside, n, d};
+            kernels().sparse_means<T>().take_votes(votes, state, squares.data(), with_sums.data(),
+                                                   with_panels.data(), n_threads);
+        },
+        arg("blocks"), arg("labels"), arg("before").none(), arg("weights").none(), arg("sums"), arg("masses"),
+        arg("panels"), arg("n_beside"), arg("squares"), arg("with_sums"), arg("with_panels"), arg("n_threads"),
+        Unlocked());
+}
+
+template <class T>
 void bind_blocks(nb::module_& m, const char* dense_name, const char* sparse_name) {
     nb::class_<DenseBlock<T>>(m, dense_name);
     m.def(
@@ -325,12 +391,14 @@ void bind_blocks(nb::module_& m, const char* dense_name, const char* sparse_name
     m.def("sparse_rows", &sparse_rows<T>, arg("values").noconvert(), arg("columns").noconvert(),
           arg("starts").noconvert(), arg("n_columns"));
     bind_rows<SparseBlock<T>>(m);
+    bind_sparse_means<T>(m);
 }
 
 }  // namespace
 
 void bind_k_means(nb::module_& m) {
     m.attr("ROW_QUANTUM") = kQuantum;
+    m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
     bind_centers<float>(m);
     bind_centers<double>(m);
     bind_blocks<float>(m, "DenseRowsFloat32", "SparseRowsFloat32");

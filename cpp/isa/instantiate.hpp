@@ -7,6 +7,7 @@
 #include "coterie/kernel_table.hpp"
 #include "coterie/nearest.hpp"
 #include "coterie/seeding.hpp"
+#include "coterie/sparse_means.hpp"
 #include "coterie/sums.hpp"
 
 namespace coterie {
@@ -24,10 +25,22 @@ constexpr CenterKernels<T> center_kernels() {
             compare_centers<Isa, double, T>};
 }
 
+template <class Isa, class T>
+constexpr SparseMeanKernels<T> sparse_mean_kernels() {
+    return {nearest_mean<Isa, CsrRows<T>>, take_votes<Isa, T>};
+}
+
 template <class Isa>
 constexpr KernelTable kernel_table(const char* name) {
-    return {name, center_kernels<Isa, float>(), center_kernels<Isa, double>(), row_kernels<Isa, DenseRows<float>>(), row_kernels<Isa, DenseRows<double>>(),
-            row_kernels<Isa, CsrRows<float>>(), row_kernels<Isa, CsrRows<double>>()};
+    return {name,
+            center_kernels<Isa, float>(),
+            center_kernels<Isa, double>(),
+            row_kernels<Isa, DenseRows<float>>(),
+            row_kernels<Isa, DenseRows<double>>(),
+            row_kernels<Isa, CsrRows<float>>(),
+            row_kernels<Isa, CsrRows<double>>(),
+            sparse_mean_kernels<Isa, float>(),
+            sparse_mean_kernels<Isa, double>()};
 }
 
 }  // namespace

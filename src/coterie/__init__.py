@@ -12,12 +12,16 @@ from coterie import datasets, metrics, seeding
 from coterie._kernels import __version__
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
+from coterie.mini_batch_kmeans import MiniBatchKMeans
+from coterie.nested_kmeans import NestedMiniBatchKMeans
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
 
 __all__ = [
     "FitProgress",
     "KMeans",
+    "MiniBatchKMeans",
+    "NestedMiniBatchKMeans",
     "RowSource",
     "__version__",
     "as_rows",

@@ -11,6 +11,7 @@ Ints = npt.NDArray[np.int32]
 
 __version__: str
 ROW_QUANTUM: int
+PANELS_BESIDE: int
 
 class DenseRowsFloat32: ...
 class DenseRowsFloat64: ...
@@ -121,5 +122,33 @@ def adopt_candidate(
     owner: Ints,
     reached: npt.NDArray[np.uint32],
     potentials: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
+def nearest_mean(
+    rows: Rows,
+    panels: Array,
+    n_beside: int,
+    scales: Array,
+    offsets: Array,
+    labels: Ints,
+    scores: Array,
+    n_threads: int,
+) -> None: ...
+
+# IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
+def take_votes(
+    blocks: list[Rows],
+    labels: Ints,
+    before: Ints | None,
+    weights: Array | None,
+    sums: Doubles,
+    masses: Doubles,
+    panels: Array,
+    n_beside: int,
+    squares: Doubles,
+    with_sums: Doubles,
+    with_panels: Doubles,
     n_threads: int,
 ) -> None: ...

@@ -1,15 +1,15 @@
 """Rows against centroids, block by block: what the estimators of the k-means family share.
 
-`Dataset` is the rows of a fit with what is worth knowing of them once. `PlainAssignment` and `BoundedAssignment`
-bring the label of every row up to date with new centroids; they give the same labels, bit for bit. `ClusterSums`
-keeps the sum of every cluster.
+`FitRows` is the rows of a fit with what is worth knowing of them once: `Dataset` in their own order,
+`coterie.batches.ShuffledRows` in a random one. `PlainAssignment` and `BoundedAssignment` bring the label of every row
+up to date with new centroids; they give the same labels, bit for bit. `ClusterSums` keeps the sum of every cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,9 @@ __all__ = [
     "CenterFrame",
     "ClusterSums",
     "Dataset",
+    "FitRows",
     "PlainAssignment",
+    "check_squares",
     "kernel_blocks",
     "kernel_rows",
     "nearest_centers",
@@ -42,7 +44,7 @@ _BLOCK_MULTIPLY_ADDS = 2e10
 
 # A fit reads its rows once per iteration. What must be parsed or converted, and takes no more than this as floats,
 # is converted once and kept. The bits are the same either way.
-_KEPT_BYTES = 1 << 30
+KEPT_BYTES = 1 << 30
 
 
 def kernel_rows(block: Any) -> Any:
@@ -52,6 +54,11 @@ def kernel_rows(block: Any) -> Any:
         starts = block.indptr.astype(np.int32, copy=False)
         return _kernels.sparse_rows(block.data, columns, starts, block.shape[1])
     return _kernels.dense_rows(block)
+
+
+def dense(block: Any) -> Array:
+    """Return a block of rows as an array."""
+    return block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
 
 
 def rows_per_block(rows: RowSource, n_clusters: int) -> int:
@@ -67,7 +74,7 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
 
 def kept_in_memory(rows: RowSource) -> RowSource:
     """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
-    if rows.in_memory or rows.is_sparse or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _KEPT_BYTES:
+    if rows.in_memory or rows.is_sparse or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > KEPT_BYTES:
         return rows
     return as_rows(rows.read())
 
@@ -78,13 +85,13 @@ def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any
         yield slice(start, start + block.shape[0]), kernel_rows(block)
 
 
-class Dataset:
-    """The rows of a fit, their weights, and what is computed of them once.
+class FitRows:
+    """The rows of a fit with what assignments and sums ask of them. A subclass says in which order they come.
 
     Parameters
     ----------
     rows : RowSource of shape (n, d)
-        The data; read in blocks, always in the same order.
+        The data.
     sample_weight : ndarray of shape (n,) or None
         Non-negative weights; None for 1.
     n_clusters : int
@@ -94,15 +101,18 @@ class Dataset:
 
     Attributes
     ----------
+    weights : ndarray of shape (n,) or None
+        The weights, in the order of the blocks.
+    total_weight : float
+        Their sum.
     shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows). Centroids are held relative to it, against cancellation.
+        A point amid the rows (0 for sparse rows). Centroids are held relative to it, against cancellation.
     squares : ndarray of shape (n,), compute dtype
-        Squared distance of each row to the shift.
-    total_square : float
-        Weighted sum of these, accumulated in float64.
-    mean_variance : float
-        Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
+        Squared distance of each row to the shift, in the order of the blocks.
     """
+
+    shift: FloatArray
+    squares: Array
 
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
@@ -114,7 +124,39 @@ class Dataset:
         self.weights = (
             None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
         )
+        self.total_weight = total_weight(self.n_rows, self.weights)
         self.block_rows = rows_per_block(self.rows, n_clusters)
+
+    def weights_of(self, part: slice) -> Array | None:
+        """Return the weights of some rows, None for 1."""
+        return None if self.weights is None else self.weights[part]
+
+    def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
+        sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
+        zero = np.zeros(self.n_columns)
+        for part, x in blocks:
+            labels = np.zeros(part.stop - part.start, dtype=np.int32)
+            _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
+        return sums[0] / n_rows
+
+
+class Dataset(FitRows):
+    """The rows of a fit in their own order, all of them measured at once.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (d,), float64
+        The mean of the rows (0 for sparse rows).
+    total_square : float
+        Weighted sum of the squared distances to the shift, accumulated in float64.
+    mean_variance : float
+        Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
+    """
+
+    def __init__(
+        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
+    ) -> None:
+        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
         self._measure()
 
     @cached_property
@@ -127,46 +169,39 @@ class Dataset:
             iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
         )
 
-    def weights_of(self, part: slice) -> Array | None:
-        """Return the weights of some rows, None for 1."""
-        return None if self.weights is None else self.weights[part]
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.n_rows) if self.weights is None else float(np.sum(self.weights, dtype=np.float64))
-
     def _measure(self) -> None:
-        zero = np.zeros(self.n_columns)
-        self.shift = zero
-        if not self.rows.is_sparse:
-            sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
-            for part, x in self.blocks():
-                labels = np.zeros(part.stop - part.start, dtype=np.int32)
-                _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
-            self.shift = sums[0] / self.n_rows
+        sparse = self.rows.is_sparse
+        mean = np.zeros(self.n_columns) if sparse else self._mean_row(self.blocks(), self.n_rows)
+        self.shift = mean
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
-        everything = np.zeros(self.n_rows, dtype=np.int32)
-        exact = self.own_square_distances(self.shift[None, :], everything)
+        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
         with np.errstate(over="ignore"):
             self.squares[:] = exact
-        too_large = np.flatnonzero(~np.isfinite(self.squares))
-        if len(too_large):
-            raise ValueError(
-                f"X is too large for {self.dtype}: squared distances overflow. First bad row: {too_large[0]}."
-            )
+        check_squares(self.squares)
         self.total_square = weighted_sum(exact, self.weights)
-        sparse_mean_square = 0.0
-        if self.rows.is_sparse:
-            sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
-            for part, x in self.blocks():
-                _kernels.add_to_clusters(x, everything[part], None, None, zero, sums, mass, self.n_threads)
-            sparse_mean_square = float(np.sum((sums[0] / self.n_rows) ** 2))
-        self.mean_variance = (float(np.sum(exact)) / self.n_rows - sparse_mean_square) / self.n_columns
+        if sparse:
+            mean = self._mean_row(self.blocks(), self.n_rows)
+        mean_square = float(np.sum((mean - self.shift) ** 2))
+        self.mean_variance = (float(np.sum(exact)) / self.n_rows - mean_square) / self.n_columns
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
         return _own_square_distances(self.blocks(), self.n_rows, centers, labels, self.n_threads)
+
+
+def check_squares(squares: Array, numbers: npt.NDArray[np.intp] | None = None) -> None:
+    """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows."""
+    too_large = np.flatnonzero(~np.isfinite(squares))
+    if len(too_large):
+        row = too_large[0] if numbers is None else numbers[too_large[0]]
+        raise ValueError(
+            f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
+        )
+
+
+def total_weight(n_rows: int, weights: Array | None) -> float:
+    """Return the sum of the weights of some rows, None for 1."""
+    return float(n_rows) if weights is None else float(np.sum(weights, dtype=np.float64))
 
 
 def weighted_sum(values: FloatArray, weights: Array | None) -> float:
@@ -188,7 +223,7 @@ class CenterFrame:
     """
 
     def __init__(self, centers: Array, shift: FloatArray, n_threads: int = 1) -> None:
-        self.centers = np.ascontiguousarray(centers)
+        self.centers: Array = np.ascontiguousarray(centers)
         self.n_threads = n_threads
         self.relative = np.empty_like(self.centers)
         self.squares = np.empty(len(centers))
@@ -198,6 +233,10 @@ class CenterFrame:
 
     def __len__(self) -> int:
         return len(self.centers)
+
+    def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
+        """Write the nearest centroid of each row and its score (see `_kernels.nearest`)."""
+        nearest_centers(x, self, labels[:, None], scores[:, None], self.n_threads)
 
     def square_distances(self, other: CenterFrame) -> FloatArray:
         """Return how far each centroid is from the same one of another frame, squared, in float64."""
@@ -240,7 +279,7 @@ def own_square_distances(rows: RowSource, centers: Array, labels: IntArray, n_th
 
 
 def _own_square_distances(
-    blocks: Iterator[tuple[slice, Any]], n_rows: int, centers: Array, labels: IntArray, n_threads: int
+    blocks: Iterable[tuple[slice, Any]], n_rows: int, centers: Array, labels: IntArray, n_threads: int
 ) -> FloatArray:
     centers = np.ascontiguousarray(centers, dtype=np.float64)
     center_squares = np.einsum("ij,ij->i", centers, centers)
@@ -250,22 +289,29 @@ def _own_square_distances(
     return out
 
 
+class Frame(Protocol):
+    """Centroids that rows can be compared with."""
+
+    def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
+        """Write the nearest centroid of each row and its score."""
+
+
 class PlainAssignment:
     """Lloyd's assignment: every row against every centroid."""
 
-    def __init__(self, data: Dataset) -> None:
+    def __init__(self, data: FitRows) -> None:
         self._data = data
-        self._scores = np.empty((data.block_rows, 1), dtype=data.dtype)
+        self._scores = np.empty(min(data.block_rows, data.n_rows), dtype=data.dtype)
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
-    def start(self, frame: CenterFrame) -> None:
+    def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass."""
         self._frame = frame
 
     def assign(self, part: slice, x: Any) -> None:
         """Bring the labels of one block up to date."""
         n_rows = part.stop - part.start
-        nearest_centers(x, self._frame, self.labels[part, None], self._scores[:n_rows], self._data.n_threads)
+        self._frame.nearest(x, self.labels[part], self._scores[:n_rows])
 
     def relabel(self, rows: npt.NDArray[np.intp], labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""
@@ -277,7 +323,7 @@ class BoundedAssignment:
 
     Parameters
     ----------
-    data : Dataset
+    data : FitRows
         The rows.
     frame : CenterFrame
         The first centroids; they are sorted into panels of neighbours.
@@ -286,7 +332,7 @@ class BoundedAssignment:
         n * (that number + 2) floats; panels of 16 (float32) or 8 (float64) centroids are never split.
     """
 
-    def __init__(self, data: Dataset, frame: CenterFrame, n_groups: int | None) -> None:
+    def __init__(self, data: FitRows, frame: CenterFrame, n_groups: int | None) -> None:
         lanes = 64 // data.dtype.itemsize
         self._data = data
         self._order = panels_of_neighbors(frame.relative, lanes)
@@ -298,13 +344,14 @@ class BoundedAssignment:
         n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
         self._cumulative_drift = np.zeros(n_bounds)
         self._frame: CenterFrame | None = None
+        self._n_bounded = 0
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
         self._upper = np.empty(data.n_rows, dtype=data.dtype)
         self._lower = np.empty((data.n_rows, n_bounds), dtype=data.dtype)
 
-    def start(self, frame: CenterFrame) -> None:
+    def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass and add how far they have moved."""
-        self._first = self._frame is None
+        assert isinstance(frame, CenterFrame)
         if self._frame is None:
             drift = np.zeros(len(frame))
         else:
@@ -325,8 +372,13 @@ class BoundedAssignment:
         return np.nextafter(out, np.array(np.inf, dtype=self._data.dtype))
 
     def assign(self, part: slice, x: Any) -> None:
-        """Bring the labels and bounds of one block up to date."""
+        """Bring the labels and bounds of one block up to date.
+
+        The rows that have bounds are always the first ones of the data: blocks are first met in ascending order.
+        """
         assert self._frame is not None
+        first = part.start >= self._n_bounded
+        self._n_bounded = max(self._n_bounded, part.stop)
         _kernels.bounded_assign(
             x,
             self._frame.relative,
@@ -338,7 +390,7 @@ class BoundedAssignment:
             self._cumulative,
             self._error,
             self._frame.shift_norm,
-            self._first,
+            first,
             self._data.squares[part],
             self.labels[part],
             self._upper[part],

@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,7 @@ __all__ = [
     "FitMonitor",
     "FitProgress",
     "check_iteration_parameters",
+    "check_positive_integer",
     "check_sample_weight",
     "effective_n_threads",
     "single_threaded_blas",
@@ -72,6 +74,14 @@ class FitProgress:
     seconds: float
     remaining: float | None
     centers: npt.NDArray[Any] = field(repr=False)
+
+
+class HasCenters(Protocol):
+    """Anything with current centroids, means, modes or memberships."""
+
+    @property
+    def centers(self) -> npt.NDArray[Any]:
+        """The array that a callback sees."""
 
 
 class FitMonitor:
@@ -133,8 +143,11 @@ class FitMonitor:
         self._run += 1
         self._rows = []
 
-    def report(self, objective: float, centers: npt.NDArray[Any], **extra: Any) -> bool:
-        """Record one iteration; return True if the fit is to stop here."""
+    def report(self, objective: float, model: HasCenters, **extra: Any) -> bool:
+        """Record one iteration; return True if the fit is to stop here.
+
+        The centers of the model are asked for only if somebody wants to see them.
+        """
         seconds = self.seconds
         self._done += 1
         iteration = len(self._rows) + 1
@@ -144,10 +157,7 @@ class FitMonitor:
                 f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
                 flush=True,
             )
-        view = centers.view()
-        view.flags.writeable = False
-        progress = FitProgress(iteration, objective, seconds, self._remaining(iteration, seconds), view)
-        if self._call_back(progress):
+        if self._call_back(iteration, objective, seconds, model):
             self.stopped_by = "callback"
         elif self.out_of_time:
             self.stopped_by = "max_time"
@@ -167,9 +177,12 @@ class FitMonitor:
                 stacklevel=3,
             )
 
-    def _call_back(self, progress: FitProgress) -> bool:
+    def _call_back(self, iteration: int, objective: float, seconds: float, model: HasCenters) -> bool:
         stop = False
         if self._estimator.callback is not None:
+            view = model.centers.view()
+            view.flags.writeable = False
+            progress = FitProgress(iteration, objective, seconds, self._remaining(iteration, seconds), view)
             stop = bool(self._estimator.callback(progress))
         if self._context is not None:
             step = self._context.subcontext(task_name="iteration")
@@ -252,7 +265,13 @@ def single_threaded_blas() -> Any:
 
     Their idle threads go on spinning for a while after each product and would take the processors from our kernels.
     """
-    return ThreadpoolController().limit(limits=1, user_api="blas")
+    return _blas_libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas_libraries() -> ThreadpoolController:
+    # Looking for them takes milliseconds, and NumPy's and SciPy's are there once this package is imported.
+    return ThreadpoolController()
 
 
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> npt.NDArray[Any] | None:
@@ -268,12 +287,18 @@ def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) ->
     return weights
 
 
+def check_positive_integer(estimator: BaseEstimator, name: str) -> None:
+    """Raise a ValueError if a parameter of the estimator is not a positive integer."""
+    value = getattr(estimator, name)
+    if isinstance(value, (bool, str)) or value != int(value) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+
+
 def check_iteration_parameters(estimator: BaseEstimator) -> None:
     """Raise a ValueError if `max_iter`, `tol` or `max_time` of the estimator makes no sense."""
     parameters = estimator.get_params(deep=False)
-    max_iter, tol, max_time = (parameters[name] for name in ("max_iter", "tol", "max_time"))
-    if isinstance(max_iter, bool) or max_iter != int(max_iter) or max_iter < 1:
-        raise ValueError(f"max_iter must be a positive integer, got {max_iter!r}.")
+    check_positive_integer(estimator, "max_iter")
+    tol, max_time = parameters["tol"], parameters["max_time"]
     if not tol >= 0:
         raise ValueError(f"tol must not be negative, got {tol!r}.")
     if max_time is not None and not max_time > 0:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils import check_random_state
 
 from coterie.assignment import (
     BoundedAssignment,
@@ -21,32 +16,21 @@ from coterie.assignment import (
     ClusterSums,
     Dataset,
     PlainAssignment,
-    nearest_labels,
-    own_square_distances,
     weighted_sum,
 )
+from coterie.centroids import CentroidEstimator
 from coterie.fitting import (
-    CallbackSupportMixin,
     FitMonitor,
     FitProgress,
-    check_iteration_parameters,
     check_sample_weight,
     effective_n_threads,
     single_threaded_blas,
     with_callbacks,
 )
-from coterie.persistence import Persistable
-from coterie.rows import RowSource, as_rows
-from coterie.seeding import Seeds, seed_at_random, seed_by_markov_chain, seed_by_square_distance
 
 __all__ = ["KMeans"]
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
-SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
-    "k-means++": seed_by_square_distance,
-    "afk-mc2": seed_by_markov_chain,
-    "random": seed_at_random,
-}
 _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 
 
@@ -61,14 +45,7 @@ class _Run:
     history: npt.NDArray[Any]
 
 
-class KMeans(
-    Persistable,
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class KMeans(CentroidEstimator):
     """Exact k-means on anything with rows: arrays, sparse matrices, tables, memory maps, files.
 
     Minimises the inertia, the (weighted) sum of the squared distances of the rows to their nearest centroids. All
@@ -78,12 +55,12 @@ class KMeans(
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), or callable
-        Where to begin: see `coterie.seeding`. A callable gets `(X, n_clusters, random_state=...)` and returns the
-        centroids.
+    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Where to begin: see `coterie.seeding`; of a fitted model, at its `cluster_centers_`. A callable gets
+        `(X, n_clusters, random_state=...)` and returns the centroids.
     n_init : "auto" or int
-        Number of starts; the one with the lowest inertia wins. "auto": 1 for "k-means++", "afk-mc2" and arrays,
-        10 otherwise.
+        Number of starts; the one with the lowest inertia wins. "auto": 10 for "random" and callables,
+        1 otherwise.
     max_iter : int
         Iterations per start, at most.
     tol : float
@@ -136,8 +113,8 @@ class KMeans(
     12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 4 k bytes more, those of "yinyang"
     k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
 
-    The rule of "auto", measured (docs/benchmarks.md): "lloyd" for k < 4; "elkan" for d >= 256 and k <= 2 d if its
-    bounds fit in 128 MiB; "yinyang" otherwise.
+    The rule of "auto", measured (docs/benchmarks.md): "lloyd" for k < 4 and for sparse rows; "elkan" for d >= 256 and
+    k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -188,12 +165,6 @@ class KMeans(
         self.n_threads = n_threads
         self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> KMeans:
         """Find the clusters of X.
@@ -218,9 +189,8 @@ class KMeans(
         self._check_parameters()
         monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
-        init = self._init_array(rows)
-        if self.n_clusters > rows.shape[0]:
-            raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        given = self._given_centers(rows)
+        self._check_n_rows(rows)
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
@@ -228,7 +198,7 @@ class KMeans(
             best: _Run | None = None
             for _ in range(self._n_runs()):
                 monitor.start_run()
-                centers = self._first_centers(X, data, init, random)
+                centers = self._drawn_centers(X, data, random) if given is None else given
                 run = self._run(data, centers, monitor)
                 if best is None or run.inertia < best.inertia:
                     best = run
@@ -239,91 +209,12 @@ class KMeans(
         monitor.warn_if_out_of_time()
         return self
 
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-    ) -> npt.NDArray[np.int32]:
-        """Find the clusters of X and return `labels_`; see `fit`."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the nearest centroid of each row of X, block by block.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            Any rows.
-
-        Returns
-        -------
-        ndarray of shape (n,), int32
-            Labels; for the rows of the fit, those of `labels_`.
-        """
-        check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
-        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
-        return nearest_labels(rows, centers, self._shift, effective_n_threads(self.n_threads))
-
-    def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Return the distance of each row of X to every centroid.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            Any rows.
-
-        Returns
-        -------
-        ndarray of shape (n, k), float32 or float64
-            Euclidean distances.
-        """
-        check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
-        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
-        out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
-        for start, block in rows.blocks():
-            out[start : start + block.shape[0]] = euclidean_distances(block, centers)
-        return out
-
-    def fit_transform(
-        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-    ) -> npt.NDArray[Any]:
-        """Find the clusters of X and return the distance of each row to every centroid; see `transform`."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return minus the inertia that the centroids leave on X: the higher, the better.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            Any rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        float
-            Minus the (weighted) sum of squared distances to the nearest centroids.
-        """
-        labels = self.predict(X)
-        rows = self._rows_of(X, reset=False)
-        weights = check_sample_weight(sample_weight, rows)
-        squares = own_square_distances(
-            rows, self.cluster_centers_, labels, effective_n_threads(self.n_threads)
-        )
-        return -weighted_sum(squares, weights)
-
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _run(self, data: Dataset, centers: npt.NDArray[Any], monitor: FitMonitor) -> _Run:
         """One start: assign, move, until nothing changes."""
+        self._check_distances(centers, data.shift)
         frame = CenterFrame(centers, data.shift, data.n_threads)
-        if not np.all(np.isfinite(frame.offsets)):
-            raise ValueError(
-                f"The initial centers are too far from the rows for {data.dtype}: squared distances overflow."
-            )
         assignment = self._assignment(data, frame)
         clusters = ClusterSums(data, self.n_clusters)
         tolerance = self.tol * data.mean_variance
@@ -342,7 +233,7 @@ class KMeans(
                 )
                 center_shift = float(np.sum(moved.square_distances(frame)))
                 frame = moved
-            stop = monitor.report(objective, frame.centers, n_changed=n_changed, center_shift=center_shift)
+            stop = monitor.report(objective, frame, n_changed=n_changed, center_shift=center_shift)
             if stable or stop or center_shift <= tolerance:
                 break
         if not stable:
@@ -355,89 +246,32 @@ class KMeans(
     def _assignment(self, data: Dataset, frame: CenterFrame) -> PlainAssignment | BoundedAssignment:
         algorithm, itemsize = self.algorithm, data.dtype.itemsize
         if algorithm == "auto":
-            algorithm = choose_algorithm(data.n_rows, data.n_columns, self.n_clusters, itemsize)
+            algorithm = choose_algorithm(data, self.n_clusters)
         if algorithm == "lloyd" or self.n_clusters == 1:
             return PlainAssignment(data)
         return BoundedAssignment(data, frame, n_bounds_of(algorithm, data.n_rows, self.n_clusters, itemsize))
 
-    def _first_centers(
-        self, X: Any, data: Dataset, init: npt.NDArray[Any] | None, random: np.random.RandomState
-    ) -> npt.NDArray[Any]:
-        if init is not None:
-            return init
-        if callable(self.init):
-            centers = self.init(X, self.n_clusters, random_state=random)
-            return self._checked_centers(centers, data.rows)
-        return SEEDINGS[self.init](data, self.n_clusters, random)[0]
-
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if (
-            isinstance(self.n_clusters, bool)
-            or self.n_clusters != int(self.n_clusters)
-            or self.n_clusters < 1
-        ):
-            raise ValueError(f"n_clusters must be a positive integer, got {self.n_clusters!r}.")
-        check_iteration_parameters(self)
+        super()._check_parameters()
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {self.algorithm!r}.")
-        if isinstance(self.init, str) and self.init not in SEEDINGS:
-            raise ValueError(
-                f"init must be one of {', '.join(SEEDINGS)}, an array or a callable, got {self.init!r}."
-            )
         if self.n_init != "auto" and (isinstance(self.n_init, str) or self.n_init < 1):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
 
     def _n_runs(self) -> int:
-        if not isinstance(self.init, str) and not callable(self.init):
+        if not self._draws_centers():
             return 1
         if self.n_init != "auto":
             return int(self.n_init)
         return 10 if callable(self.init) or self.init == "random" else 1
 
-    def _init_array(self, rows: RowSource) -> npt.NDArray[Any] | None:
-        if isinstance(self.init, str) or callable(self.init):
-            return None
-        if self.n_init not in ("auto", 1):
-            warnings.warn(
-                f"Explicit initial center position passed: performing only one init instead of n_init={self.n_init}.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        return self._checked_centers(self.init, rows)
-
-    def _checked_centers(self, centers: Any, rows: RowSource) -> npt.NDArray[Any]:
-        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
-        if centers.shape != (self.n_clusters, rows.shape[1]):
-            raise ValueError(
-                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
-                f"{self.n_clusters} and of features {rows.shape[1]}."
-            )
-        return centers
-
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        rows = as_rows(X)
-        _check_feature_names(self, X, reset=reset)
-        _check_n_features(self, rows, reset=reset)
-        return rows
-
     def _store(self, run: _Run, data: Dataset) -> None:
-        distinct = len(np.unique(run.labels))
-        if distinct < self.n_clusters:
-            warnings.warn(
-                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.cluster_centers_ = run.centers
-        self.labels_ = run.labels
-        self.inertia_ = run.inertia
+        self._store_centers(run.centers, data.shift)
+        self._store_labels(run.labels, run.inertia)
         self.n_iter_ = run.n_iter
         self.history_ = run.history
-        self._shift = data.shift
-        self._n_features_out = len(run.centers)
 
 
 # Memory that the bounds of "yinyang" may take, and beyond which those of "elkan" cost more time than they save.
@@ -445,12 +279,12 @@ _BOUND_BYTES = 1 << 30
 _ELKAN_BYTES = 128 << 20
 
 
-def choose_algorithm(n_rows: int, n_columns: int, n_clusters: int, itemsize: int) -> str:
+def choose_algorithm(data: Dataset, n_clusters: int) -> str:
     """Return what `algorithm="auto"` stands for; see the notes of `KMeans`."""
-    if n_clusters < 4:
+    if n_clusters < 4 or data.rows.is_sparse:
         return "lloyd"
-    elkan_fits = n_rows * n_clusters * itemsize <= _ELKAN_BYTES
-    return "elkan" if n_columns >= 256 and n_clusters <= 2 * n_columns and elkan_fits else "yinyang"
+    elkan_fits = data.n_rows * n_clusters * data.dtype.itemsize <= _ELKAN_BYTES
+    return "elkan" if data.n_columns >= 256 and n_clusters <= 2 * data.n_columns and elkan_fits else "yinyang"
 
 
 def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> int | None:

@@ -309,7 +309,8 @@ def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Record arrays, memory maps and other kinds of array as plain arrays."""
+    """Record arrays, memory maps and other kinds of array as plain arrays; a model to start from as its centroids."""
+    value = getattr(value, "cluster_centers_", value)
     return np.asarray(value) if isinstance(value, np.ndarray) else value
 
 

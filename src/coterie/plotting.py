@@ -5,6 +5,7 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_cluster_images", "plot_clusters", "plot_history", "require_matplotlib"]
+__all__ = ["plot_cluster_images", "plot_clusters", "plot_curves", "plot_history", "require_matplotlib"]
 
 # Colours that people with any kind of colour vision tell apart: for few clusters Okabe and Ito's without the
 # yellow (too pale on white), for more Tol's muted ones with a grey. Where they run out, points change shape.
@@ -85,6 +86,63 @@ def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(left=0)
     ax.margins(y=0.08)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
+    _tidy(ax)
+    return ax
+
+
+def plot_curves(
+    curves: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw several fits against each other, on logarithmic axes.
+
+    Parameters
+    ----------
+    curves : mapping of str to (x, y)
+        A name and the points of its curve, such as seconds and what is left to gain by then; not positive ones are
+        left out.
+    xlabel, ylabel, title : str
+        What is drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> from coterie.plotting import plot_curves
+    >>> curves = {"slow": ([0.1, 1, 10], [0.3, 0.1, 0.01]), "fast": ([0.1, 1], [0.1, 0.01])}
+    >>> ax = plot_curves(curves, xlabel="seconds", ylabel="relative excess")
+    >>> ax.get_xscale()
+    'log'
+    """
+    require_matplotlib()
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax = _axes(ax, (6.4, 4.0))
+    for number, (name, (x, y)) in enumerate(curves.items()):
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        shown = (x > 0) & (y > 0)
+        colour = _FEW_COLOURS[number % len(_FEW_COLOURS)]
+        ax.plot(x[shown], y[shown], color=colour, linewidth=1.8, marker="o", markersize=2.5, label=name)
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=title)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    ax.grid(color="#DDDDDD", linewidth=0.8)
+    ax.legend(frameon=False, fontsize=9)
     _tidy(ax)
     return ax
 

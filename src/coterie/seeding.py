@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 from sklearn.utils import check_random_state
 
 from coterie import _kernels
-from coterie.assignment import CenterFrame, Dataset, kernel_rows, nearest_centers
+from coterie.assignment import CenterFrame, Dataset, dense, kernel_rows, nearest_centers
 from coterie.fitting import check_sample_weight, effective_n_threads, single_threaded_blas
 from coterie.rows import as_rows
 
@@ -474,5 +473,4 @@ def take_rows(data: Dataset, indices: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
     sorted_indices, places = np.unique(indices, return_inverse=True)
     block = data.rows.take(sorted_indices)
-    dense = block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
-    return np.ascontiguousarray(dense[places], dtype=data.dtype)
+    return np.ascontiguousarray(dense(block)[places], dtype=data.dtype)

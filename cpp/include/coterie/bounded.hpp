@@ -291,7 +291,7 @@ Index bounded_assign_with(const Rows& x, const Centers<typename Rows::value_type
     const Panels<T> panels = pack<Rows>(centers, step.order, step.n_slots, n_threads);
     // At first every row wants every panel: few rows at a time, so that they and their bounds stay in the cache.
     // Later few rows want a panel: many rows at a time, to fill its tiles.
-    const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_columns, 4096 * 1024, 2016);
+    const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
     const BoundedChunk<Isa, Rows, Bounds> work{x, centers, panels, step, state, bounds, chunk};
     Index n_changed = 0;
     parallel_for(

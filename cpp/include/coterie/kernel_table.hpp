@@ -11,6 +11,12 @@ template <class T>
 struct BoundedState;
 template <class T>
 struct Potential;
+template <class T>
+struct SumPanels;
+template <class T>
+struct SparseVotes;
+template <class T>
+struct SparseSums;
 
 template <class Rows>
 struct RowKernels {
@@ -23,6 +29,13 @@ struct RowKernels {
     void (*adopt_centers)(const Rows&, const Centers<T>&, std::int32_t, const T*, const Potential<T>&, double*, int);
     void (*candidate_gains)(const Rows&, const Centers<T>&, const T*, const Potential<T>&, double*, int);
     void (*adopt_candidate)(const Rows&, const Centers<T>&, Index, std::int32_t, const Potential<T>&, double*, int);
+};
+
+// Of sparse rows only.
+template <class T>
+struct SparseMeanKernels {
+    void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
+    void (*take_votes)(const SparseVotes<T>&, const SparseSums<T>&, double*, double*, double*, int);
 };
 
 template <class T>
@@ -41,6 +54,14 @@ struct KernelTable {
     RowKernels<DenseRows<double>> dense_double;
     RowKernels<CsrRows<float>> sparse_float;
     RowKernels<CsrRows<double>> sparse_double;
+    SparseMeanKernels<float> sparse_mean_float;
+    SparseMeanKernels<double> sparse_mean_double;
+
+    template <class T>
+    const SparseMeanKernels<T>& sparse_means() const {
+        if constexpr (__is_same(T, float)) return sparse_mean_float;
+        else return sparse_mean_double;
+    }
 
     template <class T>
     const CenterKernels<T>& centers() const {

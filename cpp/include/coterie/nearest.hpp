@@ -26,7 +26,7 @@ void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, I
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
     const Panels<T> panels = pack<Rows>(centers, nullptr, centers.n_centers, n_threads);
-    const Index chunk = rows_per_chunk<T>(x.n_columns, 256 * 1024, 1536);
+    const Index chunk = rows_per_chunk<T>(x.n_rows, x.n_columns, 256 * 1024, 1536);
     parallel_for(ceil_div(x.n_rows, chunk), n_threads, [&](Index task) {
         Index which[H];
         const Index end = min_index(x.n_rows, (task + 1) * chunk);

@@ -230,11 +230,12 @@ T dot(const CsrRows<T>& x, Index i, const T* c) {
     return out;
 }
 
-// Rows per parallel task: about budget bytes of dense rows, cut by the shape alone. A multiple of every tile height.
+// Rows per parallel task: about budget bytes of dense rows, and few enough for a dozen tasks where rows are few. Cut by
+// the shape alone. A multiple of every tile height.
 template <class T>
-Index rows_per_chunk(Index d, Index budget, Index most) {
+Index rows_per_chunk(Index n_rows, Index d, Index budget, Index most) {
     const Index rows = budget / (d * static_cast<Index>(sizeof(T))) / 48 * 48;
-    return max_index(96, min_index(rows, most));
+    return max_index(96, min_index(rows, min_index(most, n_rows / 12 / 48 * 48)));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ double quantum_potential(const Potential<T>& state, Index first, Index end) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-inline constexpr Index kQuantaPerTask = 8;
+// Tasks large enough to be worth a wake-up, and enough of them to share.
+inline Index quanta_per_task(Index n_quanta) { return max_index(1, min_index(8, n_quanta / 16)); }
 
 // The centres join the set, as numbers first_id and following.
 // IN reach (n_owners): the least ||owner - centre||^2 / 4;
@@ -57,9 +58,10 @@ void adopt_centers(const Rows& x, const Centers<typename Rows::value_type>& cent
                 }
             }
     };
-    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
+    const Index per_task = quanta_per_task(n_quanta);
+    parallel_for(ceil_div(n_quanta, per_task), n_threads, [&](Index task) {
         alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
-        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+        for (Index q = task * per_task; q < min_index(n_quanta, (task + 1) * per_task); ++q) {
             const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
             for (Index p = 0; p < panels.n_panels; ++p) {
                 Index rows[H], n = 0;
@@ -108,9 +110,10 @@ void candidate_gains_in(const Rows& x, const Panels<typename Rows::value_type>& 
             }
         }
     };
-    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
+    const Index per_task = quanta_per_task(n_quanta);
+    parallel_for(ceil_div(n_quanta, per_task), n_threads, [&](Index task) {
         alignas(64) T tile[Isa::kTileHeight * kLanes<T>] = {};
-        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+        for (Index q = task * per_task; q < min_index(n_quanta, (task + 1) * per_task); ++q) {
             const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
             for (Index i = q * kQuantum; i < end; ++i) state.reached[i] = 0;
             for (Index p = 0; p < panels.n_panels; ++p) {
@@ -153,8 +156,9 @@ void adopt_candidate(const Rows& x, const Centers<typename Rows::value_type>& ce
     using T = typename Rows::value_type;
     const Index n_quanta = ceil_div(x.n_rows, kQuantum);
     const std::uint32_t bit = 1u << (slot % 32);
-    parallel_for(ceil_div(n_quanta, kQuantaPerTask), n_threads, [&](Index task) {
-        for (Index q = task * kQuantaPerTask; q < min_index(n_quanta, (task + 1) * kQuantaPerTask); ++q) {
+    const Index per_task = quanta_per_task(n_quanta);
+    parallel_for(ceil_div(n_quanta, per_task), n_threads, [&](Index task) {
+        for (Index q = task * per_task; q < min_index(n_quanta, (task + 1) * per_task); ++q) {
             const Index end = min_index(x.n_rows, (q + 1) * kQuantum);
             std::uint32_t any = 0;
             for (Index i = q * kQuantum; i < end; ++i) any |= state.reached[i];

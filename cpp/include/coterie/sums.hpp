@@ -119,7 +119,7 @@ double square_distance(const CsrRows<T>& x, Index i, const double* center, doubl
         const double value = static_cast<double>(x.values[e]), c = center[x.columns[e]];
         out += (value - c) * (value - c) - c * c;
     }
-    return out > 0 ? out : 0;
+    return out < 0 ? 0 : out;  // a NaN stays one
 }
 
 // Squared distance of every row to centers[labels[i]] (to centers[0] where labels is nullptr), by differences:

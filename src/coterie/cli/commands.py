@@ -49,10 +49,11 @@ def fit(
     /,
     *,
     k: Annotated[int, Parameter(name=["-k", "--clusters"])],
-    method: str = "k-means",
+    method: str | None = None,
     algorithm: str | None = None,
     init: str | None = None,
     n_init: int | Literal["auto"] | None = None,
+    batch_size: int | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
     tol: float | None = None,
@@ -74,13 +75,16 @@ def fit(
     k
         Number of clusters.
     method
-        How to cluster: k-means.
+        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner) or mini-batch. By default nested
+        for more than 100,000 rows, unless an option is given that only k-means has; else k-means.
     algorithm
-        Variant of the method, such as lloyd, elkan, yinyang or hamerly; all give the same clusters.
+        Variant of k-means: lloyd, elkan, yinyang or hamerly; all give the same clusters.
     init
         How to start: k-means++, afk-mc2 or random.
     n_init
-        Number of starts, of which the best is kept, or auto.
+        Number of starts, of which the best is kept, or auto; not for nested.
+    batch_size
+        Rows of a batch, for nested of the first one.
     max_iter
         Stop after this many iterations.
     max_time
@@ -109,6 +113,7 @@ def fit(
         "algorithm": algorithm,
         "init": init,
         "n_init": n_init,
+        "batch_size": batch_size,
         "max_iter": max_iter,
         "max_time": max_time,
         "tol": tol,

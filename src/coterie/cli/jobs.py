@@ -6,7 +6,7 @@ import os
 import time
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +44,26 @@ class Method:
 
 METHODS = {
     "k-means": Method("KMeans"),
+    "nested": Method("NestedMiniBatchKMeans"),
+    "mini-batch": Method("MiniBatchKMeans"),
 }
+
+# Without --method, files of more rows than this are clustered by nested mini-batches.
+NESTED_ROWS = 100_000
 
 
 @dataclass(slots=True)
 class FitJob:
-    """What to fit, how, and where the results go. `parameters` holds only what the user set."""
+    """What to fit, how, and where the results go. `parameters` holds only what the user set.
+
+    Without a method the number of rows decides: "nested" above `NESTED_ROWS`, unless a parameter is set that only
+    "k-means" has.
+    """
 
     file: str
     n_clusters: int
     out: Path
-    method: str = "k-means"
+    method: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     normalize: bool = False
     columns: list[str | int] | None = None
@@ -71,12 +80,14 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     summary : dict
         What `summary.json` holds.
     """
-    method = _method(job.method)
+    candidates = _candidates(job)
     if job.n_clusters < 1:
         raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
-    model = _estimator(method, job)
+    models = {name: _estimator(name, job) for name in candidates}
     check_writable(job.out)
     rows = _open(job.file, columns=job.columns, normalize=job.normalize)
+    name = candidates[0] if rows.shape[0] <= NESTED_ROWS else candidates[-1]
+    job, method, model = replace(job, method=name), METHODS[name], models[name]
     if job.n_clusters > rows.shape[0]:
         raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
     label_name = "labels.parquet" if rows.is_table else "labels.npy"
@@ -199,20 +210,32 @@ def describe_file(file: str) -> dict[str, Any]:
     return facts
 
 
-def _method(name: str) -> Method:
-    if name not in METHODS:
-        raise UsageError(f"--method {name!r} is unknown. Choose from: {', '.join(METHODS)}.")
-    return METHODS[name]
+def _candidates(job: FitJob) -> list[str]:
+    """The method asked for; else "k-means" and "nested", or the one of them that has all parameters."""
+    if job.method is not None:
+        if job.method not in METHODS:
+            raise UsageError(f"--method {job.method!r} is unknown. Choose from: {', '.join(METHODS)}.")
+        return [job.method]
+    fitting = [
+        name
+        for name in ("k-means", "nested")
+        if set(job.parameters) <= set(_estimator_class(name)().get_params())
+    ]
+    return fitting or ["k-means"]
 
 
-def _estimator(method: Method, job: FitJob) -> Any:
+def _estimator_class(method: str) -> Any:
+    return getattr(coterie, METHODS[method].estimator)
+
+
+def _estimator(method: str, job: FitJob) -> Any:
     """The estimator with the user's parameters; unknown and impossible ones are a usage error."""
-    estimator_class = getattr(coterie, method.estimator)
+    estimator_class = _estimator_class(method)
     known = estimator_class().get_params()
     for name in job.parameters:
         if name not in known:
-            raise UsageError(f"The method {job.method} has no parameter {name}.")
-    model = estimator_class(**{method.clusters: job.n_clusters}, **job.parameters)
+            raise UsageError(f"The method {method} has no parameter {name}.")
+    model = estimator_class(**{METHODS[method].clusters: job.n_clusters}, **job.parameters)
     try:
         _check_seed(model.random_state)
         effective_n_threads(model.n_threads)

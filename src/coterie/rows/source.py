@@ -154,6 +154,10 @@ class RowSource:
         """Return all rows as one block; data in memory that need no conversion are not copied."""
         return next(self.blocks(self.shape[0]))[1]
 
+    def in_place(self) -> Block:
+        """Return all rows where they lie in memory, not checked for NaN; only where `in_memory`."""
+        return self._join(list(self._pieces(0, self.shape[0], self.shape[0])))
+
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         """Return the same rows computed in another float type; nothing is read or converted by this."""
         other = copy.copy(self)

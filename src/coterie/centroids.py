@@ -1,0 +1,245 @@
+"""What the estimators of the k-means family share: a set of centroids, and what one does with it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from coterie.assignment import Dataset, nearest_labels, own_square_distances, weighted_sum
+from coterie.fitting import (
+    CallbackSupportMixin,
+    check_iteration_parameters,
+    check_positive_integer,
+    check_sample_weight,
+    effective_n_threads,
+)
+from coterie.persistence import Persistable
+from coterie.rows import RowSource, as_rows
+from coterie.seeding import Seeds, seed_at_random, seed_by_markov_chain, seed_by_square_distance
+
+__all__ = ["SEEDINGS", "CentroidEstimator"]
+
+SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
+    "k-means++": seed_by_square_distance,
+    "afk-mc2": seed_by_markov_chain,
+    "random": seed_at_random,
+}
+
+
+class CentroidEstimator(
+    Persistable,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
+
+    n_clusters: int
+    init: Any
+    n_threads: int | None
+    compute_labels: bool
+    history_: npt.NDArray[Any]
+    max_time: float | None
+    cluster_centers_: npt.NDArray[Any]
+    labels_: npt.NDArray[np.int32]
+    _shift: npt.NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __sklearn_clone__(self) -> Any:
+        # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
+        other = super().__sklearn_clone__()
+        other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
+        return other
+
+    def __getstate__(self) -> Any:
+        # The means in motion hold the memory of kernels; they are made again from the votes.
+        return {name: value for name, value in super().__getstate__().items() if name != "_means"}
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.int32]:
+        """Find the clusters of X and return `labels_`; see `fit`."""
+        return self.fit(X, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the nearest centroid of each row of X, block by block.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+            Labels; for the rows of the fit, those of `labels_`.
+        """
+        check_is_fitted(self)
+        rows = self._rows_of(X, reset=False)
+        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
+        return nearest_labels(rows, centers, self._shift, effective_n_threads(self.n_threads))
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Return the distance of each row of X to every centroid.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n, k), float32 or float64
+            Euclidean distances.
+        """
+        check_is_fitted(self)
+        rows = self._rows_of(X, reset=False)
+        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
+        out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
+        for start, block in rows.blocks():
+            out[start : start + block.shape[0]] = euclidean_distances(block, centers)
+        return out
+
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> npt.NDArray[Any]:
+        """Find the clusters of X and return the distance of each row to every centroid; see `transform`."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)  # type: ignore[attr-defined]
+
+    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return minus the inertia that the centroids leave on X: the higher, the better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row.
+
+        Returns
+        -------
+        float
+            Minus the (weighted) sum of squared distances to the nearest centroids.
+        """
+        labels = self.predict(X)
+        rows = self._rows_of(X, reset=False)
+        weights = check_sample_weight(sample_weight, rows)
+        return -self._inertia_of(rows, labels, weights)
+
+    # --- for subclasses ------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_positive_integer(self, "n_clusters")
+        check_iteration_parameters(self)
+        if isinstance(self.init, str) and self.init not in SEEDINGS:
+            raise ValueError(
+                f"init must be one of {', '.join(SEEDINGS)}, an array, a fitted model or a callable, "
+                f"got {self.init!r}."
+            )
+
+    def _check_n_rows(self, rows: RowSource) -> None:
+        if self.n_clusters > rows.shape[0]:
+            raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={self.n_clusters}.")
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = as_rows(X)
+        _check_feature_names(self, X, reset=reset)
+        _check_n_features(self, rows, reset=reset)
+        return rows
+
+    def _draws_centers(self) -> bool:
+        return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
+
+    def _given_centers(self, rows: RowSource) -> npt.NDArray[Any] | None:
+        """Return the centroids that `init` holds, None if it says how to draw them."""
+        if self._draws_centers():
+            return None
+        n_init = getattr(self, "n_init", "auto")
+        if n_init not in ("auto", 1):
+            warnings.warn(
+                f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if not hasattr(self.init, "get_params"):
+            return self._checked_centers(self.init, rows)
+        check_is_fitted(self.init, "cluster_centers_")
+        return self._checked_centers(self.init.cluster_centers_, rows)
+
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
+        """Draw centroids as `init` says; X is what a function gets."""
+        if callable(self.init):
+            return self._checked_centers(self.init(X, self.n_clusters, random_state=random), data.rows)
+        return SEEDINGS[self.init](data, self.n_clusters, random)[0]
+
+    def _checked_centers(self, centers: Any, rows: RowSource) -> npt.NDArray[Any]:
+        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
+        if centers.shape != (self.n_clusters, rows.shape[1]):
+            raise ValueError(
+                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
+                f"{self.n_clusters} and of features {rows.shape[1]}."
+            )
+        return centers
+
+    def _check_distances(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
+        relative = centers - shift
+        squares = np.einsum("ij,ij->i", relative, relative)
+        if not np.all(squares <= np.finfo(centers.dtype).max / 4):
+            raise ValueError(
+                f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
+            )
+
+    def _store_centers(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
+        self.cluster_centers_ = centers
+        self._shift = shift
+        self._n_features_out = len(centers)
+
+    def _store_labels(self, labels: npt.NDArray[np.int32], inertia: float) -> None:
+        distinct = len(np.unique(labels))
+        if distinct < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self.labels_ = labels
+        self.inertia_ = inertia
+
+    def _label_all(self, rows: RowSource, weights: npt.NDArray[Any] | None) -> None:
+        """Label all rows with the centroids that are stored, if that is wanted; else take the inertia of history_."""
+        if not self.compute_labels:
+            self.__dict__.pop("labels_", None)
+            self.inertia_ = float(self.history_["objective"][-1])
+            return
+        labels = nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
+        self._store_labels(labels, self._inertia_of(rows, labels, weights))
+
+    def _inertia_of(
+        self, rows: RowSource, labels: npt.NDArray[np.int32], weights: npt.NDArray[Any] | None
+    ) -> float:
+        n_threads = effective_n_threads(self.n_threads)
+        return weighted_sum(own_square_distances(rows, self.cluster_centers_, labels, n_threads), weights)

@@ -1,0 +1,271 @@
+"""Centroids that are the means of votes: what both kinds of mini-batch k-means move.
+
+A vote is a row that counts for a cluster. `DenseMeans` and `SparseMeans` have one face: `vote` takes votes in or moves
+them from cluster to cluster, `move` brings each centroid to the mean of its votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie import _kernels
+from coterie.assignment import CenterFrame
+
+__all__ = ["DenseMeans", "Means", "SparseMeans", "means_of"]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+IndexArray = npt.NDArray[np.intp]
+NONE: IndexArray = np.empty(0, dtype=np.intp)
+
+
+class DenseMeans:
+    """Means of dense rows; a step costs O(k d) beside its votes.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d), compute dtype
+        Where the centroids begin. One without votes stays where it is.
+    shift : ndarray of shape (d,), float64
+        See `coterie.assignment.FitRows`.
+    n_threads : int
+        Threads of the kernels.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (k, d), float64
+        Sum of the votes of each cluster, relative to the shift.
+    masses : ndarray of shape (k,), float64
+        Sum of their weights.
+    frame : CenterFrame
+        The centroids.
+    """
+
+    def __init__(self, centers: Array, shift: FloatArray, n_threads: int) -> None:
+        self.frame = CenterFrame(centers, shift, n_threads)
+        self.sums = np.zeros(centers.shape)
+        self.masses = np.zeros(len(centers))
+        self._shift = shift
+        self._n_threads = n_threads
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The float type of the centroids."""
+        return self.frame.centers.dtype
+
+    @property
+    def centers(self) -> Array:
+        """The centroids, shape (k, d)."""
+        return self.frame.centers
+
+    def restore(self, sums: FloatArray, masses: FloatArray) -> None:
+        """Take over votes whose means the centroids are already."""
+        self.sums, self.masses = sums, masses
+
+    def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
+        """Move votes from the labels before (-1, or None: from nowhere) to the labels now."""
+        _kernels.add_to_clusters(
+            x, labels, before, weights, self._shift, self.sums, self.masses, self._n_threads
+        )
+
+    def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
+        """Bring each centroid to the mean of its votes.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (k,), float64
+            Weighted sum of the squared distances of each cluster's votes to the shift.
+        empty : ndarray of int
+            Clusters that have no votes (any more): of theirs, rounding may have left a little.
+
+        Returns
+        -------
+        shifts : ndarray of shape (k,), float64
+            How far each centroid has moved.
+        within : ndarray of shape (k,), float64
+            Weighted sum of the squared distances of each cluster's votes to its centroid before the move.
+        """
+        self.sums[empty] = 0
+        self.masses[empty] = 0
+        before = self.frame
+        cross, _ = np.empty(len(squares)), np.empty(len(squares))
+        _kernels.compare_sums(self.sums, before.relative, cross, _, self._n_threads)
+        within = np.maximum(squares + self.masses * before.squares - 2 * cross, 0.0)
+        after = np.empty_like(before.centers)
+        _kernels.move_centers(self.sums, self.masses, self._shift, before.centers, after, self._n_threads)
+        self.frame = CenterFrame(after, self._shift, self._n_threads)
+        return np.sqrt(self.frame.square_distances(before)), within
+
+    def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
+        """Place centroids at some rows, as if they were the means of that many votes."""
+        centers = self.frame.centers.copy()
+        centers[clusters] = rows
+        self.masses[clusters] = masses
+        self.sums[clusters] = masses * (centers[clusters] - self._shift)
+        self.frame = CenterFrame(centers, self._shift, self._n_threads)
+
+
+class SparseMeans:
+    """Means of sparse rows; a step costs in proportion to the entries of its votes.
+
+    The kernels see sums instead of centroids, so that a vote changes only its row's own columns, and one scale per
+    centroid; see cpp/include/coterie/sparse_means.hpp. A centroid without votes is kept as a sum of scale 1.
+    Parameters and attributes as those of `DenseMeans`, with a shift of 0.
+    """
+
+    def __init__(self, centers: Array, shift: FloatArray, n_threads: int) -> None:
+        k, d = centers.shape
+        lanes = 64 // centers.dtype.itemsize
+        n_panels = -(-k // lanes)
+        n_slabs = -(-n_panels // _kernels.PANELS_BESIDE)
+        self._n_beside = -(-n_panels // n_slabs)
+        self._stride = self._n_beside * lanes
+        self._panels = _aligned_zeros(n_slabs * d * self._stride, centers.dtype)
+        self._scales = _aligned_zeros(n_slabs * self._stride, centers.dtype)
+        self._offsets = _aligned_zeros(n_slabs * self._stride, centers.dtype)
+        self._waiting: list[tuple[Any, IntArray, IntArray | None, Array | None]] = []
+        self._n_threads = n_threads
+        self.sums = np.zeros((k, d))
+        self.masses = np.zeros(k)
+        # Squared norms of the sums, and of the centroids.
+        self._sum_squares = np.zeros(k)
+        self._squares = np.zeros(k)
+        self._fill(centers)
+
+    def _fill(self, centers: Array) -> None:
+        k, d = centers.shape
+        for first in range(0, k, self._stride):
+            part = centers[first : first + self._stride]
+            slab = self._panels.reshape(-1, d, self._stride)[first // self._stride]
+            slab[:, : len(part)] = part.T
+        self._squares[:] = np.einsum("ij,ij->i", centers, centers, dtype=np.float64)
+        self._rescale()
+
+    def _lane(self, cluster: int) -> Array:
+        return self._panels.reshape(-1, self.sums.shape[1], self._stride)[
+            cluster // self._stride, :, cluster % self._stride
+        ]
+
+    def _rescale(self) -> None:
+        k = len(self.masses)
+        scales = np.divide(1.0, self.masses, out=np.ones(k), where=self.masses > 0)
+        self._scales[:k] = -2 * scales
+        self._offsets[:k] = self._squares
+        self._offsets[k:] = np.inf
+
+    @property
+    def frame(self) -> SparseMeans:
+        """What rows are compared with: these means themselves."""
+        return self
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The float type of the centroids."""
+        return self._panels.dtype
+
+    @property
+    def centers(self) -> Array:
+        """The centroids, shape (k, d); computed at each call."""
+        d = self.sums.shape[1]
+        centers = np.empty(self.sums.shape, dtype=self._panels.dtype)
+        for cluster in np.flatnonzero(self.masses == 0):
+            centers[cluster] = self._lane(int(cluster))
+        _kernels.move_centers(self.sums, self.masses, np.zeros(d), centers, centers, self._n_threads)
+        return centers
+
+    def restore(self, sums: FloatArray, masses: FloatArray) -> None:
+        """Take over votes whose means the centroids are already."""
+        self.sums, self.masses = sums, masses
+        voted = np.flatnonzero(masses > 0)
+        for cluster in voted:
+            self._lane(int(cluster))[:] = sums[cluster]
+        self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
+        self._squares[voted] = self._sum_squares[voted] / masses[voted] ** 2
+        self._rescale()
+
+    def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
+        """Write the nearest centroid of each row and its score, the squared distance less that of the row to 0."""
+        _kernels.nearest_mean(
+            x, self._panels, self._n_beside, self._scales, self._offsets, labels, scores, self._n_threads
+        )
+
+    def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
+        """Move votes from the labels before (-1, or None: from nowhere) to the labels now."""
+        self._waiting.append((x, labels, before, weights))
+
+    def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
+        """Bring each centroid to the mean of its votes; see `DenseMeans.move`."""
+        before = self.masses.copy()
+        scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
+        died = empty[before[empty] > 0]
+        last_centers = self.sums[died] * scales[died, None]
+        changes, with_sums, with_panels = self._take_votes()
+        after = self.masses
+        after[empty] = 0
+        # Change of the sum, times the centroid before the move.
+        cross = scales * np.where(before > 0, with_sums, with_panels)
+        within = squares + after * self._squares - 2 * (scales * self._sum_squares + cross)
+        # A mean moves by (change of its sum - change of its mass * mean) / its new mass.
+        gained = after - before
+        moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
+        shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
+        self._sum_squares += 2 * with_sums + changes
+        for cluster in np.flatnonzero((before == 0) & (after > 0)):
+            self._lane(int(cluster))[:] = self.sums[cluster]
+        for cluster, center in zip(died, last_centers):
+            self._hold(int(cluster), center, 0.0)
+        np.divide(self._sum_squares, after**2, out=self._squares, where=after > 0)
+        self._rescale()
+        return shifts, np.maximum(within, 0.0)
+
+    def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
+        """Place centroids at some rows, as if they were the means of that many votes."""
+        for cluster, row in zip(clusters, rows):
+            self._hold(int(cluster), row, masses)
+        self._rescale()
+
+    def _hold(self, cluster: int, center: Array, mass: float) -> None:
+        """Make a centroid the mean of that many votes; without any it stays where it is put."""
+        self.masses[cluster] = mass
+        self.sums[cluster] = mass * np.asarray(center, dtype=np.float64)
+        self._lane(cluster)[:] = self.sums[cluster] if mass > 0 else center
+        self._squares[cluster] = np.sum(np.square(center, dtype=np.float64))
+        self._sum_squares[cluster] = mass**2 * self._squares[cluster]
+
+    def _take_votes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        squares, with_sums, with_panels = (np.zeros(len(self.masses)) for _ in range(3))
+        if self._waiting:
+            blocks, *columns = zip(*self._waiting)
+            self._waiting = []
+            labels, before, weights = (_joined(column) for column in columns)
+            _kernels.take_votes(
+                list(blocks), labels, before, weights, self.sums, self.masses, self._panels, self._n_beside,
+                squares, with_sums, with_panels, self._n_threads,
+            )  # fmt: skip
+        return squares, with_sums, with_panels
+
+
+Means: TypeAlias = DenseMeans | SparseMeans
+
+
+def means_of(is_sparse: bool) -> type[DenseMeans] | type[SparseMeans]:
+    """Return the class for dense or sparse rows."""
+    return SparseMeans if is_sparse else DenseMeans
+
+
+def _aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
+    """Return zeros at an address that is a multiple of a cache line."""
+    n_bytes = size * np.dtype(dtype).itemsize
+    memory = np.zeros(n_bytes + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + n_bytes].view(dtype)
+
+
+def _joined(parts: Sequence[Array | None]) -> Any:
+    arrays = [part for part in parts if part is not None]
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0] if arrays else None

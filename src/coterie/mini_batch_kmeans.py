@@ -1,0 +1,452 @@
+"""Mini-batch k-means (Sculley 2010): centroids as running means of small random batches, and of streams."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from coterie.assignment import Dataset, dense, kept_in_memory, nearest_labels, total_weight, weighted_sum
+from coterie.batches import Batch, RowReader, draw_batch, run_length, shuffled
+from coterie.centroids import CentroidEstimator
+from coterie.fitting import (
+    FitMonitor,
+    FitProgress,
+    check_positive_integer,
+    check_sample_weight,
+    effective_n_threads,
+    single_threaded_blas,
+    with_callbacks,
+)
+from coterie.means import Means, SparseMeans, means_of
+from coterie.rows import RowSource, as_rows
+
+__all__ = ["MiniBatchKMeans"]
+
+_HISTORY_FIELDS = (("center_shift", np.float64),)
+
+# Votes between two searches for starved centroids, per centroid, as in scikit-learn.
+_VOTES_BETWEEN_REASSIGNMENTS = 10
+
+
+class MiniBatchKMeans(CentroidEstimator):
+    """K-means by small random batches: each centroid is the mean of all rows that were ever assigned to it.
+
+    The interface and the rules (early stop, starved centroids, several starts) are scikit-learn's. For a fit of data
+    that are at hand, `NestedMiniBatchKMeans` gives better clusters sooner; this estimator is for streams
+    (`partial_fit`), for comparison, and for a rough result after a few batches.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Where to begin. What is drawn is drawn from `init_size` random rows. Of a fitted model its `cluster_centers_`
+        are taken. A callable gets `(these rows, n_clusters, random_state=...)`.
+    max_iter : int
+        Epochs: as many batches as would go `max_iter` times over the data, at most.
+    batch_size : int
+        Rows of a batch, drawn uniformly with replacement.
+    verbose : bool or int
+        Print each batch.
+    compute_labels : bool
+        Whether to label all rows at the end, and each batch of `partial_fit` with the moved centroids; without, there
+        is no `labels_`, and `inertia_` of a fit is the last estimate of `history_`.
+    random_state : int, RandomState or None
+        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+    tol : float
+        If positive, stop when the centroids' squared movement in one batch is at most `tol` times the mean variance of
+        the columns (of the rows that the centroids were drawn from).
+    max_no_improvement : int or None
+        Stop after so many batches in a row without a lower smoothed inertia; None: never.
+    init_size : int or None
+        Rows for the initialisation; None: 3 * batch_size, or 3 * k if that is more.
+    n_init : "auto" or int
+        Number of initialisations, of which the one with the lowest inertia on `init_size` other rows is used. "auto": 3
+        for "random" and callables, 1 otherwise.
+    reassignment_ratio : float
+        A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
+        to time. 0: never.
+    max_time : float, optional
+        Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each batch; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d), float32 or float64
+        The centroids.
+    labels_ : ndarray of shape (n,), int32
+        Which centroid is the nearest to each row (after `partial_fit`: of its batch).
+    inertia_ : float
+        (Weighted) sum of squared distances of these rows to their centroids.
+    counts_ : ndarray of shape (k,), float64
+        (Weighted) votes that each centroid is the mean of.
+    n_iter_ : int
+        Epochs begun.
+    n_steps_ : int
+        Batches.
+    history_ : record array
+        One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
+        centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
+        centroids).
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number, when the row is met), an empty or one-dimensional X, k > n, negative
+        weights, or an unknown option.
+
+    Notes
+    -----
+    A batch of b rows costs O(b k d + k d), with sparse rows in proportion to their entries times k, for any d. Memory
+    beside the data: O(k d), 4 bytes per row for the labels, and a few batches.
+
+    Data of more than 1 GiB as floats are drawn in runs of neighbouring rows of at most 64 KiB, 256 runs or more to a
+    batch, so that files are read in pieces worth a read.
+
+    References
+    ----------
+    Sculley, Web-scale k-means clustering, WWW 2010. The running means in the form of Newling and Fleuret, Nested
+    mini-batch k-means, NeurIPS 2016, Algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import MiniBatchKMeans
+    >>> stream = np.random.default_rng(0)
+    >>> model = MiniBatchKMeans(n_clusters=2, random_state=0)
+    >>> for _ in range(20):
+    ...     batch = stream.normal(size=(100, 2)) + 10 * stream.integers(2, size=(100, 1))
+    ...     model = model.partial_fit(batch)
+    >>> model.predict([[0.0, 0.0]]) != model.predict([[10.0, 10.0]])
+    array([ True])
+    >>> float(model.counts_.sum())
+    2000.0
+    """
+
+    _means: Means
+    _centers: npt.NDArray[Any] | None
+    _n_since_reassignment: int
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        verbose: int | bool = 0,
+        compute_labels: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        init_size: int | None = None,
+        n_init: int | str = "auto",
+        reassignment_ratio: float = 0.01,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.verbose = verbose
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.init_size = init_size
+        self.n_init = n_init
+        self.reassignment_ratio = reassignment_ratio
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> MiniBatchKMeans:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The data; see `coterie.open_rows` for files. Never changed.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row's votes.
+
+        Returns
+        -------
+        MiniBatchKMeans
+            This estimator.
+        """
+        self._check_parameters()
+        monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
+        rows = kept_in_memory(self._rows_of(X, reset=True))
+        given = self._given_centers(rows)
+        self._check_n_rows(rows)
+        weights = check_sample_weight(sample_weight, rows)
+        random = check_random_state(self.random_state)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            monitor.start_run()
+            self._start(rows, weights, given, random)
+            self._run(rows, weights, random, monitor)
+            self._random = random
+            self._store_centers(self._means.centers, self._shift)
+            self._label_all(rows, weights)
+        monitor.warn_if_out_of_time()
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> MiniBatchKMeans:
+        """Take one batch of a stream: assign its rows, move the centroids to the means of all votes so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The batch; the first one needs at least k rows, from which the centroids are drawn.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row's vote.
+
+        Returns
+        -------
+        MiniBatchKMeans
+            This estimator.
+        """
+        first = not hasattr(self, "_centers")
+        self._check_parameters()
+        rows = self._rows_of(X, reset=first)
+        weights = check_sample_weight(sample_weight, rows)
+        with single_threaded_blas():
+            if first:
+                self._random = check_random_state(self.random_state)
+                given = self._given_centers(rows)
+                self._check_n_rows(rows)
+                self._start(rows, weights, given, self._random)
+                self.n_steps_ = 0
+            else:
+                rows = self._means_for(rows)
+            everything = np.arange(rows.shape[0])
+            batch = Batch(rows, weights, everything, RowReader(rows), self.n_clusters)
+            self._step(batch, self._random)
+            self._centers = None
+            if self.compute_labels:
+                self.labels_, self.inertia_ = self._assigned(batch)
+        self.n_steps_ += 1
+        return self
+
+    @property
+    def cluster_centers_(self) -> npt.NDArray[Any]:
+        """The centroids; after `partial_fit` they are computed when they are first asked for."""
+        if not hasattr(self, "_centers"):
+            raise AttributeError("This MiniBatchKMeans is not fitted yet: it has no cluster_centers_.")
+        if self._centers is None:
+            self._centers = self._means.centers
+        return self._centers
+
+    @cluster_centers_.setter
+    def cluster_centers_(self, centers: npt.NDArray[Any]) -> None:
+        self._centers = centers
+
+    def __getstate__(self) -> Any:
+        if hasattr(self, "_centers"):
+            self.cluster_centers_ = self.cluster_centers_
+        return super().__getstate__()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive_integer(self, "batch_size")
+        if self.init_size is not None:
+            check_positive_integer(self, "init_size")
+        if self.max_no_improvement is not None and not self.max_no_improvement >= 0:
+            raise ValueError(f"max_no_improvement must not be negative, got {self.max_no_improvement!r}.")
+        if self.n_init != "auto":
+            check_positive_integer(self, "n_init")
+        if not self.reassignment_ratio >= 0:
+            raise ValueError(f"reassignment_ratio must not be negative, got {self.reassignment_ratio!r}.")
+
+    # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _run(
+        self,
+        rows: RowSource,
+        weights: npt.NDArray[Any] | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
+    ) -> None:
+        """Batch after batch, until the centroids have settled."""
+        n_rows = rows.shape[0]
+        mass = total_weight(n_rows, weights)
+        batch_size = min(self.batch_size, n_rows)
+        run, reader = run_length(rows, batch_size), RowReader(rows)
+        smoothed = _SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)
+        for _ in range(self.max_iter * n_rows // batch_size):
+            numbers = draw_batch(n_rows, batch_size, run, random)
+            batch = Batch(rows, weights, numbers, reader, self.n_clusters)
+            step = self._step(batch, random)
+            objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
+            stop = monitor.report(objective * mass, self._means, center_shift=step.center_shift)
+            settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
+            if stop or settled or smoothed.has_stalled(objective):
+                break
+        self.history_ = monitor.history()
+        self.n_steps_ = len(self.history_)
+        self.n_iter_ = -(-self.n_steps_ * batch_size // n_rows)
+
+    def _step(self, batch: Batch, random: np.random.RandomState) -> _Step:
+        """Assign the rows of a batch, let them vote, move the centroids."""
+        means = self._means
+        labels, inertia = self._assigned(batch)
+        for part, x in batch.blocks():
+            means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
+        shifts, _ = means.move(np.zeros(self.n_clusters))
+        self._n_since_reassignment += batch.n_rows
+        self._reassign_starved(batch, random)
+        return _Step(inertia, float(np.sum(shifts**2)))
+
+    def _assigned(self, batch: Batch) -> tuple[npt.NDArray[np.int32], float]:
+        """Return the labels of the rows of a batch and their inertia."""
+        n_threads = effective_n_threads(self.n_threads)
+        labels = np.empty(batch.n_rows, dtype=np.int32)
+        squares, scores = (np.empty(batch.n_rows, dtype=self._means.dtype) for _ in range(2))
+        for part, x in batch.blocks():
+            squares[part] = batch.reader.measure(x, batch.numbers[part], self._shift, n_threads)
+            self._means.frame.nearest(x, labels[part], scores[part])
+        return labels, weighted_sum(np.maximum(squares + scores, 0), batch.weights)
+
+    def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
+        """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
+        masses = self._means.masses
+        due = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters or np.any(
+            masses == 0
+        )
+        if self.reassignment_ratio == 0 or not due:
+            return
+        self._n_since_reassignment = 0
+        starved = np.flatnonzero(masses < self.reassignment_ratio * masses.max())
+        starved = np.sort(starved[np.argsort(masses[starved], kind="stable")][: batch.n_rows // 2])
+        if len(starved) == 0:
+            return
+        numbers = np.sort(random.choice(batch.numbers, len(starved), replace=False))
+        least = float(np.delete(masses, starved).min())
+        self._means.put(starved, dense(batch.rows.take(numbers)), least)
+
+    def _start(
+        self,
+        rows: RowSource,
+        weights: npt.NDArray[Any] | None,
+        given: npt.NDArray[Any] | None,
+        random: np.random.RandomState,
+    ) -> None:
+        """Set the first centroids: those given, or the best of some drawn from a sample."""
+        n_threads = effective_n_threads(self.n_threads)
+        sample = self._sample(rows, weights, random)
+        centers = given
+        if centers is None:
+            drawn = [self._drawn_centers(sample.rows.read(), sample, random) for _ in range(self._n_draws())]
+            centers = drawn[0]
+            if len(drawn) > 1:
+                test = self._sample(rows, weights, random)
+                centers = min(drawn, key=lambda tried: _inertia(tried, test))
+        self._check_distances(centers, sample.shift)
+        self._means = means_of(rows.is_sparse)(centers, sample.shift, n_threads)
+        self._votes = (self._means.sums, self._means.masses)
+        self._store_centers(centers, sample.shift)
+        self._mean_variance = sample.mean_variance
+        self._n_since_reassignment = 0
+        self.counts_ = self._means.masses
+
+    def _sample(
+        self, rows: RowSource, weights: npt.NDArray[Any] | None, random: np.random.RandomState
+    ) -> Dataset:
+        size = self.init_size or 3 * self.batch_size
+        if size < self.n_clusters:
+            if self.init_size is not None:
+                warnings.warn(
+                    f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
+                    "3 * n_clusters.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            size = 3 * self.n_clusters
+        order = shuffled(rows.shape[0], run_length(rows, size), random)
+        if weights is not None:
+            order = order[weights[order] > 0]
+        numbers = np.sort(order[:size])
+        return Dataset(
+            as_rows(rows.take(numbers)),
+            None if weights is None else weights[numbers],
+            n_clusters=self.n_clusters,
+            n_threads=effective_n_threads(self.n_threads),
+        )
+
+    def _n_draws(self) -> int:
+        if self.n_init != "auto":
+            return int(self.n_init)
+        return 3 if callable(self.init) or self.init == "random" else 1
+
+    def _means_for(self, rows: RowSource) -> RowSource:
+        """Make the means ready for more rows; return these in the float type of the means."""
+        if not hasattr(self, "_means") or isinstance(self._means, SparseMeans) != rows.is_sparse:
+            sums, masses = self._votes
+            if rows.is_sparse:  # there are no shifts between sparse rows
+                sums, self._shift = sums + masses[:, None] * self._shift, np.zeros_like(self._shift)
+            n_threads = effective_n_threads(self.n_threads)
+            self._means = means_of(rows.is_sparse)(self.cluster_centers_, self._shift, n_threads)
+            self._means.restore(sums, masses)
+            self._votes = (sums, masses)
+        return rows.with_dtype(self._means.dtype)
+
+
+@dataclass
+class _Step:
+    """What one batch did."""
+
+    inertia: float
+    center_shift: float
+
+
+class _SmoothedInertia:
+    """An exponentially weighted mean of the inertia per row, and how long it has not fallen."""
+
+    def __init__(self, weight: float, patience: int | None) -> None:
+        self._weight = weight
+        self._patience = patience
+        self._n_batches = 0
+        self._value = 0.0
+        self._lowest = np.inf
+        self._n_without_progress = 0
+
+    def has_stalled(self, inertia: float) -> bool:
+        """Take in the next batch; return whether it is time to stop. The first one only tells of the start."""
+        self._n_batches += 1
+        if self._n_batches == 1 or self._patience is None:
+            return False
+        first = self._n_batches == 2
+        self._value = inertia if first else (1 - self._weight) * self._value + self._weight * inertia
+        self._n_without_progress += 1
+        if self._value < self._lowest:
+            self._lowest = self._value
+            self._n_without_progress = 0
+        return self._n_without_progress >= self._patience
+
+
+def _inertia(centers: npt.NDArray[Any], data: Dataset) -> float:
+    labels = nearest_labels(data.rows, centers, data.shift, data.n_threads)
+    return weighted_sum(data.own_square_distances(centers, labels), data.weights)

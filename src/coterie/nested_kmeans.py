@@ -1,0 +1,423 @@
+"""Nested mini-batch k-means (Newling & Fleuret 2016): a random sample that doubles when the centroids ask for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from coterie.assignment import BoundedAssignment, Dataset, PlainAssignment
+from coterie.batches import ShuffledRows, run_length, shuffled
+from coterie.centroids import CentroidEstimator
+from coterie.fitting import (
+    FitMonitor,
+    FitProgress,
+    check_positive_integer,
+    check_sample_weight,
+    effective_n_threads,
+    single_threaded_blas,
+    with_callbacks,
+)
+from coterie.kmeans import n_bounds_of
+from coterie.means import Means, SparseMeans, means_of
+from coterie.rows import RowSource, as_rows
+
+__all__ = ["NestedMiniBatchKMeans"]
+
+# Rounds on the same sample in which rows near a tie may go to and fro by rounding, before that counts as settled.
+_ROUNDS_WITHOUT_PROGRESS = 5
+
+_HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
+
+
+class NestedMiniBatchKMeans(CentroidEstimator):
+    """K-means on a random sample that doubles whenever the centroids have settled on it.
+
+    Comes within 1% of the best inertia orders of magnitude sooner than exact k-means or mini-batches that are drawn
+    anew each time, and, if it is left to finish, ends where exact k-means does: at a local minimum over all rows.
+
+    Each row counts once, with its latest cluster. While the centroids still move by more than a hundredth of their
+    standard errors, more rows would not tell them more, so the same sample is gone over again, by bounds at a fraction
+    of the cost; once they have settled, the sample is doubled.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Where to begin. What is drawn is drawn from the first batch: "random" is the paper's choice. Of a fitted model
+        its `cluster_centers_` are taken. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
+    batch_size : int
+        Rows of the first batch (b_0); at least k are taken.
+    doubling_threshold : float
+        The sample is doubled when each centroid moves by less than its standard error divided by this (rho), or only by
+        rounding. Smaller: more rows sooner. 0: in every round.
+    max_iter : int
+        Rounds, at most.
+    tol : float
+        The fit has converged when all rows are in the sample and the centroids' squared movement is at most `tol` times
+        the mean variance of the columns, or no label changed.
+    verbose : bool or int
+        Print each round.
+    compute_labels : bool
+        Whether to label all rows at the end, which takes one pass; without, there is no `labels_`, and `inertia_` is
+        the last estimate of `history_`.
+    random_state : int, RandomState or None
+        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+    max_time : float, optional
+        Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each round; the fit stops if it returns True. Its `centers` are the current
+        centroids, so that the energy of held-out rows can be followed.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d), float32 or float64
+        The centroids.
+    labels_ : ndarray of shape (n,), int32
+        Which centroid is the nearest to each row.
+    inertia_ : float
+        (Weighted) sum of squared distances of the rows to their centroids.
+    counts_ : ndarray of shape (k,), float64
+        (Weighted) votes that each centroid is the mean of.
+    n_iter_ : int
+        Number of rounds.
+    history_ : record array
+        One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
+        centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
+        included), `center_shift` (sum of the squared movements of the centroids).
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number, when the row is met), an empty or one-dimensional X, k > n, negative
+        weights, or an unknown option.
+
+    Notes
+    -----
+    Order of the rows. Data of at most 1 GiB as floats, and sparse data, are shuffled row by row. Larger data are
+    shuffled in runs of neighbouring rows of at most 64 KiB, 256 runs or more to the first batch, so that files are
+    read in pieces worth a read; if such rows are sorted, let `batch_size` be large. What one doubling adds is read
+    forwards. The order depends on the seed and the shape alone. Of files larger than 1 GiB, 256 MiB are kept as floats,
+    the rest is read in every round: text files should be converted first.
+
+    Bounds. With k (rounded up to whole panels of 16) at most d / 10, one lower bound per row and centroid (Elkan's);
+    else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that memory does
+    not grow with n k. Sparse rows are compared with all centroids: for them a blocked product was faster than any
+    bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per bound (float32) beside them, and 20 k d
+    bytes for the centroids. The clusters do not depend on the bounds.
+
+    Time. A round costs O(b k d) at worst for a sample of b rows, in practice far less; with sparse rows in proportion
+    to the entries of the sample, for any d.
+
+    References
+    ----------
+    Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5 and section 3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import NestedMiniBatchKMeans
+    >>> X = np.random.default_rng(0).normal(size=(20_000, 2))
+    >>> X[::2] += 10
+    >>> model = NestedMiniBatchKMeans(n_clusters=2, batch_size=500, random_state=0).fit(X)
+    >>> sorted((model.cluster_centers_[:, 0] > 5).tolist())
+    [False, True]
+    >>> int(model.history_.batch_size[0]), int(model.history_.batch_size[-1])
+    (500, 20000)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        batch_size: int = 5000,
+        doubling_threshold: float = 100.0,
+        max_iter: int = 10_000,
+        tol: float = 1e-4,
+        verbose: int | bool = 0,
+        compute_labels: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.batch_size = batch_size
+        self.doubling_threshold = doubling_threshold
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> NestedMiniBatchKMeans:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The data; see `coterie.open_rows` for files. Never changed; float arrays are never copied.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row's vote.
+
+        Returns
+        -------
+        NestedMiniBatchKMeans
+            This estimator.
+        """
+        return self._fit(X, sample_weight, goes_on=False)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> NestedMiniBatchKMeans:
+        """Go on with more rows of a stream.
+
+        The votes of earlier rows stay as they were last cast; those of X are cast and recast until X has converged, as
+        in `fit`. So every row of the stream counts once. The first call is the same as `fit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Rows that have not been seen yet.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row's vote.
+
+        Returns
+        -------
+        NestedMiniBatchKMeans
+            This estimator; `labels_`, `inertia_` and `history_` are those of X.
+        """
+        return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
+
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
+        n_threads = effective_n_threads(self.n_threads)
+        self._check_parameters()
+        monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
+        rows = self._rows_of(X, reset=not goes_on)
+        centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
+        if not goes_on:
+            self._check_n_rows(rows)
+        weights = check_sample_weight(sample_weight, rows)
+        random = check_random_state(self.random_state)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            monitor.start_run()
+            order = shuffled(rows.shape[0], run_length(rows, self.batch_size), random)
+            if weights is not None:  # what does not count comes last
+                order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
+            earlier = self._earlier_votes(rows) if goes_on else None
+            data = ShuffledRows(
+                rows,
+                weights,
+                order,
+                n_clusters=self.n_clusters,
+                n_threads=n_threads,
+                shift=None if earlier is None else earlier.shift,
+            )
+            data.grow(min(max(self.batch_size, self.n_clusters), data.n_rows))
+            if centers is None:
+                centers = self._centers_from_first_batch(data, random)
+            self._check_distances(centers, data.shift)
+            means, squares = (
+                means_of(rows.is_sparse)(centers, data.shift, n_threads),
+                np.zeros(self.n_clusters),
+            )
+            if earlier is not None:
+                means.restore(earlier.sums, earlier.masses)
+                squares = earlier.squares
+            self._run(data, Votes(data, means, squares), monitor)
+            self._label_all(rows, weights)
+        monitor.warn_if_out_of_time()
+        return self
+
+    def _earlier_votes(self, rows: RowSource) -> _EarlierVotes:
+        """Return a copy of the votes of earlier calls, relative to a shift that suits the rows."""
+        sums, masses, squares = (part.copy() for part in self._votes)
+        shift = self._shift
+        if rows.is_sparse:  # they are never shifted
+            squares += 2 * sums @ shift + masses * (shift @ shift)
+            sums += masses[:, None] * shift
+            shift = np.zeros_like(shift)
+        return _EarlierVotes(sums, masses, squares, shift)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive_integer(self, "batch_size")
+        if not self.doubling_threshold >= 0:
+            raise ValueError(f"doubling_threshold must not be negative, got {self.doubling_threshold!r}.")
+
+    # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _run(self, data: ShuffledRows, votes: Votes, monitor: FitMonitor) -> None:
+        """Rounds over the prefix: assign, let each row vote, move; double it when the centroids have settled."""
+        means, assignment = votes.means, self._assignment(data, votes.means)
+        descent = _Descent()
+        for _ in range(self.max_iter):
+            n_changed = votes.update(assignment)
+            shifts, within = means.move(votes.squares, votes.empty_clusters(assignment))
+            center_shift = float(np.sum(shifts**2))
+            stop = monitor.report(
+                votes.scaled_up(within),
+                means,
+                batch_size=data.size,
+                n_changed=n_changed,
+                center_shift=center_shift,
+            )
+            stalled = descent.has_stalled(float(within.sum()))
+            if data.size < data.n_rows and not stop:
+                errors = votes.standard_errors(within)
+                if stalled or have_settled(errors, shifts, self.doubling_threshold):
+                    data.grow(min(2 * data.size, data.n_rows))
+                    descent = _Descent()
+            elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance():
+                break
+        self._store_centers(means.centers, data.shift)
+        self._votes = (means.sums, means.masses, votes.squares)
+        self.counts_ = means.masses
+        self.history_ = monitor.history()
+        self.n_iter_ = len(self.history_)
+
+    def _centers_from_first_batch(
+        self, data: ShuffledRows, random: np.random.RandomState
+    ) -> npt.NDArray[Any]:
+        batch = data.rows.take(data.order[: data.size])
+        weights = None if data.weights is None else data.weights[: data.size]
+        sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
+        return self._drawn_centers(batch, sample, random)
+
+    def _assignment(self, data: ShuffledRows, means: Means) -> PlainAssignment | BoundedAssignment:
+        if isinstance(means, SparseMeans):
+            return PlainAssignment(data)
+        n_bounds = n_bounds_per_row(data.n_rows, data.n_columns, self.n_clusters, data.dtype.itemsize)
+        return PlainAssignment(data) if n_bounds == 0 else BoundedAssignment(data, means.frame, n_bounds)
+
+
+def have_settled(errors: npt.NDArray[np.float64], shifts: npt.NDArray[np.float64], threshold: float) -> bool:
+    """Whether every centroid moved by less than its standard error over the threshold: more rows will tell more."""
+    return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
+
+
+class _Descent:
+    """The energy of one sample. It falls from round to round, until only rounding is left to gain."""
+
+    def __init__(self) -> None:
+        self._lowest = np.inf
+        self._n_without_progress = 0
+
+    def has_stalled(self, energy: float) -> bool:
+        """Take in the energy of a round; return whether it has not fallen for some rounds."""
+        self._n_without_progress = 0 if energy < self._lowest else self._n_without_progress + 1
+        self._lowest = min(energy, self._lowest)
+        return self._n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
+
+
+@dataclass
+class _EarlierVotes:
+    """What is left of the votes of earlier calls; see `Votes`."""
+
+    sums: npt.NDArray[np.float64]
+    masses: npt.NDArray[np.float64]
+    squares: npt.NDArray[np.float64]
+    shift: npt.NDArray[np.float64]
+
+
+class Votes:
+    """One vote of each row of the prefix, for the cluster that it was last assigned to.
+
+    Attributes
+    ----------
+    means : Means
+        The centroids.
+    squares : ndarray of shape (k,), float64
+        Weighted sum of the squared distances of each cluster's votes to the shift.
+    """
+
+    def __init__(self, data: ShuffledRows, means: Means, squares: npt.NDArray[np.float64]) -> None:
+        self._data = data
+        self._earlier_masses = means.masses.copy()
+        self.means = means
+        self.squares = squares
+
+    def update(self, assignment: PlainAssignment | BoundedAssignment) -> int:
+        """Assign all rows of the prefix and take in their votes; return how many have changed."""
+        data = self._data
+        labels = assignment.labels[: data.size]
+        before = labels.copy()
+        assignment.start(self.means.frame)
+        for part, x in data.blocks():
+            assignment.assign(part, x)
+            self.means.vote(x, labels[part], before[part], data.weights_of(part))
+        changed = np.flatnonzero(labels != before)
+        self._move_squares(changed, labels[changed], before[changed])
+        return len(changed)
+
+    def _move_squares(
+        self, rows: npt.NDArray[np.intp], labels: npt.NDArray[np.int32], before: npt.NDArray[np.int32]
+    ) -> None:
+        squares = self._data.squares[rows].astype(np.float64)
+        if self._data.weights is not None:
+            squares *= self._data.weights[rows]
+        k = len(self.squares)
+        self.squares += np.bincount(labels, squares, minlength=k)
+        self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
+
+    def empty_clusters(self, assignment: PlainAssignment | BoundedAssignment) -> npt.NDArray[np.intp]:
+        """Return the clusters without a vote that counts, now or earlier."""
+        weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
+        counts = np.bincount(assignment.labels[: self._data.size], weights, minlength=len(self.squares))
+        return np.flatnonzero((counts == 0) & (self._earlier_masses == 0))
+
+    def standard_errors(self, within: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
+        unit = self._data.total_weight / self._data.n_rows
+        votes = self.means.masses / unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
+
+    def scaled_up(self, within: npt.NDArray[np.float64]) -> float:
+        """Return the inertia of the votes, scaled up to all rows."""
+        mass = float(self.means.masses.sum())
+        return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0
+
+    def mean_variance(self) -> float:
+        """Return the mean variance of the columns."""
+        mass = self.means.masses.sum()
+        mean = self.means.sums.sum(axis=0) / mass
+        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+
+
+# Lower bounds may take this much of the memory of the rows themselves.
+_BOUNDS_OF_ROW = 0.5
+_LANE_BOUNDS_OF_ROW = 0.1
+
+
+def n_bounds_per_row(n_rows: int, n_columns: int, n_clusters: int, itemsize: int) -> int | None:
+    """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
+    if n_clusters < 4:
+        return 0
+    lanes = 64 // itemsize
+    if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
+        return None
+    groups = n_bounds_of("yinyang", n_rows, n_clusters, itemsize)
+    assert groups is not None
+    return max(1, min(groups, int(_BOUNDS_OF_ROW * n_columns)))

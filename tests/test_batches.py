@@ -1,0 +1,329 @@
+"""Random parts of the rows: every row is as likely as any other, and is what it was in the data."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import _kernels
+from coterie.assignment import BoundedAssignment, CenterFrame, PlainAssignment
+from coterie.batches import ShuffledRows, draw_batch, run_length, shuffled
+from coterie.rows import as_rows, open_rows
+from tests.rows.formats import N_COLUMNS, WRITERS, numbers, write_text
+from tests.test_kernels import check_bounds
+
+
+def keep_only(monkeypatch, n_bytes):
+    """Data of more bytes than this are neither kept in memory nor drawn row by row."""
+    monkeypatch.setattr("coterie.assignment.KEPT_BYTES", n_bytes)
+    monkeypatch.setattr("coterie.batches.KEPT_BYTES", n_bytes)
+
+
+STORAGES = ["array", "memory map", "npy", "parquet", "csv"]
+
+
+def stored(X, storage, folder):
+    if storage == "array":
+        return X
+    path = folder / f"rows.{'npy' if storage == 'memory map' else storage}"
+    if storage == "csv":
+        write_text(path, X)
+    elif storage == "parquet":
+        pandas = pytest.importorskip("pandas")
+        pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]).to_parquet(path, row_group_size=333)
+    else:
+        np.save(path, X)
+    return np.load(path, mmap_mode="r") if storage == "memory map" else open_rows(path)
+
+
+class TestRunLength:
+    def test_small_data_are_drawn_row_by_row(self):
+        assert run_length(as_rows(np.zeros((5000, 3))), 1 << 20) == 1
+
+    def test_sparse_data_are_drawn_row_by_row(self, monkeypatch):
+        keep_only(monkeypatch, 0)
+        assert run_length(as_rows(sp.eye(5000, format="csr")), 1 << 20) == 1
+
+    def test_runs_are_worth_a_read_and_many_to_a_batch(self, monkeypatch):
+        keep_only(monkeypatch, 1 << 20)
+        limit = (1 << 20) // 64
+        X = np.zeros((limit + 1, 16), dtype=np.float32)
+        assert run_length(as_rows(X[:limit]), 100_000) == 1
+        lengths = [run_length(as_rows(X), batch_size) for batch_size in (1, 100, 5000, 100_000, 1 << 30)]
+        assert lengths[0] == lengths[1] == 1
+        assert lengths == sorted(lengths)
+        assert lengths[-1] * 64 <= 1 << 20
+        for batch_size, length in zip((5000, 100_000), lengths[2:]):
+            assert batch_size / length >= 100
+
+    def test_a_row_larger_than_a_run(self, monkeypatch):
+        keep_only(monkeypatch, 0)
+        assert run_length(as_rows(np.zeros((10, 100_000))), 1 << 20) == 1
+
+    def test_storage_does_not_matter(self, monkeypatch, tmp_path):
+        keep_only(monkeypatch, 0)
+        X = numbers(700)
+        kinds = [X, np.asfortranarray(X)]
+        for name in ("npy", "csv", "parquet", "h5"):
+            WRITERS[name][1](tmp_path / f"x{WRITERS[name][0]}", X)
+            kinds.append(open_rows(tmp_path / f"x{WRITERS[name][0]}"))
+        lengths = {run_length(as_rows(kind), 10_000) for kind in kinds}
+        assert len(lengths) == 1
+        assert lengths.pop() > 1
+
+
+class TestShuffled:
+    @settings(max_examples=50, deadline=None)
+    @given(n_rows=st.integers(1, 300), run=st.integers(1, 50), seed=st.integers(0, 99))
+    def test_every_row_once_in_runs_of_neighbours(self, n_rows, run, seed):
+        order = shuffled(n_rows, run, np.random.RandomState(seed))
+        assert order.dtype == np.intp
+        np.testing.assert_array_equal(np.sort(order), np.arange(n_rows))
+        np.testing.assert_array_equal(order, shuffled(n_rows, run, np.random.RandomState(seed)))
+        begins = np.flatnonzero(np.diff(order, prepend=-2) != 1)
+        assert np.all(order[begins] % run == 0)
+
+    @pytest.mark.parametrize("run", [1, 3])
+    def test_every_row_is_as_often_in_the_first_half(self, run):
+        random = np.random.RandomState(0)
+        times, n_rows = 2000, 30
+        counts = np.zeros(n_rows)
+        for _ in range(times):
+            counts[shuffled(n_rows, run, random)[: n_rows // 2]] += 1
+        assert np.all(np.abs(counts - times / 2) < 5 * np.sqrt(times / 4))
+
+
+class TestDrawBatch:
+    @settings(max_examples=50, deadline=None)
+    @given(
+        n_rows=st.integers(1, 300), batch_size=st.integers(1, 400), run=st.integers(1, 20), seed=st.integers(0, 99)
+    )  # fmt: skip
+    def test_ascending_rows_in_whole_runs(self, n_rows, batch_size, run, seed):
+        numbers = draw_batch(n_rows, batch_size, run, np.random.RandomState(seed))
+        assert np.all(np.diff(numbers) >= 0)
+        assert len(numbers) > 0
+        assert numbers.min() >= 0
+        assert numbers.max() < n_rows
+        assert len(numbers) <= -(-batch_size // run) * run
+        if n_rows % run == 0:
+            assert len(numbers) == -(-batch_size // run) * run
+        drawn = np.bincount(numbers, minlength=n_rows)
+        np.testing.assert_array_equal(drawn, drawn[np.arange(n_rows) // run * run])
+        np.testing.assert_array_equal(
+            numbers, draw_batch(n_rows, batch_size, run, np.random.RandomState(seed))
+        )
+
+    @pytest.mark.parametrize("run", [1, 4])
+    def test_rows_may_be_taken_as_they_are(self, run):
+        """`RowSource.take` wants ascending numbers, also where a run is drawn twice."""
+        X = numbers(40)
+        batch = draw_batch(40, 200, run, np.random.RandomState(0))
+        np.testing.assert_array_equal(as_rows(X).take(batch), X[batch])
+
+    @pytest.mark.parametrize("run", [1, 3, 7])
+    def test_every_row_is_drawn_equally_often(self, run):
+        random = np.random.RandomState(1)
+        n_rows, times, batch_size = 50, 2000, 21
+        counts = np.zeros(n_rows)
+        for _ in range(times):
+            counts += np.bincount(draw_batch(n_rows, batch_size, run, random), minlength=n_rows)
+        expected = times * (batch_size // run) / -(-n_rows // run)
+        assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))
+
+
+def unsorted(X):
+    n_rows, n_columns = X.shape
+    columns = np.tile(np.arange(n_columns)[::-1], n_rows)
+    return sp.csr_array((X[:, ::-1].ravel(), columns, np.arange(n_rows + 1) * n_columns), shape=X.shape)
+
+
+def memory_kinds(X):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    dask = pytest.importorskip("dask.array")
+    names = [f"c{j}" for j in range(X.shape[1])]
+    return {
+        "array": X,
+        "fortran": np.asfortranarray(X),
+        "float16": X.astype(np.float16),
+        "int8": (10 * X).astype(np.int8),
+        "csr": sp.csr_array(X),
+        "csc": sp.csc_array(X),
+        "csr, unsorted": unsorted(X),
+        "pandas": pandas.DataFrame(X, columns=names),
+        "polars": polars.DataFrame(X, schema=names),
+        "dask": dask.from_array(X, chunks=(30, 2)),
+    }
+
+
+MEMORY_KINDS = [
+    "array",
+    "fortran",
+    "float16",
+    "int8",
+    "csr",
+    "csc",
+    "csr, unsorted",
+    "pandas",
+    "polars",
+    "dask",
+]
+SIZES = (7, 14, 28, 56, 112, 200)
+
+
+def seen_by_kernels(data, part, x):
+    """The rows of a block: each is the sum of a cluster of its own."""
+    n_rows = part.stop - part.start
+    sums, masses = np.zeros((n_rows, data.n_columns)), np.zeros(n_rows)
+    labels = np.arange(n_rows, dtype=np.int32)
+    _kernels.add_to_clusters(x, labels, None, None, np.zeros(data.n_columns), sums, masses, 1)
+    return sums
+
+
+def check_prefixes(rows, weights=None):
+    expected = rows.read()
+    expected = np.asarray(expected.toarray() if rows.is_sparse else expected, dtype=np.float64)
+    order = shuffled(rows.shape[0], 1, np.random.RandomState(3))
+    sets = [set(order[:size]) for size in SIZES]
+    data = ShuffledRows(rows, weights, order, n_clusters=4, n_threads=2)
+    assert data.size == 0
+    old, shift, before = 0, None, order[:0].copy()
+    for size, wanted in zip(SIZES, sets):
+        data.grow(size)
+        assert data.size == size
+        assert set(data.order[:size]) == wanted
+        np.testing.assert_array_equal(data.order[:old], before)  # labels and bounds go by position
+        assert np.all(np.diff(data.order[old:size]) > 0)
+        assert shift is None or np.array_equal(data.shift, shift)
+        shift = data.shift.copy()
+        for _ in range(2):
+            at = 0
+            for part, x in data.blocks():
+                assert part.start == at
+                assert not part.start < old < part.stop
+                at = part.stop
+                np.testing.assert_array_equal(seen_by_kernels(data, part, x), expected[data.order[part]])
+            assert at == size
+        old, before = size, data.order[:size].copy()
+        squares = np.sum((expected[before] - shift) ** 2, axis=1)
+        np.testing.assert_allclose(
+            data.squares[:size], squares, rtol=1e-5 if rows.dtype == np.float32 else 1e-12
+        )
+        if weights is not None:
+            np.testing.assert_array_equal(data.weights[:size], weights[before])
+            np.testing.assert_allclose(data.total_weight, np.sum(weights, dtype=float))
+    np.testing.assert_array_equal(np.sort(data.order), np.arange(rows.shape[0]))
+    mean = np.zeros(data.n_columns) if rows.is_sparse else expected[data.order[: SIZES[0]]].mean(axis=0)
+    np.testing.assert_allclose(shift, mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 30])
+class TestShuffledRows:
+    @pytest.mark.parametrize("name", WRITERS)
+    def test_files(self, name, kept, tmp_path, monkeypatch):
+        keep_only(monkeypatch, kept)
+        extension, write, _ = WRITERS[name]
+        write(tmp_path / f"x{extension}", numbers(200))
+        check_prefixes(open_rows(tmp_path / f"x{extension}"))
+
+    @pytest.mark.parametrize("name", MEMORY_KINDS)
+    def test_memory(self, name, kept, monkeypatch):
+        keep_only(monkeypatch, kept)
+        check_prefixes(as_rows(memory_kinds(numbers(200))[name]))
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_memory_maps(self, dtype, kept, tmp_path, monkeypatch):
+        keep_only(monkeypatch, kept)
+        np.save(tmp_path / "x.npy", numbers(200, dtype))
+        check_prefixes(as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")))
+
+    @pytest.mark.parametrize("name", ["array", "csr", "dask"])
+    def test_weights_go_by_position(self, name, kept, monkeypatch):
+        keep_only(monkeypatch, kept)
+        weights = np.random.default_rng(0).random(200)
+        check_prefixes(as_rows(memory_kinds(numbers(200))[name]), weights)
+
+    def test_nothing_is_kept(self, kept, tmp_path, monkeypatch):
+        keep_only(monkeypatch, kept)
+        monkeypatch.setattr("coterie.batches._KEPT_PREFIX_BYTES", 0)
+        np.save(tmp_path / "x.npy", numbers(200))
+        check_prefixes(open_rows(tmp_path / "x.npy"))
+
+    def test_the_smallest_blocks(self, kept, tmp_path, monkeypatch):
+        keep_only(monkeypatch, kept)
+        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        quantum = _kernels.ROW_QUANTUM
+        X = numbers(3 * quantum + 5)
+        np.save(tmp_path / "x.npy", X)
+        for rows in (as_rows(X), open_rows(tmp_path / "x.npy")):
+            data = ShuffledRows(rows, None, np.arange(len(X))[::-1].copy(), n_clusters=2, n_threads=1)
+            data.grow(len(X))
+            parts = []
+            for part, x in data.blocks():
+                np.testing.assert_array_equal(seen_by_kernels(data, part, x), X[data.order[part]])
+                parts.append(part)
+            assert len(parts) == 4
+
+    def test_a_given_shift_stays(self, kept, monkeypatch):
+        keep_only(monkeypatch, kept)
+        shift = np.arange(N_COLUMNS, dtype=float)
+        data = ShuffledRows(as_rows(numbers(20)), None, np.arange(20), n_clusters=2, n_threads=1, shift=shift)
+        data.grow(20)
+        np.testing.assert_array_equal(data.shift, shift)
+
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            (np.nan, r"contains NaN.*First bad row: 17\."),
+            (np.inf, r"contains infinity.*First bad row: 17\."),
+            (1e30, r"X is too large for float32.*First bad row: 17\."),
+        ],
+    )
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_bad_rows_are_named_when_they_come(self, value, message, sparse, kept, monkeypatch):
+        keep_only(monkeypatch, kept)
+        X = numbers(60, np.float32)
+        X[17, 2] = value
+        order = np.roll(np.arange(60), -30)  # row 17 is the 48th
+        X = sp.csr_array(X) if sparse else X
+        data = ShuffledRows(as_rows(X), None, order, n_clusters=2, n_threads=1)
+        data.grow(40)
+        with pytest.raises(ValueError, match=message):
+            data.grow(60)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_groups", [None, 1, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_bounds_hold_in_every_round(dtype, n_groups, sparse):
+    random = np.random.default_rng(5)
+    X = (random.normal(size=(400, 9)) * (random.random(size=(400, 9)) < 0.6)).astype(dtype)
+    rows = as_rows(sp.csr_array(X) if sparse else X)
+    data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
+    data.grow(60)
+    frame = CenterFrame(X[:60], data.shift)
+    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    for number in range(12):
+        for assignment in (plain, bounded):
+            assignment.start(frame)
+            for part, x in data.blocks():
+                assignment.assign(part, x)
+        size = data.size
+        np.testing.assert_array_equal(bounded.labels[:size], plain.labels[:size])
+        assert np.all(bounded.labels[size:] == -1)
+        prefix = SimpleNamespace(**vars(bounded))
+        prefix.labels, prefix._upper, prefix._lower = (
+            array[:size] for array in (bounded.labels, bounded._upper, bounded._lower)
+        )
+        used = X[data.order[:size]]
+        check_bounds(prefix, used, frame)
+        means = frame.centers.astype(float)
+        for label in np.unique(bounded.labels[:size]):
+            means[label] = used[bounded.labels[:size] == label].mean(axis=0)
+        frame = CenterFrame(means.astype(dtype), data.shift)
+        if number % 2:
+            data.grow(min(2 * size, 400))
+    assert data.size == 400

@@ -1,0 +1,144 @@
+"""Means of votes, dense and sparse, against plain sums."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from coterie import _kernels
+from coterie.assignment import kernel_rows
+from coterie.means import DenseMeans, SparseMeans
+from tests.reference.k_means import square_distances
+
+K, D, N = 70, 133, 400
+
+
+def some_rows(dtype, seed=0):
+    random = np.random.default_rng(seed)
+    return (random.normal(size=(N, D)) * (random.random((N, D)) < 0.2)).astype(dtype)
+
+
+def exact(dtype):
+    return 1e-4 if dtype == np.float32 else 1e-9
+
+
+@pytest.fixture(params=_kernels.available_instruction_sets())
+def instruction_set(request):
+    before = _kernels.instruction_set()
+    _kernels.use_instruction_set(request.param)
+    yield request.param
+    _kernels.use_instruction_set(before)
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 20, 70])
+def test_votes_that_move(instruction_set, kind, dtype, weighted, k):
+    """Rounds of random votes, in two blocks each; clusters fill and empty again."""
+    X = some_rows(dtype)
+    block = sp.csr_array(X) if kind is SparseMeans else X
+    random = np.random.default_rng(1)
+    weights = random.uniform(0.5, 2, size=N).astype(dtype) if weighted else None
+    plain_weights = np.ones(N) if weights is None else weights.astype(float)
+    squares_of_rows = np.sum(X.astype(float) ** 2, axis=1)
+    centers = random.normal(size=(k, D)).astype(dtype)
+    means = kind(centers, np.zeros(D), 2)
+    plain = centers.astype(float)
+    labels = np.full(N, -1, dtype=np.int32)
+    for clusters in (k, max(1, k // 2), 1, k):
+        before, labels = labels, random.integers(0, clusters, size=N).astype(np.int32)
+        for part in (slice(0, 150), slice(150, N)):
+            part_weights = None if weights is None else weights[part]
+            means.vote(kernel_rows(block[part]), labels[part], before[part], part_weights)
+        expected_within = np.zeros(k)
+        own = square_distances(X, plain)[np.arange(N), labels]
+        np.add.at(expected_within, labels, plain_weights * own)
+        moved = plain.copy()
+        for j in np.unique(labels):
+            chosen = labels == j
+            moved[j] = plain_weights[chosen] @ X[chosen] / plain_weights[chosen].sum()
+        squares = np.bincount(labels, plain_weights * squares_of_rows, minlength=k)
+        empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
+        shifts, within = means.move(squares, empty)
+        np.testing.assert_allclose(within, expected_within, atol=300 * exact(dtype))
+        np.testing.assert_allclose(shifts, np.sqrt(np.sum((moved - plain) ** 2, axis=1)), atol=exact(dtype))
+        np.testing.assert_allclose(means.centers, moved, atol=exact(dtype))
+        np.testing.assert_allclose(means.masses, np.bincount(labels, plain_weights, minlength=k), atol=1e-9)
+        plain = moved
+        found, scores = np.empty(N, dtype=np.int32), np.empty(N, dtype=dtype)
+        means.frame.nearest(kernel_rows(block), found, scores)
+        distances = square_distances(X, plain)
+        np.testing.assert_allclose(
+            distances[np.arange(N), found], distances.min(axis=1), atol=10 * exact(dtype)
+        )
+        np.testing.assert_allclose(scores + squares_of_rows, distances.min(axis=1), atol=10 * exact(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_and_threads_do_not_change_the_bits_of_sparse_means(dtype):
+    block = sp.csr_array(some_rows(dtype))
+    random = np.random.default_rng(2)
+    centers = random.normal(size=(K, D)).astype(dtype)
+    rounds = random.integers(0, K, size=(3, N)).astype(np.int32)
+    results = []
+    for cuts, n_threads in (([0, N], 1), ([0, 1, 130, N], 2), ([0, 399, N], 3)):
+        means = SparseMeans(centers, np.zeros(D), n_threads)
+        before, found = np.full(N, -1, dtype=np.int32), []
+        for labels in rounds:
+            for start, stop in itertools.pairwise(cuts):
+                part = slice(start, stop)
+                means.vote(kernel_rows(block[part]), labels[part], before[part], None)
+            empty = np.flatnonzero(np.bincount(labels, minlength=K) == 0)
+            found.append((*means.move(np.zeros(K), empty), means.sums.copy(), means.centers))
+            before = labels
+        results.append(found)
+    for other in results[1:]:
+        for one, two in zip(results[0], other):
+            for a, b in zip(one, two):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+def test_a_centroid_that_is_put_somewhere_has_the_votes_it_is_given(kind):
+    X = some_rows(np.float64)
+    means = kind(X[:5].copy(), np.zeros(D), 1)
+    means.put(np.array([1, 3]), X[10:12], 4.0)
+    np.testing.assert_allclose(means.centers[[1, 3]], X[10:12])
+    np.testing.assert_allclose(means.masses, [0, 4, 0, 4, 0])
+    x = kernel_rows(sp.csr_array(X[20:21]) if kind is SparseMeans else X[20:21])
+    means.vote(x, np.array([3], dtype=np.int32), None, None)
+    means.move(np.zeros(5))
+    np.testing.assert_allclose(means.centers[3], 0.8 * X[11] + 0.2 * X[20])
+    np.testing.assert_allclose(means.centers[[0, 1, 2, 4]], X[[0, 10, 2, 4]])
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+def test_votes_can_be_taken_over(kind):
+    X = some_rows(np.float64)
+    x = kernel_rows(sp.csr_array(X) if kind is SparseMeans else X)
+    labels = np.random.default_rng(0).integers(0, 4, size=N).astype(np.int32)  # the fifth stays empty
+    one = kind(X[:5].copy(), np.zeros(D), 1)
+    one.vote(x, labels, None, None)
+    one.move(np.zeros(5))
+    two = kind(one.centers, np.zeros(D), 1)
+    two.restore(one.sums.copy(), one.masses.copy())
+    for means in (one, two):
+        means.vote(x, np.roll(labels, 1), labels, None)
+        means.move(np.zeros(5))
+    np.testing.assert_allclose(two.centers, one.centers, atol=1e-12)
+
+
+def test_kernels_of_sparse_means_check_their_arguments():
+    x = kernel_rows(sp.csr_array(np.eye(3)))
+    labels, sums, one = np.zeros(3, dtype=np.int32), np.zeros((2, 3)), np.zeros(2)
+    panels = np.zeros(8 * 3)
+    with pytest.raises(ValueError, match="width"):
+        _kernels.take_votes([x], labels, None, None, np.zeros((2, 4)), one, panels, 1, one, one, one, 1)
+    with pytest.raises(ValueError, match="panels"):
+        _kernels.take_votes([x], labels, None, None, sums, one, panels[1:], 1, one, one, one, 1)
+    with pytest.raises(ValueError, match="label"):
+        _kernels.take_votes([x], labels + 2, None, None, sums, one, panels, 1, one, one, one, 1)
+    with pytest.raises(ValueError, match="n_beside"):
+        _kernels.take_votes([x], labels, None, None, sums, one, panels, 9, one, one, one, 1)

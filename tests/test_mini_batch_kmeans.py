@@ -1,0 +1,428 @@
+"""MiniBatchKMeans: running means, scikit-learn's rules, and what both kinds of mini-batch k-means share."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.cluster import MiniBatchKMeans as ScikitLearnMiniBatchKMeans
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import coterie
+from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie.batches import run_length
+from coterie.rows import as_rows
+from tests.reference import k_means, nested_k_means
+from tests.test_batches import STORAGES, keep_only, stored
+
+# Repeated rows are drawn by other random numbers than weighted ones; so it is with scikit-learn's own MiniBatchKMeans.
+_EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "batches are drawn regardless of weights",
+    "check_sample_weight_equivalence_on_sparse_data": "batches are drawn regardless of weights",
+}
+
+
+@parametrize_with_checks([MiniBatchKMeans()], expected_failed_checks=lambda _: _EXPECTED_FAILURES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _ = make_blobs(3000, 11, centers=23, cluster_std=2.0, random_state=0)
+    return X.astype(np.float32)
+
+
+def mini_batch(n_clusters, **parameters):
+    return MiniBatchKMeans(n_clusters, **(dict(batch_size=200, max_iter=5, random_state=0) | parameters))
+
+
+def same_bits(left, right):
+    np.testing.assert_array_equal(left.cluster_centers_, right.cluster_centers_)
+    np.testing.assert_array_equal(left.labels_, right.labels_)
+    np.testing.assert_array_equal(left.counts_, right.counts_)
+    assert left.inertia_ == right.inertia_
+
+
+def same_fits(left, right):
+    same_bits(left, right)
+    assert left.n_iter_ == right.n_iter_
+    assert left.n_steps_ == right.n_steps_
+    for name in ("iteration", "objective", "center_shift"):
+        np.testing.assert_array_equal(left.history_[name], right.history_[name])
+
+
+class TestRunningMeans:
+    @settings(max_examples=25, deadline=None)
+    @given(
+        sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6), d=st.integers(1, 20), k=st.integers(1, 15),
+        sparse=st.booleans(), weighted=st.booleans(), seed=st.integers(0, 99),
+    )  # fmt: skip
+    def test_a_stream_against_the_oracle(self, sizes, d, k, sparse, weighted, seed):
+        random = np.random.default_rng(seed)
+        sizes = [max(sizes[0], k), *sizes[1:]]
+        init = random.normal(size=(k, d))
+        model = MiniBatchKMeans(k, init=init, reassignment_ratio=0)
+        centers, sums, counts = init, np.zeros((k, d)), np.zeros(k)
+        for number, size in enumerate(sizes):
+            batch = random.normal(size=(size, d)) * (random.random(size=(size, d)) < 0.5 if sparse else 1)
+            weights = random.random(size) if weighted else None
+            centers, sums, counts = nested_k_means.mini_batch_step(batch, centers, sums, counts, weights)
+            model.partial_fit(sp.csr_array(batch) if sparse else batch, sample_weight=weights)
+            np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
+            np.testing.assert_allclose(model.counts_, counts, atol=1e-10)
+            assert model.n_steps_ == number + 1
+            assert model.labels_.shape == (size,)
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_single_precision(self, blobs, sparse):
+        """Blobs far apart, so that rounding does not change a label."""
+        X, blob = make_blobs(600, 7, centers=9, cluster_std=0.5, center_box=(-50, 50), random_state=0)
+        init = X[np.unique(blob, return_index=True)[1]]
+        model = MiniBatchKMeans(9, init=init, reassignment_ratio=0)
+        centers, sums, counts = init, np.zeros((9, 7)), np.zeros(9)
+        for batch in np.split(X.astype(np.float32), 6):
+            centers, sums, counts = nested_k_means.mini_batch_step(batch, centers, sums, counts)
+            model.partial_fit(sp.csr_array(batch) if sparse else batch)
+            np.testing.assert_array_equal(model.counts_, counts)
+        assert model.cluster_centers_.dtype == np.float32
+        np.testing.assert_allclose(model.cluster_centers_, centers, atol=2e-5)
+        own = k_means.square_distances(batch, centers).min(axis=1)
+        np.testing.assert_allclose(-model.score(batch), own.sum(), rtol=1e-4)
+
+    def test_a_centroid_without_votes_stays(self):
+        init = np.array([[0.0, 0.0], [500.0, 500.0]])
+        model = MiniBatchKMeans(2, init=init, reassignment_ratio=0)
+        for seed in range(3):
+            model.partial_fit(np.random.default_rng(seed).normal(size=(50, 2)))
+        np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
+        np.testing.assert_array_equal(model.counts_, [150, 0])
+
+    def test_every_row_of_a_fit_has_its_vote(self, blobs):
+        model = mini_batch(9, reassignment_ratio=0, max_no_improvement=None).fit(blobs)
+        np.testing.assert_allclose(model.counts_.sum(), model.n_steps_ * 200)
+
+    def test_dense_and_sparse_batches_of_one_stream(self, blobs):
+        X = np.maximum(blobs, 0).astype(np.float64)
+        dense, mixed = (MiniBatchKMeans(9, init=X[:9], reassignment_ratio=0) for _ in range(2))
+        for number, batch in enumerate(np.split(X, 6)):
+            dense.partial_fit(batch)
+            mixed.partial_fit(sp.csr_array(batch) if number % 2 else batch)
+        np.testing.assert_allclose(mixed.cluster_centers_, dense.cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(mixed.counts_, dense.counts_)
+
+
+class TestSameBits:
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_threads_do_not_matter(self, blobs, sparse):
+        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
+        models = [mini_batch(40, n_threads=n).fit(X) for n in (1, 2, 3)]
+        same_fits(models[0], models[1])
+        same_fits(models[0], models[2])
+
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    @pytest.mark.parametrize("storage", STORAGES[1:])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, weighted):
+        X = blobs.astype(np.float64)
+        weights = np.random.default_rng(0).random(len(X)) if weighted else None
+        keep_only(monkeypatch, kept)
+        assert (run_length(as_rows(X), 600) > 1) == (kept == 0)
+        reference = mini_batch(40, batch_size=600).fit(X, sample_weight=weights)
+        rows = stored(X, storage, tmp_path)
+        same_fits(mini_batch(40, batch_size=600).fit(rows, sample_weight=weights), reference)
+
+    @pytest.mark.parametrize("storage", ["array", "npy", "csr"])
+    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, storage):
+        keep_only(monkeypatch, 0)
+        rows = sp.csr_array(np.maximum(blobs, 0)) if storage == "csr" else stored(blobs, storage, tmp_path)
+        reference = mini_batch(40, batch_size=1000).fit(rows)
+        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        same_fits(mini_batch(40, batch_size=1000).fit(rows), reference)
+
+    def test_seeds(self, blobs):
+        same_fits(mini_batch(20).fit(blobs), mini_batch(20).fit(blobs))
+        other = mini_batch(20, random_state=1).fit(blobs)
+        assert np.any(other.cluster_centers_ != mini_batch(20).fit(blobs).cluster_centers_)
+
+    def test_streams(self, blobs):
+        models = [mini_batch(20, n_threads=n) for n in (1, 2)]
+        for batch in np.split(blobs, 6):
+            for model in models:
+                model.partial_fit(batch)
+            same_bits(*models)
+
+
+class TestResults:
+    @pytest.mark.parametrize("sparse", [False, True])
+    @pytest.mark.parametrize("init", ["k-means++", "random"])
+    def test_as_good_as_scikit_learn(self, sparse, init):
+        X = load_digits().data
+        X = sp.csr_matrix(X) if sparse else X
+        common = dict(batch_size=256, init=init, n_init=3)
+        ours = [mini_batch(20, **common, max_iter=20, random_state=s).fit(X).inertia_ for s in range(6)]
+        theirs = [
+            ScikitLearnMiniBatchKMeans(20, **common, max_iter=20, random_state=s).fit(X).inertia_
+            for s in range(6)
+        ]
+        assert np.mean(ours) < 1.02 * np.mean(theirs)
+
+    def test_sparse_is_dense(self, blobs):
+        X = np.maximum(blobs, 0).astype(np.float64)
+        dense = mini_batch(20, init=X[:20]).fit(X)
+        sparse = mini_batch(20, init=X[:20]).fit(sp.csr_array(X))
+        assert sparse.n_steps_ == dense.n_steps_
+        np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+        np.testing.assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(sparse.inertia_, dense.inertia_)
+        np.testing.assert_allclose(sparse.history_.objective, dense.history_.objective, rtol=1e-8)
+
+    def test_labels_are_those_of_the_centroids(self, blobs):
+        model = mini_batch(20).fit(blobs)
+        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+        np.testing.assert_allclose(-model.score(blobs), model.inertia_)
+        np.testing.assert_array_equal(mini_batch(20).fit_predict(blobs), model.labels_)
+        assert model.transform(blobs).shape == (3000, 20)
+
+    def test_compute_labels(self, blobs):
+        without = mini_batch(9, compute_labels=False).fit(blobs)
+        assert not hasattr(without, "labels_")
+        with_labels = mini_batch(9).fit(blobs)
+        np.testing.assert_array_equal(without.predict(blobs), with_labels.labels_)
+        with_labels.set_params(compute_labels=False).fit(blobs[:1000])
+        assert not hasattr(with_labels, "labels_")
+
+    def test_weights_may_be_scaled(self, blobs):
+        weights = np.random.default_rng(0).integers(1, 5, size=len(blobs))
+        plain = mini_batch(20).fit(blobs, sample_weight=weights)
+        scaled = mini_batch(20).fit(blobs, sample_weight=64 * weights)
+        np.testing.assert_array_equal(plain.cluster_centers_, scaled.cluster_centers_)
+        np.testing.assert_allclose(64 * plain.counts_, scaled.counts_)
+        np.testing.assert_allclose(64 * plain.inertia_, scaled.inertia_)
+
+    @pytest.mark.parametrize("init", ["k-means++", "random"])
+    def test_rows_without_weight_have_no_vote(self, blobs, init):
+        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
+        weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
+        model = mini_batch(10, init=init, reassignment_ratio=0).fit(X, sample_weight=weights)
+        assert np.all(np.abs(model.cluster_centers_) <= np.abs(blobs).max())
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_as_many_clusters_as_rows(self, sparse):
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = mini_batch(40).fit(sp.csr_array(X) if sparse else X)
+        assert model.cluster_centers_.shape == (40, 3)
+        assert np.all(np.isfinite(model.cluster_centers_))
+
+    def test_duplicates(self):
+        X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0)
+        with pytest.warns(ConvergenceWarning, match=r"Number of distinct clusters \(2\) found smaller"):
+            model = mini_batch(5).fit(X)
+        assert model.inertia_ < 1e-20
+
+
+class TestRules:
+    """When to stop and whom to move, as scikit-learn has it."""
+
+    @pytest.mark.parametrize(
+        ("n", "batch_size", "max_iter"), [(3000, 200, 3), (3000, 700, 2), (100, 1024, 4)]
+    )
+    def test_the_whole_time(self, blobs, n, batch_size, max_iter):
+        common = dict(batch_size=batch_size, max_iter=max_iter, max_no_improvement=None, random_state=0)
+        ours = MiniBatchKMeans(5, **common).fit(blobs[:n])
+        theirs = ScikitLearnMiniBatchKMeans(5, n_init=1, **common).fit(blobs[:n])
+        assert ours.n_steps_ == theirs.n_steps_ == len(ours.history_)
+        assert ours.n_iter_ == theirs.n_iter_ <= max_iter
+        np.testing.assert_array_equal(ours.history_.iteration, np.arange(1, ours.n_steps_ + 1))
+
+    def test_no_improvement(self, blobs):
+        steps = [
+            mini_batch(23, max_iter=100, max_no_improvement=n).fit(blobs).n_steps_ for n in (1, 5, 20, None)
+        ]
+        assert steps == sorted(steps)
+        assert steps[0] < steps[-1] == 1500
+
+    def test_tolerance(self, blobs):
+        common = dict(max_iter=100, max_no_improvement=None, reassignment_ratio=0)
+        steps = [mini_batch(23, tol=tol, **common).fit(blobs).n_steps_ for tol in (1e9, 1e-1, 1e-3, 0.0)]
+        assert steps == sorted(steps)
+        assert steps[0] <= 2
+        assert steps[1] < steps[2] < steps[3] == 1500
+        model = mini_batch(23, tol=1e-2, **common).fit(blobs)
+        limit = 1e-2 * np.mean(np.var(blobs.astype(float), axis=0))
+        assert model.history_.center_shift[-1] <= 1.2 * limit
+        assert np.all(model.history_.center_shift[1:-1] > 0.8 * limit)
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_starved_centroids_move(self, blobs, sparse):
+        X = np.maximum(blobs, 0)
+        init = np.vstack([X[:9], np.full((1, 11), 1000.0)]).astype(np.float32)
+        X = sp.csr_array(X) if sparse else X
+        with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+            stays = mini_batch(10, init=init, reassignment_ratio=0).fit(X)
+        np.testing.assert_array_equal(stays.cluster_centers_[9], init[9])
+        moves = mini_batch(10, init=init, reassignment_ratio=0.01).fit(X)
+        assert len(np.unique(moves.labels_)) == 10
+        assert np.all(np.abs(moves.cluster_centers_) <= np.abs(blobs).max())
+        assert moves.inertia_ < stays.inertia_
+        assert np.all(moves.counts_ > 0)
+        stream = MiniBatchKMeans(10, init=init, random_state=0)
+        for start in range(0, 3000, 500):
+            stream.partial_fit(X[start : start + 500])
+        assert np.all(np.abs(stream.cluster_centers_) <= np.abs(blobs).max())
+
+    def test_several_starts(self, blobs):
+        one, many = (mini_batch(23, init="random", n_init=n, max_iter=1).fit(blobs) for n in (1, 20))
+        assert many.history_.objective[0] < one.history_.objective[0]
+
+    def test_several_starts_need_something_to_draw(self, blobs):
+        with pytest.warns(RuntimeWarning, match="Explicit initial center position passed"):
+            mini_batch(9, init=blobs[:9], n_init=5).fit(blobs)
+
+    @pytest.mark.filterwarnings("ignore:init_size")
+    @pytest.mark.parametrize("init_size", [None, 3, 50, 10_000])
+    def test_size_of_the_initialisation(self, blobs, init_size):
+        seen = []
+
+        def first_rows(X, n_clusters, random_state):
+            seen.append(X.shape)
+            return X[:n_clusters]
+
+        mini_batch(7, init=first_rows, init_size=init_size, n_init=1).fit(blobs)
+        assert seen == [({None: 600, 3: 21, 50: 50, 10_000: 3000}[init_size], 11)]
+
+
+class TestFitting:
+    def test_callback_sees_progress_and_stops(self, blobs):
+        seen = []
+
+        def callback(progress):
+            seen.append(progress)
+            return len(seen) == 4
+
+        model = mini_batch(30, callback=callback).fit(blobs)
+        assert [progress.iteration for progress in seen] == [1, 2, 3, 4]
+        assert model.n_steps_ == 4
+        assert all(progress.centers.shape == (30, 11) for progress in seen)
+        np.testing.assert_array_equal(seen[-1].centers, model.cluster_centers_)
+        with pytest.raises(ValueError, match="read-only"):
+            seen[0].centers[0] = 0
+
+    def test_time_budget(self, blobs):
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            model = mini_batch(30, max_time=1e-9).fit(blobs)
+        assert model.n_steps_ == 1
+        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+
+    def test_verbose_prints_each_batch(self, blobs, capsys):
+        model = mini_batch(3, verbose=1).fit(blobs)
+        assert len(capsys.readouterr().out.splitlines()) == model.n_steps_
+
+
+ESTIMATORS = [
+    KMeans(20, max_iter=3, random_state=0),
+    mini_batch(20),
+    NestedMiniBatchKMeans(20, random_state=0),
+]
+NAMES = ["k-means", "mini-batch", "nested"]
+
+
+class TestBothKinds:
+    @pytest.mark.parametrize("begin", ESTIMATORS, ids=NAMES)
+    @pytest.mark.parametrize("end", ESTIMATORS, ids=NAMES)
+    def test_warm_start(self, blobs, begin, end):
+        begin = clone(begin).fit(blobs[:1000])
+        before = begin.cluster_centers_.copy()
+        warm = clone(end).set_params(init=begin).fit(blobs)
+        same = clone(end).set_params(init=begin.cluster_centers_).fit(blobs)
+        np.testing.assert_array_equal(warm.cluster_centers_, same.cluster_centers_)
+        np.testing.assert_array_equal(begin.cluster_centers_, before)
+        copy = clone(warm)
+        assert copy.init is begin
+        np.testing.assert_array_equal(copy.fit(blobs).cluster_centers_, warm.cluster_centers_)
+        with pytest.raises(NotFittedError):
+            clone(end).set_params(init=clone(begin)).fit(blobs)
+        with pytest.raises(ValueError, match="does not match the number of clusters 7"):
+            clone(end).set_params(init=begin, n_clusters=7).fit(blobs)
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
+    @pytest.mark.parametrize("sparse", [False, True])
+    @pytest.mark.parametrize("first", ["fit", "partial_fit"])
+    def test_going_on_after_loading(self, blobs, tmp_path, estimator, sparse, first):
+        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
+        model = clone(estimator)
+        getattr(model, first)(X[:1500])
+        model.save(tmp_path / "model.coterie")
+        loaded = coterie.load(tmp_path / "model.coterie")
+        same_bits(loaded, model)
+        for part in (X[1500:1900], X[1900:]):
+            same_bits(loaded.partial_fit(part), model.partial_fit(part))
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
+    def test_a_fit_forgets_what_was(self, blobs, estimator):
+        fresh = clone(estimator).fit(blobs)
+        same_bits(clone(estimator).partial_fit(blobs[:500]).fit(blobs), fresh)
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
+    def test_batches_must_be_alike(self, blobs, estimator):
+        model = clone(estimator).partial_fit(blobs)
+        with pytest.raises(ValueError, match=r"10 features.*expecting 11"):
+            model.partial_fit(blobs[:, :10])
+        with pytest.raises(ValueError, match="n_samples=5 should be >= n_clusters=20"):
+            clone(estimator).partial_fit(blobs[:5])
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
+    @pytest.mark.parametrize("bad_kind", [np.asarray, sp.csr_array])
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_a_bad_batch_leaves_no_trace(self, blobs, estimator, kind, bad_kind, monkeypatch):
+        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)  # the bad row is in the last of many blocks
+        X = blobs.astype(np.float64)
+        bad = X[2000:].copy()
+        bad[777, 3] = np.nan
+        model, other = (clone(estimator).partial_fit(kind(X[:1000])) for _ in range(2))
+        before = model.cluster_centers_.copy()
+        with pytest.raises(ValueError, match=r"First bad row: 777\."):
+            model.partial_fit(bad_kind(bad))
+        np.testing.assert_array_equal(model.cluster_centers_, before)
+        np.testing.assert_array_equal(model.counts_, other.counts_)
+        np.testing.assert_array_equal(model.predict(X), other.predict(X))
+        for one in (model, other):
+            one.partial_fit(kind(X[1000:2000]))
+        np.testing.assert_allclose(model.cluster_centers_, other.cluster_centers_, rtol=1e-9)
+        np.testing.assert_array_equal(model.counts_, other.counts_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (dict(n_clusters=0), "n_clusters must be a positive integer"),
+        (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
+        (dict(init="best"), "init must be one of k-means"),
+        (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
+        (dict(batch_size=0), "batch_size must be a positive integer"),
+        (dict(init_size=0), "init_size must be a positive integer"),
+        (dict(n_init=0), "n_init must be"),
+        (dict(n_init="many"), "n_init must be"),
+        (dict(max_no_improvement=-1), "max_no_improvement must not be negative"),
+        (dict(reassignment_ratio=-0.1), "reassignment_ratio must not be negative"),
+        (dict(reassignment_ratio=np.nan), "reassignment_ratio must not be negative"),
+        (dict(max_iter=0), "max_iter must be"),
+        (dict(tol=-1), "tol must not be negative"),
+        (dict(max_time=0), "max_time must be"),
+        (dict(n_threads=0), "n_threads must be"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X = np.arange(12.0).reshape(6, 2)
+    model = MiniBatchKMeans(**(dict(n_clusters=3) | parameters))
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            method(X)

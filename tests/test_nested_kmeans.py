@@ -1,0 +1,423 @@
+"""NestedMiniBatchKMeans: the paper's algorithm, round by round, and the laws of the estimator."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from coterie import KMeans, NestedMiniBatchKMeans
+from coterie.batches import run_length, shuffled
+from coterie.rows import as_rows
+from tests.reference import k_means, nested_k_means
+from tests.test_batches import STORAGES, keep_only, stored
+
+# As for KMeans: rows that are repeated are drawn by other random numbers than rows that are weighted.
+_EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "seeding draws other numbers for weights than for repetitions",
+    "check_sample_weight_equivalence_on_sparse_data": "seeding draws other numbers for weights than for repetitions",
+}
+
+
+@parametrize_with_checks([NestedMiniBatchKMeans()], expected_failed_checks=lambda _: _EXPECTED_FAILURES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _ = make_blobs(3000, 11, centers=23, cluster_std=2.0, random_state=0)
+    return X.astype(np.float32)
+
+
+def nested(n_clusters, **parameters):
+    return NestedMiniBatchKMeans(n_clusters, **(dict(batch_size=200, random_state=0) | parameters))
+
+
+def same_bits(left, right):
+    np.testing.assert_array_equal(left.cluster_centers_, right.cluster_centers_)
+    np.testing.assert_array_equal(left.labels_, right.labels_)
+    assert left.inertia_ == right.inertia_
+    assert left.n_iter_ == right.n_iter_
+    for name in ("objective", "batch_size", "n_changed", "center_shift"):
+        np.testing.assert_array_equal(left.history_[name], right.history_[name])
+
+
+def on_a_grid(values):
+    """Numbers whose sums are exact in float64, and which float32 holds, so that a mean that rests rests exactly."""
+    return np.round(values * 2**16) / 2**16
+
+
+def check_against_the_oracle(X, init, seed, batch_size, threshold, dtype, atol, sparse):
+    block = sp.csr_array(X.astype(dtype)) if sparse else X.astype(dtype)
+    model = nested(
+        len(init), init=init.astype(dtype), tol=0, batch_size=batch_size, doubling_threshold=threshold,
+        random_state=seed,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # clusters may be left empty
+        model.fit(block)
+    order = shuffled(len(X), run_length(as_rows(block), batch_size), np.random.RandomState(seed))
+    centers, rounds = nested_k_means.nested_mini_batches(
+        X[order], init.astype(dtype), batch_size=batch_size, doubling_threshold=threshold
+    )
+    sizes, n_changed, labels = zip(*rounds)
+    np.testing.assert_array_equal(model.history_.batch_size, sizes)
+    np.testing.assert_array_equal(model.history_.n_changed, n_changed)
+    assert model.n_iter_ == len(rounds)
+    np.testing.assert_array_equal(model.labels_[order], labels[-1])
+    np.testing.assert_allclose(model.cluster_centers_, centers, atol=atol)
+    own = k_means.square_distances(X, centers)[np.arange(len(X)), model.labels_]
+    np.testing.assert_allclose(model.inertia_, own.sum(), rtol=1e-5 if dtype == np.float32 else 1e-10)
+    np.testing.assert_allclose(model.history_.objective[-1], own.sum(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+class TestAgainstTheOracle:
+    @settings(max_examples=25, deadline=None)
+    @given(
+        n=st.integers(10, 130), d=st.integers(2, 20), k=st.integers(1, 20), batch_size=st.integers(1, 40),
+        threshold=st.sampled_from([0.1, 1.0, 10.0, 100.0, 1000.0]), seed=st.integers(0, 99),
+    )  # fmt: skip
+    def test_round_by_round(self, sparse, n, d, k, batch_size, threshold, seed):
+        random = np.random.default_rng(seed)
+        X = on_a_grid(random.normal(size=(n, d)) * (random.random(size=(n, d)) < 0.5 if sparse else 1))
+        X[:, 0] = on_a_grid(random.normal(size=n))  # no two rows are equal
+        init = random.normal(size=(min(k, n), d))
+        check_against_the_oracle(X, init, seed, batch_size, threshold, np.float64, 1e-10, sparse)
+
+    @settings(max_examples=10, deadline=None)
+    @given(k=st.integers(1, 9), batch_size=st.integers(5, 40), threshold=st.sampled_from([1.0, 100.0]),
+           seed=st.integers(0, 99))  # fmt: skip
+    def test_single_precision(self, sparse, k, batch_size, threshold, seed):
+        """Far apart, so that no rounding of a distance changes a label."""
+        random = np.random.default_rng(seed)
+        means = 20 * np.hstack([np.eye(9)[:k], random.integers(0, 2, size=(k, 3))])
+        X = on_a_grid(means[np.arange(120) % k] + random.normal(size=(120, 12)))
+        init = means + random.normal(size=means.shape)
+        check_against_the_oracle(X, init, seed, batch_size, threshold, np.float32, 1e-4, sparse)
+
+
+class TestVotes:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_a_recount_after_a_thousand_rounds(self, dtype, weighted, sparse):
+        """On a nearly even line, the centroids move for very long."""
+        random = np.random.default_rng(0)
+        n, k = 6000, 40
+        line = 1 + (random.permutation(n) + 0.5 * random.random(n)) / n
+        X = np.column_stack([line, np.zeros(n)]).astype(dtype)
+        weights = random.uniform(0.999, 1.001, size=n).astype(dtype) if weighted else None
+        init = np.column_stack([1 + np.linspace(0, 1, k) ** 2, np.zeros(k)])
+        model = nested(k, init=init, tol=0, batch_size=1500, n_threads=1)
+        model.fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
+        assert model.n_iter_ > 1000
+        assert model.history_.n_changed[-1] == 0  # the votes are for labels_
+        plain_weights = np.ones(n) if weights is None else weights.astype(float)
+        shift = np.asarray(model._shift)
+        sums, masses = k_means.cluster_sums(X, model.labels_, plain_weights, shift, k)
+        squares = np.bincount(model.labels_, plain_weights * np.sum((X - shift) ** 2, axis=1), minlength=k)
+        found = model._votes
+        if sparse and dtype == np.float32:  # rounding may give a row at a border another label in the end
+            np.testing.assert_allclose(found[1], masses, atol=2.1)
+            return
+        np.testing.assert_allclose(found[0], sums, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[1], masses, rtol=1e-9)
+        np.testing.assert_allclose(found[2], squares, rtol=1e-9 if dtype == np.float64 else 1e-5)
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_at_the_end_every_centroid_is_the_mean_of_its_rows(self, blobs, sparse):
+        X = np.maximum(blobs, 0).astype(np.float64)
+        weights = np.random.default_rng(0).random(len(X))
+        model = nested(30, tol=0).fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
+        for label, center in enumerate(model.cluster_centers_):
+            own = model.labels_ == label
+            np.testing.assert_allclose(center, np.average(X[own], axis=0, weights=weights[own]), atol=1e-10)
+        np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+class TestSameBits:
+    @pytest.mark.parametrize("sparse", [False, True])
+    @pytest.mark.parametrize("k", [3, 40])
+    def test_threads_do_not_matter(self, blobs, sparse, k):
+        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
+        models = [nested(k, n_threads=n).fit(X) for n in (1, 2, 3)]
+        same_bits(models[0], models[1])
+        same_bits(models[0], models[2])
+
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    @pytest.mark.parametrize("storage", STORAGES[1:])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, weighted):
+        X = blobs.astype(np.float64)
+        weights = np.random.default_rng(0).random(len(X)) if weighted else None
+        keep_only(monkeypatch, kept)
+        assert (run_length(as_rows(X), 600) > 1) == (kept == 0)
+        reference = nested(40, batch_size=600).fit(X, sample_weight=weights)
+        rows = stored(X, storage, tmp_path)
+        same_bits(nested(40, batch_size=600).fit(rows, sample_weight=weights), reference)
+
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    @pytest.mark.parametrize("storage", ["array", "npy"])
+    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage):
+        keep_only(monkeypatch, kept)
+        rows = stored(blobs, storage, tmp_path)
+        reference = nested(40).fit(rows)
+        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        same_bits(nested(40).fit(rows), reference)
+        monkeypatch.setattr("coterie.batches._KEPT_PREFIX_BYTES", 0)
+        same_bits(nested(40).fit(rows), reference)
+
+    def test_sparse_blocks_do_not_matter(self, blobs, monkeypatch):
+        X = sp.csr_array(np.maximum(blobs, 0))
+        reference = nested(40).fit(X)
+        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
+        same_bits(nested(40).fit(X), reference)
+
+    def test_seeds(self, blobs):
+        same_bits(nested(40).fit(blobs), nested(40).fit(blobs))
+        assert np.any(
+            nested(40).fit(blobs).cluster_centers_ != nested(40, random_state=1).fit(blobs).cluster_centers_
+        )
+
+
+class TestResults:
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_as_good_as_k_means(self, sparse):
+        X = load_digits().data.astype(np.float32)
+        X = sp.csr_array(X) if sparse else X
+        best = min(KMeans(30, random_state=seed).fit(X).inertia_ for seed in range(3))
+        ours = [nested(30, random_state=seed).fit(X).inertia_ for seed in range(5)]
+        assert np.median(ours) < 1.015 * best
+
+    def test_sparse_is_dense(self, blobs):
+        X = np.maximum(blobs, 0).astype(np.float64)
+        dense = nested(20, init=X[:20], tol=0).fit(X)
+        sparse = nested(20, init=X[:20], tol=0).fit(sp.csr_array(X))
+        np.testing.assert_array_equal(sparse.history_.n_changed, dense.history_.n_changed)
+        np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+        np.testing.assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(sparse.inertia_, dense.inertia_)
+
+    def test_the_batch_doubles_until_it_is_everything(self, blobs):
+        history = nested(23, tol=0).fit(blobs).history_
+        sizes = np.unique(history.batch_size)
+        np.testing.assert_array_equal(sizes, [200, 400, 800, 1600, 3000])
+        assert np.all(np.diff(history.batch_size) >= 0)
+        assert history.n_changed[-1] == 0
+        np.testing.assert_array_equal(history.iteration, np.arange(1, len(history) + 1))
+        low, high = (nested(23, tol=0, doubling_threshold=t).fit(blobs).n_iter_ for t in (1e-3, 1e9))
+        assert low < high
+
+    def test_one_batch_is_lloyd(self, blobs):
+        X = blobs.astype(np.float64)
+        ours = nested(23, init=X[:23], tol=0, batch_size=10_000).fit(X)
+        lloyd = KMeans(23, init=X[:23], tol=0).fit(X)
+        np.testing.assert_array_equal(ours.labels_, lloyd.labels_)
+        np.testing.assert_allclose(ours.history_.objective, lloyd.history_.objective)
+        assert ours.n_iter_ == lloyd.n_iter_
+
+    def test_weights_may_be_scaled(self, blobs):
+        weights = np.random.default_rng(0).integers(1, 5, size=len(blobs))
+        plain = nested(20, init=blobs[:20]).fit(blobs, sample_weight=weights)
+        scaled = nested(20, init=blobs[:20]).fit(blobs, sample_weight=64 * weights)
+        np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+        np.testing.assert_array_equal(plain.cluster_centers_, scaled.cluster_centers_)
+        np.testing.assert_array_equal(plain.history_.batch_size, scaled.history_.batch_size)
+        np.testing.assert_allclose(64 * plain.history_.objective, scaled.history_.objective)
+        np.testing.assert_allclose(64 * plain.inertia_, scaled.inertia_)
+
+    def test_weights_of_one_are_none(self, blobs):
+        weighted, plain = nested(20).fit(blobs, sample_weight=np.ones(len(blobs))), nested(20).fit(blobs)
+        np.testing.assert_array_equal(weighted.history_.batch_size, plain.history_.batch_size)
+        np.testing.assert_allclose(weighted.history_.objective, plain.history_.objective)
+        np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_)
+
+    @pytest.mark.parametrize("init", ["k-means++", "random", "afk-mc2"])
+    def test_rows_without_weight_have_no_vote(self, blobs, init):
+        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
+        weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
+        model = nested(10, init=init).fit(X, sample_weight=weights)
+        assert np.all(np.abs(model.cluster_centers_) <= np.abs(blobs).max())
+        np.testing.assert_allclose(model.inertia_, -model.score(blobs))
+
+    def test_init_by_callable(self, blobs):
+        def first_rows(X, n_clusters, random_state):
+            assert X.shape == (200, 11)  # the first batch
+            return X[:n_clusters]
+
+        assert nested(9, init=first_rows).fit(blobs).inertia_ < 1.5 * nested(9).fit(blobs).inertia_
+
+    def test_compute_labels(self, blobs):
+        with_labels = nested(9).fit(blobs)
+        without = nested(9, compute_labels=False).fit(blobs)
+        assert not hasattr(without, "labels_")
+        assert without.inertia_ == without.history_.objective[-1]  # an estimate
+        np.testing.assert_array_equal(without.predict(blobs), with_labels.labels_)
+        with_labels.set_params(compute_labels=False).fit(blobs[:1000])
+        assert not hasattr(with_labels, "labels_")
+
+
+class TestDegenerate:
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_as_many_clusters_as_rows(self, sparse):
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        model = nested(40, batch_size=5, init="random").fit(sp.csr_array(X) if sparse else X)
+        assert len(np.unique(model.labels_)) == 40
+        assert model.inertia_ < 1e-12
+
+    @pytest.mark.parametrize("batch_size", [7, 1024])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_one_cluster(self, blobs, batch_size, sparse):
+        model = nested(1, batch_size=batch_size, tol=0).fit(sp.csr_array(blobs) if sparse else blobs)
+        np.testing.assert_allclose(model.cluster_centers_[0], blobs.mean(axis=0, dtype=float), atol=1e-5)
+        assert np.all(model.labels_ == 0)
+
+    def test_one_row(self):
+        model = nested(1).fit([[3.0, 4.0]])
+        np.testing.assert_array_equal(model.cluster_centers_, [[3.0, 4.0]])
+        assert model.inertia_ == 0
+
+    @pytest.mark.parametrize("init", ["k-means++", "random", "afk-mc2"])
+    def test_duplicates(self, init):
+        X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0)
+        with pytest.warns(ConvergenceWarning, match=r"Number of distinct clusters \([12]\) found smaller"):
+            model = nested(5, init=init, batch_size=10).fit(X)
+        assert np.all(np.isfinite(model.cluster_centers_))
+        assert np.all(np.isfinite(model.history_.objective))
+
+    def test_a_centroid_without_votes_stays(self):
+        X = np.random.default_rng(0).normal(size=(100, 2))
+        init = np.array([[0.0, 0.0], [500.0, 500.0]])
+        with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+            model = nested(2, init=init, batch_size=10).fit(X)
+        np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
+
+    @pytest.mark.parametrize("seed", [2, 6, 8, 11])
+    def test_rounding_does_not_keep_the_batch_small(self, seed):
+        """With one row so far off, float32 is so coarse that some rows change their label in every round."""
+        X = np.random.default_rng(seed).uniform(30, 31, size=(200, 1)).astype(np.float32)
+        X[0] = -1e5
+        model = nested(3, init=X[1:4], batch_size=100, random_state=seed).fit(X)
+        assert model.history_.batch_size[-1] == 200
+        assert model.n_iter_ < 1000
+
+    def test_far_from_the_origin(self):
+        X, blob = make_blobs(2000, 5, centers=4, cluster_std=0.5, random_state=0)
+        init = X[np.unique(blob, return_index=True)[1]]
+        near = nested(4, init=init).fit(X)
+        far = nested(4, init=init + 1e4).fit((X + 1e4).astype(np.float32))
+        np.testing.assert_array_equal(near.labels_, far.labels_)
+
+
+class TestFitting:
+    def test_callback_sees_progress_and_stops(self, blobs):
+        seen = []
+
+        def callback(progress):
+            seen.append(progress)
+            return len(seen) == 4
+
+        model = nested(30, callback=callback).fit(blobs)
+        assert [progress.iteration for progress in seen] == [1, 2, 3, 4]
+        assert model.n_iter_ == 4
+        assert all(progress.centers.shape == (30, 11) for progress in seen)
+        np.testing.assert_array_equal(seen[-1].centers, model.cluster_centers_)
+        assert np.any(seen[0].centers != seen[1].centers)
+        np.testing.assert_array_equal([progress.objective for progress in seen], model.history_.objective)
+        with pytest.raises(ValueError, match="read-only"):
+            seen[0].centers[0] = 0
+
+    def test_callback_sees_sparse_centroids(self, blobs):
+        seen = []
+        X = sp.csr_array(np.maximum(blobs, 0))
+        model = nested(5, callback=lambda progress: seen.append(np.array(progress.centers))).fit(X)
+        assert len(seen) == model.n_iter_
+        np.testing.assert_array_equal(seen[-1], model.cluster_centers_)
+
+    def test_time_budget(self, blobs):
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            model = nested(30, max_time=1e-9).fit(blobs)
+        assert model.n_iter_ == 1
+        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+
+    def test_max_iter(self, blobs):
+        model = nested(30, max_iter=3).fit(blobs)
+        assert model.n_iter_ == len(model.history_) == 3
+        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+
+    def test_one_chunk_is_a_fit(self, blobs):
+        same_bits(nested(20).partial_fit(blobs), nested(20).fit(blobs))
+
+    @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_chunks(self, blobs, sparse):
+        X = np.maximum(blobs, 0)
+        X = sp.csr_array(X) if sparse else X
+        model = nested(23)
+        for start in range(0, 3000, 600):
+            model.partial_fit(X[start : start + 600])
+            np.testing.assert_allclose(model.counts_.sum(), start + 600)
+            assert model.counts_.shape == (23,)
+        assert -model.score(X) < 1.25 * nested(23).fit(X).inertia_
+        chunk = X[:5]  # fewer than clusters
+        model.partial_fit(chunk)
+        np.testing.assert_allclose(model.counts_.sum(), 3005)
+        assert model.labels_.shape == (5,)
+
+    def test_chunks_with_weights(self, blobs):
+        weights = np.random.default_rng(0).random(len(blobs))
+        model = nested(9).partial_fit(blobs[:1500], sample_weight=weights[:1500])
+        model.partial_fit(blobs[1500:], sample_weight=weights[1500:])
+        np.testing.assert_allclose(model.counts_.sum(), weights.sum(), rtol=1e-5)
+
+    def test_a_later_chunk_moves_less(self, blobs):
+        """What came before keeps its votes: many rows outweigh a few."""
+        model = nested(1).partial_fit(blobs[:2999])
+        model.partial_fit(blobs[2999:])
+        np.testing.assert_allclose(model.cluster_centers_[0], blobs.mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (dict(n_clusters=0), "n_clusters must be a positive integer"),
+        (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
+        (dict(init="best"), "init must be one of k-means"),
+        (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
+        (dict(init=np.full((3, 2), np.nan)), "contains NaN"),
+        (dict(batch_size=0), "batch_size must be a positive integer"),
+        (dict(batch_size=2.5), "batch_size must be a positive integer"),
+        (dict(doubling_threshold=-1), "doubling_threshold must"),
+        (dict(doubling_threshold=np.nan), "doubling_threshold must"),
+        (dict(max_iter=0), "max_iter must be"),
+        (dict(tol=-1), "tol must not be negative"),
+        (dict(max_time=0), "max_time must be"),
+        (dict(n_threads=0), "n_threads must be"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(ValueError, match=message):
+        NestedMiniBatchKMeans(**(dict(n_clusters=3) | parameters)).fit(X)
+
+
+@pytest.mark.parametrize("storage", ["array", "npy", "csr"])
+@pytest.mark.parametrize("init", ["k-means++", "given"])
+def test_bad_rows_are_named(storage, init, tmp_path):
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    X[777, 1] = np.nan
+    rows = sp.csr_array(X) if storage == "csr" else stored(X, storage, tmp_path)
+    with pytest.raises(ValueError, match=r"contains NaN.*First bad row: 777\."):
+        nested(3, init=X[:3] if init == "given" else init, batch_size=10, compute_labels=False, tol=0).fit(
+            rows
+        )
+    with pytest.raises(ValueError, match=r"too large for float32.*First bad row: 777\."):
+        nested(3, batch_size=10, tol=0).fit(np.where(np.isnan(X), 1e30, X).astype(np.float32))
