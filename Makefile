@@ -19,6 +19,7 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.kmeans
+	$(BIN)/python -m benchmarks.nested
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo

@@ -1,8 +1,10 @@
 import os
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from coterie.fitting import effective_n_threads
+from coterie.fitting import FitMonitor, effective_n_threads
 
 
 def test_all_processors_of_this_process(monkeypatch):
@@ -55,3 +57,25 @@ def test_quota_of_a_container(monkeypatch, tmp_path, files, expected):
         builtins, "open", lambda path, *rest: plain_open(str(path).replace(root, f"{tmp_path}/"), *rest)
     )
     assert fitting._control_group_quota() == expected
+
+
+def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("coterie.fitting.time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def evaluate(progress):
+        seen.append(progress.seconds)
+        now[0] += 6  # a long evaluation
+
+    seen: list[float] = []
+    estimator = SimpleNamespace(max_iter=9, max_time=10, callback=evaluate, verbose=0)
+    model = SimpleNamespace(centers=np.zeros((1, 1)))
+    monitor = FitMonitor(estimator)
+    monitor.start_run()
+    now[0] += 1
+    assert not monitor.report(0.0, model)
+    now[0] += 1
+    assert monitor.report(0.0, model)  # 14 s on the wall
+    assert seen == [1, 2]
+    assert monitor.history().seconds.tolist() == [1, 2]
+    assert monitor.stopped_by == "max_time"

@@ -62,7 +62,8 @@ class FitProgress:
     objective : float
         The objective that the estimator minimises or maximises, at this iteration.
     seconds : float
-        Wall-clock seconds since the fit began.
+        Wall-clock seconds since the fit began, without those spent in callbacks: what a callback measures, such as
+        the energy of held-out rows, does not count.
     remaining : float or None
         Estimate of the seconds to the end of the fit at most (to `max_iter` or `max_time`), None where unknown.
     centers : ndarray
@@ -113,18 +114,19 @@ class FitMonitor:
         self._done = 0
         self._context: Any = None
         self._begin = time.perf_counter()
+        self._in_callbacks = 0.0
         self.stopped_by: str | None = None
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds since the fit began."""
-        return time.perf_counter() - self._begin
+        """Wall-clock seconds since the fit began, without those spent in callbacks."""
+        return time.perf_counter() - self._begin - self._in_callbacks
 
     @property
     def out_of_time(self) -> bool:
-        """Whether `max_time` has passed."""
+        """Whether `max_time` has passed, by the clock on the wall."""
         budget = self._estimator.max_time
-        return budget is not None and self.seconds >= budget
+        return budget is not None and self.seconds + self._in_callbacks >= budget
 
     @contextmanager
     def scikit_learn_callbacks(self, X: Any) -> Iterator[None]:
@@ -157,7 +159,10 @@ class FitMonitor:
                 f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
                 flush=True,
             )
-        if self._call_back(iteration, objective, seconds, model):
+        called = time.perf_counter()
+        stop = self._call_back(iteration, objective, seconds, model)
+        self._in_callbacks += time.perf_counter() - called
+        if stop:
             self.stopped_by = "callback"
         elif self.out_of_time:
             self.stopped_by = "max_time"
@@ -195,7 +200,7 @@ class FitMonitor:
         steps_left = (self._n_runs - self._run + 1) * max_iter - iteration
         estimates = [seconds / self._done * steps_left]
         if max_time is not None:
-            estimates.append(max_time - seconds)
+            estimates.append(max_time - seconds - self._in_callbacks)
         return max(0.0, min(estimates))
 
 
