@@ -153,7 +153,8 @@ def _coterie_nested(task: Task, recorder: Recorder, *, init: str | None = None) 
         max_iter=UNLIMITED,
         tol=0,
         compute_labels=False,
-        batch_size=task.batch_size,
+        # Its own rule, 5000 or 64 k; a shrunk row has shrunk batches.
+        batch_size="auto" if task.batch_size >= 5000 else task.batch_size,
         random_state=task.seed,
         n_threads=task.n_threads,
         callback=lambda progress: recorder.see(progress.centers),

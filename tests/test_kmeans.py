@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import KMeans, open_rows
+from coterie.coresets import lightweight_coreset
 from tests.reference import k_means as oracle
 
 ALGORITHMS = ["lloyd", "elkan", "yinyang", "hamerly"]
@@ -335,3 +336,29 @@ def test_overflow(algorithm):
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
         KMeans(2).fit(np.arange(12.0).reshape(6, 2), sample_weight=weights)
+
+
+class TestCoreset:
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_a_fit_of_the_coreset_labels_all_rows(self, sparse):
+        X = np.random.default_rng(0).normal(size=(4000, 6)) + 8 * np.repeat(np.eye(4, 6), 1000, axis=0)
+        rows = scipy.sparse.csr_array(X) if sparse else X
+        model = KMeans(4, coreset_size=300, random_state=3).fit(rows)
+        np.testing.assert_array_equal(model.labels_, model.predict(rows))
+        assert len(model.labels_) == 4000
+        assert model.inertia_ == pytest.approx(-model.score(rows))
+        assert model.inertia_ < 1.1 * KMeans(4, random_state=3).fit(rows).inertia_
+
+    def test_it_is_the_fit_of_weighted_rows(self):
+        X = np.random.default_rng(0).normal(size=(2000, 3))
+        weights = np.random.default_rng(1).uniform(0.5, 2, size=2000)
+        model = KMeans(5, init=X[:5], coreset_size=200, random_state=3).fit(X, sample_weight=weights)
+        rows, masses, _ = lightweight_coreset(X, 200, sample_weight=weights, random_state=3)
+        plain = KMeans(5, init=X[:5]).fit(rows, sample_weight=masses)
+        np.testing.assert_array_equal(model.cluster_centers_, plain.cluster_centers_)
+
+    def test_bad_sizes(self):
+        with pytest.raises(ValueError, match="coreset_size must be a positive integer"):
+            KMeans(2, coreset_size=0).fit(np.eye(9))
+        with pytest.raises(ValueError, match="coreset_size=3 should be >= n_clusters=4"):
+            KMeans(4, coreset_size=3).fit(np.eye(9))

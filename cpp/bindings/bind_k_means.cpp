@@ -351,6 +351,19 @@ void bind_sparse_means(nb::module_& m) {
         arg("n_threads"), Unlocked());
 
     m.def(
+        "write_lanes",
+        [](In2<double> vectors, In1<std::int32_t> clusters, Out1<T> panels, Index n_clusters, Index n_beside,
+           int n_threads) {
+            const Index n = static_cast<Index>(vectors.shape(0)), d = static_cast<Index>(vectors.shape(1));
+            require_panels(panels, n_clusters, d, n_beside);
+            require_labels(clusters, n, n_clusters, 0);
+            kernels().sparse_means<T>().write_lanes(vectors.data(), clusters.data(), n, d, panels.data(), n_beside,
+                                                    n_threads);
+        },
+        arg("vectors"), arg("clusters"), arg("panels").noconvert(), arg("n_clusters"), arg("n_beside"),
+        arg("n_threads"), Unlocked());
+
+    m.def(
         "take_votes",
         [](const std::vector<SparseBlock<T>>& blocks, In1<std::int32_t> labels,
            std::optional<In1<std::int32_t>> before, std::optional<In1<T>> weights, Out2<double> sums,

@@ -8,7 +8,7 @@ Examples
 (10, 64)
 """
 
-from coterie import datasets, metrics, seeding
+from coterie import coresets, datasets, metrics, seeding
 from coterie._kernels import __version__
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
@@ -25,6 +25,7 @@ __all__ = [
     "RowSource",
     "__version__",
     "as_rows",
+    "coresets",
     "datasets",
     "load",
     "metrics",

@@ -137,6 +137,11 @@ def nearest_mean(
     n_threads: int,
 ) -> None: ...
 
+# IN vectors (m, d), clusters (m,); OUT their lanes of the panels.
+def write_lanes(
+    vectors: Doubles, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
+) -> None: ...
+
 # IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
 def take_votes(
     blocks: list[Rows],

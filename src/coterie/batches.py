@@ -132,10 +132,17 @@ class Batch:
         return total_weight(self.n_rows, self.weights)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of the batch, kernel rows) for each block."""
+        """Yield (slice of the batch, kernel rows) for each block; a batch of one block is read once."""
+        if self.n_rows <= self._block_rows:
+            yield slice(0, self.n_rows), self._only_block
+            return
         for start in range(0, self.n_rows, self._block_rows):
             part = slice(start, min(start + self._block_rows, self.n_rows))
             yield part, self.reader.read(self.numbers[part])[0]
+
+    @cached_property
+    def _only_block(self) -> Any:
+        return self.reader.read(self.numbers)[0]
 
 
 class ShuffledRows(FitRows):

@@ -53,7 +53,6 @@ class CentroidEstimator(
     n_clusters: int
     init: Any
     n_threads: int | None
-    compute_labels: bool
     history_: npt.NDArray[Any]
     max_time: float | None
     cluster_centers_: npt.NDArray[Any]
@@ -152,7 +151,7 @@ class CentroidEstimator(
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_positive_integer(self, "n_clusters")
+        check_positive_integer("n_clusters", self.n_clusters)
         check_iteration_parameters(self)
         if isinstance(self.init, str) and self.init not in SEEDINGS:
             raise ValueError(
@@ -205,8 +204,8 @@ class CentroidEstimator(
         return centers
 
     def _check_distances(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
-        relative = centers - shift
-        squares = np.einsum("ij,ij->i", relative, relative)
+        relative = centers - shift if np.any(shift) else centers
+        squares = np.einsum("ij,ij->i", relative, relative, dtype=np.float64)
         if not np.all(squares <= np.finfo(centers.dtype).max / 4):
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
@@ -217,26 +216,26 @@ class CentroidEstimator(
         self._shift = shift
         self._n_features_out = len(centers)
 
-    def _store_labels(self, labels: npt.NDArray[np.int32], inertia: float) -> None:
-        distinct = len(np.unique(labels))
+    def _warn_of_empty_clusters(self) -> None:
+        if not hasattr(self, "labels_"):
+            return
+        distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
                 "Possibly due to duplicate points in X.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        self.labels_ = labels
-        self.inertia_ = inertia
 
     def _label_all(self, rows: RowSource, weights: npt.NDArray[Any] | None) -> None:
         """Label all rows with the centroids that are stored, if that is wanted; else take the inertia of history_."""
-        if not self.compute_labels:
+        if not getattr(self, "compute_labels", True):
             self.__dict__.pop("labels_", None)
             self.inertia_ = float(self.history_["objective"][-1])
             return
         labels = nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
-        self._store_labels(labels, self._inertia_of(rows, labels, weights))
+        self.labels_, self.inertia_ = labels, self._inertia_of(rows, labels, weights)
 
     def _inertia_of(
         self, rows: RowSource, labels: npt.NDArray[np.int32], weights: npt.NDArray[Any] | None

@@ -292,9 +292,8 @@ def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) ->
     return weights
 
 
-def check_positive_integer(estimator: BaseEstimator, name: str) -> None:
-    """Raise a ValueError if a parameter of the estimator is not a positive integer."""
-    value = getattr(estimator, name)
+def check_positive_integer(name: str, value: Any) -> None:
+    """Raise a ValueError that names the parameter if its value is not a positive integer."""
     if isinstance(value, (bool, str)) or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
@@ -302,7 +301,7 @@ def check_positive_integer(estimator: BaseEstimator, name: str) -> None:
 def check_iteration_parameters(estimator: BaseEstimator) -> None:
     """Raise a ValueError if `max_iter`, `tol` or `max_time` of the estimator makes no sense."""
     parameters = estimator.get_params(deep=False)
-    check_positive_integer(estimator, "max_iter")
+    check_positive_integer("max_iter", parameters["max_iter"])
     tol, max_time = parameters["tol"], parameters["max_time"]
     if not tol >= 0:
         raise ValueError(f"tol must not be negative, got {tol!r}.")

@@ -19,14 +19,17 @@ from coterie.assignment import (
     weighted_sum,
 )
 from coterie.centroids import CentroidEstimator
+from coterie.coresets import lightweight_coreset
 from coterie.fitting import (
     FitMonitor,
     FitProgress,
+    check_positive_integer,
     check_sample_weight,
     effective_n_threads,
     single_threaded_blas,
     with_callbacks,
 )
+from coterie.rows import as_rows
 
 __all__ = ["KMeans"]
 
@@ -75,6 +78,9 @@ class KMeans(CentroidEstimator):
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
         "lloyd" compares every row with every centroid. The others skip comparisons by bounds: "elkan" keeps k
         bounds per row, "yinyang" one per group of neighbouring centroids, "hamerly" one. "auto" chooses, see Notes.
+    coreset_size : int, optional
+        Fit a lightweight coreset of so many weighted rows instead of all rows (see `coterie.coresets`); all rows are
+        labelled at the end. The inertia is then a few percent above that of a fit of all rows.
     max_time : float, optional
         Seconds. The best model found by then is returned, with a ConvergenceWarning.
     n_threads : int, optional
@@ -118,11 +124,14 @@ class KMeans(CentroidEstimator):
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
+    With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
+    n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.
+
     References
     ----------
     Lloyd, Least squares quantization in PCM, 1982. Elkan, Using the triangle inequality to accelerate k-means, 2003.
     Hamerly, Making k-means even faster, 2010. Ding et al., Yinyang k-means, 2015. Newling and Fleuret, Fast k-means
-    with accurate bounds, 2016.
+    with accurate bounds, 2016. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight coresets, 2018.
 
     Examples
     --------
@@ -148,6 +157,7 @@ class KMeans(CentroidEstimator):
         random_state: int | np.random.RandomState | None = None,
         copy_x: bool = True,
         algorithm: str = "auto",
+        coreset_size: int | None = None,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -161,6 +171,7 @@ class KMeans(CentroidEstimator):
         self.random_state = random_state
         self.copy_x = copy_x
         self.algorithm = algorithm
+        self.coreset_size = coreset_size
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -194,7 +205,14 @@ class KMeans(CentroidEstimator):
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            data = Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=n_threads)
+            if self.coreset_size is None:
+                fitted_rows, fitted_weights = rows, weights
+            else:
+                coreset, fitted_weights, _ = lightweight_coreset(
+                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
+                )
+                fitted_rows = as_rows(coreset)
+            data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
             best: _Run | None = None
             for _ in range(self._n_runs()):
                 monitor.start_run()
@@ -204,8 +222,11 @@ class KMeans(CentroidEstimator):
                     best = run
                 if monitor.stopped_by is not None:
                     break
-        assert best is not None
-        self._store(best, data)
+            assert best is not None
+            self._store(best, data)
+            if self.coreset_size is not None:
+                self._label_all(rows, weights)
+        self._warn_of_empty_clusters()
         monitor.warn_if_out_of_time()
         return self
 
@@ -257,6 +278,12 @@ class KMeans(CentroidEstimator):
         super()._check_parameters()
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {self.algorithm!r}.")
+        if self.coreset_size is not None:
+            check_positive_integer("coreset_size", self.coreset_size)
+            if self.coreset_size < self.n_clusters:
+                raise ValueError(
+                    f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}."
+                )
         if self.n_init != "auto" and (isinstance(self.n_init, str) or self.n_init < 1):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
 
@@ -269,7 +296,7 @@ class KMeans(CentroidEstimator):
 
     def _store(self, run: _Run, data: Dataset) -> None:
         self._store_centers(run.centers, data.shift)
-        self._store_labels(run.labels, run.inertia)
+        self.labels_, self.inertia_ = run.labels, run.inertia
         self.n_iter_ = run.n_iter
         self.history_ = run.history
 

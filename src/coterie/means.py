@@ -135,14 +135,7 @@ class SparseMeans:
         # Squared norms of the sums, and of the centroids.
         self._sum_squares = np.zeros(k)
         self._squares = np.zeros(k)
-        self._fill(centers)
-
-    def _fill(self, centers: Array) -> None:
-        k, d = centers.shape
-        for first in range(0, k, self._stride):
-            part = centers[first : first + self._stride]
-            slab = self._panels.reshape(-1, d, self._stride)[first // self._stride]
-            slab[:, : len(part)] = part.T
+        self._write_lanes(np.arange(k), centers)
         self._squares[:] = np.einsum("ij,ij->i", centers, centers, dtype=np.float64)
         self._rescale()
 
@@ -150,6 +143,12 @@ class SparseMeans:
         return self._panels.reshape(-1, self.sums.shape[1], self._stride)[
             cluster // self._stride, :, cluster % self._stride
         ]
+
+    def _write_lanes(self, clusters: IndexArray, vectors: Array) -> None:
+        _kernels.write_lanes(
+            np.ascontiguousarray(vectors, dtype=np.float64), clusters.astype(np.int32), self._panels,
+            len(self.masses), self._n_beside, self._n_threads,
+        )  # fmt: skip
 
     def _rescale(self) -> None:
         k = len(self.masses)
@@ -182,8 +181,7 @@ class SparseMeans:
         """Take over votes whose means the centroids are already."""
         self.sums, self.masses = sums, masses
         voted = np.flatnonzero(masses > 0)
-        for cluster in voted:
-            self._lane(int(cluster))[:] = sums[cluster]
+        self._write_lanes(voted, sums[voted])
         self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
         self._squares[voted] = self._sum_squares[voted] / masses[voted] ** 2
         self._rescale()
@@ -215,27 +213,26 @@ class SparseMeans:
         moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
         shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
         self._sum_squares += 2 * with_sums + changes
-        for cluster in np.flatnonzero((before == 0) & (after > 0)):
-            self._lane(int(cluster))[:] = self.sums[cluster]
-        for cluster, center in zip(died, last_centers):
-            self._hold(int(cluster), center, 0.0)
+        born = np.flatnonzero((before == 0) & (after > 0))
+        self._write_lanes(born, self.sums[born])
+        self._hold(died, last_centers, 0.0)
         np.divide(self._sum_squares, after**2, out=self._squares, where=after > 0)
         self._rescale()
         return shifts, np.maximum(within, 0.0)
 
     def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
         """Place centroids at some rows, as if they were the means of that many votes."""
-        for cluster, row in zip(clusters, rows):
-            self._hold(int(cluster), row, masses)
+        self._hold(clusters, rows, masses)
         self._rescale()
 
-    def _hold(self, cluster: int, center: Array, mass: float) -> None:
-        """Make a centroid the mean of that many votes; without any it stays where it is put."""
-        self.masses[cluster] = mass
-        self.sums[cluster] = mass * np.asarray(center, dtype=np.float64)
-        self._lane(cluster)[:] = self.sums[cluster] if mass > 0 else center
-        self._squares[cluster] = np.sum(np.square(center, dtype=np.float64))
-        self._sum_squares[cluster] = mass**2 * self._squares[cluster]
+    def _hold(self, clusters: IndexArray, centers: Array, mass: float) -> None:
+        """Make centroids the means of that many votes; without any they stay where they are put."""
+        centers = np.asarray(centers, dtype=np.float64)
+        self.masses[clusters] = mass
+        self.sums[clusters] = mass * centers
+        self._write_lanes(clusters, mass * centers if mass > 0 else centers)
+        self._squares[clusters] = np.einsum("ij,ij->i", centers, centers)
+        self._sum_squares[clusters] = mass**2 * self._squares[clusters]
 
     def _take_votes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         squares, with_sums, with_panels = (np.zeros(len(self.masses)) for _ in range(3))

@@ -207,6 +207,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._random = random
             self._store_centers(self._means.centers, self._shift)
             self._label_all(rows, weights)
+        self._warn_of_empty_clusters()
         monitor.warn_if_out_of_time()
         return self
 
@@ -238,8 +239,8 @@ class MiniBatchKMeans(CentroidEstimator):
                 self._random = check_random_state(self.random_state)
                 given = self._given_centers(rows)
                 self._check_n_rows(rows)
-                self._start(rows, weights, given, self._random)
                 self.n_steps_ = 0
+                self._start(rows, weights, given, self._random)
             else:
                 rows = self._means_for(rows)
             everything = np.arange(rows.shape[0])
@@ -271,13 +272,13 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive_integer(self, "batch_size")
+        check_positive_integer("batch_size", self.batch_size)
         if self.init_size is not None:
-            check_positive_integer(self, "init_size")
+            check_positive_integer("init_size", self.init_size)
         if self.max_no_improvement is not None and not self.max_no_improvement >= 0:
             raise ValueError(f"max_no_improvement must not be negative, got {self.max_no_improvement!r}.")
         if self.n_init != "auto":
-            check_positive_integer(self, "n_init")
+            check_positive_integer("n_init", self.n_init)
         if not self.reassignment_ratio >= 0:
             raise ValueError(f"reassignment_ratio must not be negative, got {self.reassignment_ratio!r}.")
 
@@ -355,20 +356,22 @@ class MiniBatchKMeans(CentroidEstimator):
         random: np.random.RandomState,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
-        n_threads = effective_n_threads(self.n_threads)
-        sample = self._sample(rows, weights, random)
+        shift, self._mean_variance = np.zeros(rows.shape[1]), 0.0
         centers = given
+        if given is None or self.tol > 0 or not rows.is_sparse:
+            # Given centroids leave the stream of random numbers alone, for sparse rows need no sample.
+            sample = self._sample(rows, weights, random if given is None else np.random.RandomState(0))
+            shift, self._mean_variance = sample.shift, sample.mean_variance
         if centers is None:
             drawn = [self._drawn_centers(sample.rows.read(), sample, random) for _ in range(self._n_draws())]
             centers = drawn[0]
             if len(drawn) > 1:
                 test = self._sample(rows, weights, random)
                 centers = min(drawn, key=lambda tried: _inertia(tried, test))
-        self._check_distances(centers, sample.shift)
-        self._means = means_of(rows.is_sparse)(centers, sample.shift, n_threads)
+        self._check_distances(centers, shift)
+        self._means = means_of(rows.is_sparse)(centers, shift, effective_n_threads(self.n_threads))
         self._votes = (self._means.sums, self._means.masses)
-        self._store_centers(centers, sample.shift)
-        self._mean_variance = sample.mean_variance
+        self._store_centers(centers, shift)
         self._n_since_reassignment = 0
         self.counts_ = self._means.masses
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ from coterie.rows import RowSource, as_rows
 
 __all__ = ["NestedMiniBatchKMeans"]
 
+# The first batch of "auto".
+_FIRST_ROWS = 5000
+_FIRST_ROWS_PER_CLUSTER = 64
+
 # Rounds on the same sample in which rows near a tie may go to and fro by rounding, before that counts as settled.
 _ROUNDS_WITHOUT_PROGRESS = 5
 
@@ -51,8 +56,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
         Where to begin. What is drawn is drawn from the first batch: "random" is the paper's choice. Of a fitted model
         its `cluster_centers_` are taken. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
-    batch_size : int
-        Rows of the first batch (b_0); at least k are taken.
+    batch_size : "auto" or int
+        Rows of the first batch (b_0); at least k are taken. "auto": the paper's 5000, or 64 k if that is more, for
+        too few rows per cluster make bad centroids to begin with.
     doubling_threshold : float
         The sample is doubled when each centroid moves by less than its standard error divided by this (rho), or only by
         rounding. Smaller: more rows sooner. 0: in every round.
@@ -142,7 +148,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         n_clusters: int = 8,
         *,
         init: Any = "k-means++",
-        batch_size: int = 5000,
+        batch_size: int | str = "auto",
         doubling_threshold: float = 100.0,
         max_iter: int = 10_000,
         tol: float = 1e-4,
@@ -222,33 +228,42 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
-            order = shuffled(rows.shape[0], run_length(rows, self.batch_size), random)
-            if weights is not None:  # what does not count comes last
-                order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
             earlier = self._earlier_votes(rows) if goes_on else None
-            data = ShuffledRows(
-                rows,
-                weights,
-                order,
-                n_clusters=self.n_clusters,
-                n_threads=n_threads,
-                shift=None if earlier is None else earlier.shift,
-            )
-            data.grow(min(max(self.batch_size, self.n_clusters), data.n_rows))
+            data = self._shuffled(rows, weights, random, None if earlier is None else earlier.shift)
             if centers is None:
                 centers = self._centers_from_first_batch(data, random)
             self._check_distances(centers, data.shift)
-            means, squares = (
-                means_of(rows.is_sparse)(centers, data.shift, n_threads),
-                np.zeros(self.n_clusters),
-            )
-            if earlier is not None:
-                means.restore(earlier.sums, earlier.masses)
-                squares = earlier.squares
-            self._run(data, Votes(data, means, squares), monitor)
+            votes = Votes(data, means_of(rows.is_sparse)(centers, data.shift, n_threads), earlier)
+            self._run(data, votes, monitor)
             self._label_all(rows, weights)
+        if not goes_on:
+            self._warn_of_empty_clusters()
         monitor.warn_if_out_of_time()
         return self
+
+    def _shuffled(
+        self,
+        rows: RowSource,
+        weights: npt.NDArray[Any] | None,
+        random: np.random.RandomState,
+        shift: npt.NDArray[np.float64] | None,
+    ) -> ShuffledRows:
+        """Return the rows in random order, the first batch taken in."""
+        size = self._first_size()
+        order = shuffled(rows.shape[0], run_length(rows, size), random)
+        if weights is not None:  # what does not count comes last
+            order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
+        n_threads = effective_n_threads(self.n_threads)
+        data = ShuffledRows(
+            rows, weights, order, n_clusters=self.n_clusters, n_threads=n_threads, shift=shift
+        )
+        data.grow(min(size, data.n_rows))
+        return data
+
+    def _first_size(self) -> int:
+        if self.batch_size == "auto":
+            return max(_FIRST_ROWS, _FIRST_ROWS_PER_CLUSTER * self.n_clusters)
+        return max(int(self.batch_size), self.n_clusters)
 
     def _earlier_votes(self, rows: RowSource) -> _EarlierVotes:
         """Return a copy of the votes of earlier calls, relative to a shift that suits the rows."""
@@ -262,7 +277,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive_integer(self, "batch_size")
+        if self.batch_size != "auto":
+            check_positive_integer("batch_size", self.batch_size)
         if not self.doubling_threshold >= 0:
             raise ValueError(f"doubling_threshold must not be negative, got {self.doubling_threshold!r}.")
 
@@ -289,7 +305,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 if stalled or have_settled(errors, shifts, self.doubling_threshold):
                     data.grow(min(2 * data.size, data.n_rows))
                     descent = _Descent()
-            elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance():
+            elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
         self._store_centers(means.centers, data.shift)
         self._votes = (means.sums, means.masses, votes.squares)
@@ -352,11 +368,14 @@ class Votes:
         Weighted sum of the squared distances of each cluster's votes to the shift.
     """
 
-    def __init__(self, data: ShuffledRows, means: Means, squares: npt.NDArray[np.float64]) -> None:
+    def __init__(self, data: ShuffledRows, means: Means, earlier: _EarlierVotes | None) -> None:
         self._data = data
-        self._earlier_masses = means.masses.copy()
         self.means = means
-        self.squares = squares
+        self.squares = np.zeros(len(means.masses))
+        if earlier is not None:
+            means.restore(earlier.sums, earlier.masses)
+            self.squares = earlier.squares
+        self._earlier_masses = means.masses.copy()
 
     def update(self, assignment: PlainAssignment | BoundedAssignment) -> int:
         """Assign all rows of the prefix and take in their votes; return how many have changed."""
@@ -399,8 +418,9 @@ class Votes:
         mass = float(self.means.masses.sum())
         return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0
 
+    @cached_property
     def mean_variance(self) -> float:
-        """Return the mean variance of the columns."""
+        """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
         mass = self.means.masses.sum()
         mean = self.means.sums.sum(axis=0) / mass
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)

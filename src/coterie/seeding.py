@@ -10,7 +10,12 @@ from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.assignment import CenterFrame, Dataset, dense, kernel_rows, nearest_centers
-from coterie.fitting import check_sample_weight, effective_n_threads, single_threaded_blas
+from coterie.fitting import (
+    check_positive_integer,
+    check_sample_weight,
+    effective_n_threads,
+    single_threaded_blas,
+)
 from coterie.rows import as_rows
 
 __all__ = ["afk_mc2", "k_means_plus_plus", "random_rows"]
@@ -192,8 +197,7 @@ def afk_mc2(
 
 def _dataset(X: Any, n_clusters: int, sample_weight: npt.ArrayLike | None, n_threads: int | None) -> Dataset:
     rows = as_rows(X)
-    if isinstance(n_clusters, bool) or n_clusters != int(n_clusters) or n_clusters < 1:
-        raise ValueError(f"n_clusters must be a positive integer, got {n_clusters!r}.")
+    check_positive_integer("n_clusters", n_clusters)
     if n_clusters > rows.shape[0]:
         raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={n_clusters}.")
     weights = check_sample_weight(sample_weight, rows)

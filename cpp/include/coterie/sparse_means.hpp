@@ -103,6 +103,22 @@ void nearest_mean(const Rows& x, const SumPanels<typename Rows::value_type>& pan
     });
 }
 
+// Writes vectors into lanes of the panels. IN clusters (n): whose lanes; vectors (n x n_columns); OUT panels.
+template <class Isa, class T, class V>
+void write_lanes(const V* vectors, const std::int32_t* clusters, Index n, Index n_columns, T* panels, Index n_beside,
+                 int n_threads) {
+    // A piece of all lanes of a slab stays in the cache while one lane after the other is written.
+    constexpr Index kPiece = 256;
+    const Index stride = n_beside * kLanes<T>;
+    parallel_for(ceil_div(n_columns, kPiece), n_threads, [&](Index task) {
+        const Index end = min_index(n_columns, (task + 1) * kPiece);
+        for (Index i = 0; i < n; ++i) {
+            T* lane = panels + clusters[i] / stride * n_columns * stride + clusters[i] % stride;
+            for (Index j = task * kPiece; j < end; ++j) lane[j * stride] = static_cast<T>(vectors[i * n_columns + j]);
+        }
+    });
+}
+
 // The change of one cluster's sum while its votes are counted: a dense row of zeros with a list of what is not.
 struct SparseChange {
     Buffer<double> values;

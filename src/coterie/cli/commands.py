@@ -54,6 +54,7 @@ def fit(
     init: str | None = None,
     n_init: int | Literal["auto"] | None = None,
     batch_size: int | None = None,
+    coreset: int | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
     tol: float | None = None,
@@ -85,6 +86,8 @@ def fit(
         Number of starts, of which the best is kept, or auto; not for nested.
     batch_size
         Rows of a batch, for nested of the first one.
+    coreset
+        Fit a weighted sample of so many rows that stands for all of them; for k-means.
     max_iter
         Stop after this many iterations.
     max_time
@@ -114,6 +117,7 @@ def fit(
         "init": init,
         "n_init": n_init,
         "batch_size": batch_size,
+        "coreset_size": coreset,
         "max_iter": max_iter,
         "max_time": max_time,
         "tol": tol,

@@ -1,0 +1,286 @@
+"""Lightweight coresets (Bachem, Lucic & Krause 2018): few weighted rows that stand for all in k-means and mixtures.
+
+Two passes over the rows, block by block. The first leaves a `Moments` of each block; these merge, and say how many
+rows are to be drawn from each block, so that in the second pass every block draws its own. Blocks may be worked on in
+any order and on many machines: see `block_moments`, `merge_moments`, `split_draws`, `draw_from_block`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from coterie import _kernels
+from coterie.assignment import kernel_rows
+from coterie.fitting import check_positive_integer, check_sample_weight, effective_n_threads
+from coterie.rows import Block, RowSource, as_rows
+
+__all__ = [
+    "Moments",
+    "block_moments",
+    "draw_from_block",
+    "lightweight_coreset",
+    "merge_moments",
+    "split_draws",
+]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+
+_BLOCK_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the first pass keeps of some rows.
+
+    Attributes
+    ----------
+    mass : float
+        Sum of their weights.
+    mean : ndarray of shape (d,), float64
+        Weighted mean.
+    scatter : float
+        Weighted sum of the squared distances to the mean.
+    """
+
+    mass: float
+    mean: FloatArray
+    scatter: float
+
+    def scatter_around(self, point: FloatArray) -> float:
+        """Return the weighted sum of the squared distances to a point."""
+        return self.scatter + self.mass * float(np.sum((self.mean - point) ** 2))
+
+
+def lightweight_coreset(
+    X: Any,
+    size: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int | None = None,
+) -> tuple[Block, Array, npt.NDArray[np.intp]]:
+    """Draw weighted rows whose k-means energy is close to that of all rows, for any centroids.
+
+    Half of the chance of a row is its share of the weights, half its share of the squared distances to the mean:
+    q = w / (2 sum w) + w ||x - mean||^2 / (2 V). Draws are independent; each gets the weight w / (size q), so that
+    sums over the coreset are unbiased.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        The data; read twice, forwards.
+    size : int
+        Number of draws N'. A row may be drawn more than once.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights; a row of weight 0 is not drawn.
+    random_state : int, RandomState or None
+        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+    n_threads : int, optional
+        None: all processors.
+
+    Returns
+    -------
+    rows : ndarray or csr_array of shape (size, d), float32 or float64
+        The rows drawn, in the order of the data.
+    weights : ndarray of shape (size,), float32 or float64
+        Their weights; their sum is about that of all rows.
+    indices : ndarray of shape (size,), intp
+        Which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If `size` is not positive, or weights are negative, not finite or all 0.
+
+    Notes
+    -----
+    O(n d) time; memory for a block of 16 MiB, for 8 d bytes per block, and for the coreset.
+
+    References
+    ----------
+    Bachem, Lucic and Krause, Scalable k-means clustering via lightweight coresets, KDD 2018, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.coresets import lightweight_coreset
+    >>> X = np.random.default_rng(0).normal(size=(10_000, 3))
+    >>> rows, weights, indices = lightweight_coreset(X, 500, random_state=0)
+    >>> rows.shape, bool((rows == X[indices]).all())
+    ((500, 3), True)
+    >>> bool(abs(weights.sum() / 10_000 - 1) < 0.1)
+    True
+    """
+    check_positive_integer("size", size)
+    rows = as_rows(X)
+    sample_weight = check_sample_weight(sample_weight, rows)
+    random = check_random_state(random_state)
+    n_threads = effective_n_threads(n_threads)
+    blocks = [
+        block_moments(block, weights, n_threads=n_threads)
+        for _, block, weights in _blocks(rows, sample_weight)
+    ]
+    total = merge_moments(blocks)
+    draws = split_draws(blocks, total, size, random)
+    seeds = random.randint(np.iinfo(np.int32).max, size=len(blocks))
+    drawn = [
+        (block[chosen], weights_drawn, start + chosen)
+        for (start, block, weights), n_draws, seed in zip(_blocks(rows, sample_weight), draws, seeds)
+        for chosen, weights_drawn in [
+            draw_from_block(block, weights, total, size, n_draws, seed, n_threads=n_threads)
+        ]
+        if n_draws
+    ]
+    found, weights, indices = zip(*drawn)
+    stacked = sp.csr_array(sp.vstack(found, format="csr")) if rows.is_sparse else np.concatenate(found)
+    return stacked, np.concatenate(weights).astype(rows.dtype), np.concatenate(indices)
+
+
+def block_moments(block: Block, weights: Array | None = None, *, n_threads: int = 1) -> Moments:
+    """Return the moments of a block: the first pass.
+
+    Parameters
+    ----------
+    block : ndarray or csr_array of shape (b, d)
+        Some rows, float32 or float64.
+    weights : ndarray of shape (b,), of the same type, or None
+        Their weights; None for 1.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    Moments
+    """
+    x = kernel_rows(block)
+    n_rows, n_columns = block.shape
+    # A sum for each run of rows, for the threads to share.
+    runs = (np.arange(n_rows) // _kernels.ROW_QUANTUM).astype(np.int32)
+    n_runs = int(runs[-1]) + 1
+    sums, masses = np.zeros((n_runs, n_columns)), np.zeros(n_runs)
+    _kernels.add_to_clusters(x, runs, None, weights, np.zeros(n_columns), sums, masses, n_threads)
+    mass = float(masses.sum())
+    mean = sums.sum(axis=0) / mass if mass > 0 else np.zeros(n_columns)
+    squares = _square_distances(x, n_rows, mean, n_threads)
+    return Moments(mass, mean, float(np.sum(squares if weights is None else squares * weights)))
+
+
+def merge_moments(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all rows from those of their parts (Chan, Golub and LeVeque 1983).
+
+    Parameters
+    ----------
+    parts : sequence of Moments
+        At least one; their order matters for the last bits only.
+
+    Returns
+    -------
+    Moments
+    """
+    mass = float(np.sum([part.mass for part in parts]))
+    if not mass > 0:
+        raise ValueError("All sample weights are 0.")
+    mean = np.sum([part.mass * part.mean for part in parts], axis=0) / mass
+    return Moments(mass, mean, float(np.sum([part.scatter_around(mean) for part in parts])))
+
+
+def split_draws(
+    parts: Sequence[Moments], total: Moments, size: int, random: np.random.RandomState
+) -> npt.NDArray[np.int64]:
+    """Return how many of the draws fall on each part, so that all draws are independent.
+
+    Parameters
+    ----------
+    parts : sequence of Moments
+        Those of the blocks.
+    total : Moments
+        Those of all rows.
+    size : int
+        Number of draws in all.
+    random : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (len(parts),), int64
+        Their sum is `size`.
+    """
+    shares = np.array([part.mass / total.mass for part in parts])
+    if total.scatter > 0:
+        shares = (
+            0.5 * shares + 0.5 * np.array([part.scatter_around(total.mean) for part in parts]) / total.scatter
+        )
+    return random.multinomial(size, shares / shares.sum())
+
+
+def draw_from_block(
+    block: Block,
+    weights: Array | None,
+    total: Moments,
+    size: int,
+    n_draws: int,
+    seed: int,
+    *,
+    n_threads: int = 1,
+) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """Draw rows from a block: the second pass.
+
+    Parameters
+    ----------
+    block : ndarray or csr_array of shape (b, d)
+        Some rows.
+    weights : ndarray of shape (b,) or None
+        Their weights; None for 1.
+    total : Moments
+        Those of all rows.
+    size : int
+        Number of draws in all, from all blocks.
+    n_draws : int
+        How many of them fall on this block.
+    seed : int
+        Seed of this block's draws.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n_draws,), intp
+        Positions in the block, ascending.
+    weights : ndarray of shape (n_draws,), float64
+        Weights of these rows in the coreset.
+    """
+    masses = np.ones(block.shape[0]) if weights is None else weights.astype(np.float64)
+    chances = masses / total.mass
+    if total.scatter > 0:
+        squares = _square_distances(kernel_rows(block), block.shape[0], total.mean, n_threads)
+        chances = 0.5 * chances + 0.5 * masses * squares / total.scatter
+    cumulative = np.cumsum(chances)
+    points = np.sort(np.random.RandomState(seed).uniform(size=n_draws)) * cumulative[-1]
+    chosen = np.searchsorted(cumulative, points, side="right")
+    chosen = np.minimum(chosen, np.flatnonzero(chances)[-1]) if n_draws else chosen
+    return chosen, masses[chosen] / (size * chances[chosen])
+
+
+def _blocks(rows: RowSource, weights: Array | None) -> Iterator[tuple[int, Block, Array | None]]:
+    """Yield first row, rows and weights of each block; the cuts depend on the shape alone."""
+    n_columns = min(rows.shape[1], 1024) if rows.is_sparse else rows.shape[1]
+    quantum = _kernels.ROW_QUANTUM
+    block_rows = max(1, _BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum
+    for start, block in rows.blocks(block_rows):
+        yield start, block, None if weights is None else weights[start : start + block.shape[0]]
+
+
+def _square_distances(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> FloatArray:
+    squares = np.empty(n_rows)
+    labels = np.zeros(n_rows, dtype=np.int32)
+    point_square = np.array([np.sum(point**2)])
+    _kernels.own_square_distances(x, point[None, :], point_square, labels, squares, n_threads)
+    return squares
