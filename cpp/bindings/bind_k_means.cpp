@@ -327,6 +327,18 @@ void require_panels(const Out1<T>& panels, Index n_clusters, Index n_columns, In
     require(reinterpret_cast<std::uintptr_t>(panels.data()) % 64 == 0, "the panels are not aligned to 64 bytes");
 }
 
+// Vectors of the panels' own type (centroids) or in double (sums).
+template <class T, class V>
+void write_lanes_of(In2<V> vectors, In1<std::int32_t> clusters, Out1<T> panels, Index n_clusters, Index n_beside,
+                    int n_threads) {
+    const Index n = static_cast<Index>(vectors.shape(0)), d = static_cast<Index>(vectors.shape(1));
+    require_panels(panels, n_clusters, d, n_beside);
+    require_labels(clusters, n, n_clusters, 0);
+    const SparseMeanKernels<T>& table = kernels().sparse_means<T>();
+    if constexpr (__is_same(V, T)) table.write_lanes(vectors.data(), clusters.data(), n, d, panels.data(), n_beside, n_threads);
+    else table.write_sums(vectors.data(), clusters.data(), n, d, panels.data(), n_beside, n_threads);
+}
+
 template <class T>
 void bind_sparse_means(nb::module_& m) {
     m.def(
@@ -350,18 +362,12 @@ void bind_sparse_means(nb::module_& m) {
         arg("rows"), arg("panels"), arg("n_beside"), arg("scales"), arg("offsets"), arg("labels"), arg("scores"),
         arg("n_threads"), Unlocked());
 
-    m.def(
-        "write_lanes",
-        [](In2<double> vectors, In1<std::int32_t> clusters, Out1<T> panels, Index n_clusters, Index n_beside,
-           int n_threads) {
-            const Index n = static_cast<Index>(vectors.shape(0)), d = static_cast<Index>(vectors.shape(1));
-            require_panels(panels, n_clusters, d, n_beside);
-            require_labels(clusters, n, n_clusters, 0);
-            kernels().sparse_means<T>().write_lanes(vectors.data(), clusters.data(), n, d, panels.data(), n_beside,
-                                                    n_threads);
-        },
-        arg("vectors"), arg("clusters"), arg("panels").noconvert(), arg("n_clusters"), arg("n_beside"),
-        arg("n_threads"), Unlocked());
+    const auto bind_lanes = [&m](auto function) {
+        m.def("write_lanes", function, arg("vectors").noconvert(), arg("clusters"), arg("panels").noconvert(),
+              arg("n_clusters"), arg("n_beside"), arg("n_threads"), Unlocked());
+    };
+    bind_lanes(&write_lanes_of<T, T>);
+    if constexpr (!__is_same(T, double)) bind_lanes(&write_lanes_of<T, double>);
 
     m.def(
         "take_votes",

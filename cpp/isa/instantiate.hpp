@@ -27,7 +27,8 @@ constexpr CenterKernels<T> center_kernels() {
 
 template <class Isa, class T>
 constexpr SparseMeanKernels<T> sparse_mean_kernels() {
-    return {nearest_mean<Isa, CsrRows<T>>, write_lanes<Isa, T, double>, take_votes<Isa, T>};
+    return {nearest_mean<Isa, CsrRows<T>>, write_lanes<Isa, T, T>, write_lanes<Isa, T, double>,
+            take_votes<Isa, T>};
 }
 
 template <class Isa>

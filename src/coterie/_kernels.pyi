@@ -137,9 +137,9 @@ def nearest_mean(
     n_threads: int,
 ) -> None: ...
 
-# IN vectors (m, d), clusters (m,); OUT their lanes of the panels.
+# IN vectors (m, d; float64 or the panels' type), clusters (m,); OUT their lanes of the panels.
 def write_lanes(
-    vectors: Doubles, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
+    vectors: Array, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
 ) -> None: ...
 
 # IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).

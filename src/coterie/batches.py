@@ -125,6 +125,7 @@ class Batch:
         self.weights = None if weights is None else weights[numbers]
         self.reader = reader
         self._block_rows = rows_per_block(rows, n_clusters)
+        self._squares: Array | None = None
 
     @property
     def mass(self) -> float:
@@ -139,6 +140,14 @@ class Batch:
         for start in range(0, self.n_rows, self._block_rows):
             part = slice(start, min(start + self._block_rows, self.n_rows))
             yield part, self.reader.read(self.numbers[part])[0]
+
+    def squares(self, shift: FloatArray, n_threads: int) -> Array:
+        """Return the squared distance of each row to the shift; raise a ValueError where it is not finite."""
+        if self._squares is None:
+            self._squares = np.empty(self.n_rows, dtype=self.rows.dtype)
+            for part, x in self.blocks():
+                self._squares[part] = self.reader.measure(x, self.numbers[part], shift, n_threads)
+        return self._squares
 
     @cached_property
     def _only_block(self) -> Any:

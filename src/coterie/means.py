@@ -146,7 +146,7 @@ class SparseMeans:
 
     def _write_lanes(self, clusters: IndexArray, vectors: Array) -> None:
         _kernels.write_lanes(
-            np.ascontiguousarray(vectors, dtype=np.float64), clusters.astype(np.int32), self._panels,
+            np.ascontiguousarray(vectors), clusters.astype(np.int32), self._panels,
             len(self.masses), self._n_beside, self._n_threads,
         )  # fmt: skip
 
@@ -214,7 +214,8 @@ class SparseMeans:
         shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
         self._sum_squares += 2 * with_sums + changes
         born = np.flatnonzero((before == 0) & (after > 0))
-        self._write_lanes(born, self.sums[born])
+        # All of them, at the first votes: without a copy.
+        self._write_lanes(born, self.sums if len(born) == len(self.sums) else self.sums[born])
         self._hold(died, last_centers, 0.0)
         np.divide(self._sum_squares, after**2, out=self._squares, where=after > 0)
         self._rescale()

@@ -323,11 +323,10 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def _assigned(self, batch: Batch) -> tuple[npt.NDArray[np.int32], float]:
         """Return the labels of the rows of a batch and their inertia."""
-        n_threads = effective_n_threads(self.n_threads)
+        squares = batch.squares(self._shift, effective_n_threads(self.n_threads))
         labels = np.empty(batch.n_rows, dtype=np.int32)
-        squares, scores = (np.empty(batch.n_rows, dtype=self._means.dtype) for _ in range(2))
+        scores = np.empty(batch.n_rows, dtype=self._means.dtype)
         for part, x in batch.blocks():
-            squares[part] = batch.reader.measure(x, batch.numbers[part], self._shift, n_threads)
             self._means.frame.nearest(x, labels[part], scores[part])
         return labels, weighted_sum(np.maximum(squares + scores, 0), batch.weights)
 

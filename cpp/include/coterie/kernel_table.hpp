@@ -35,7 +35,8 @@ struct RowKernels {
 template <class T>
 struct SparseMeanKernels {
     void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
-    void (*write_lanes)(const double*, const std::int32_t*, Index, Index, T*, Index, int);
+    void (*write_lanes)(const T*, const std::int32_t*, Index, Index, T*, Index, int);
+    void (*write_sums)(const double*, const std::int32_t*, Index, Index, T*, Index, int);
     void (*take_votes)(const SparseVotes<T>&, const SparseSums<T>&, double*, double*, double*, int);
 };
 
