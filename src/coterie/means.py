@@ -230,12 +230,7 @@ class SparseMeans:
         """Make centroids the means of that many votes; without any they stay where they are put."""
         centers = np.asarray(centers, dtype=np.float64)
         held = mass * centers if mass > 0 else centers
-        for cluster, vector in zip(clusters, held):
-            lane = self._lane(int(cluster))
-            # Of a sum only what is not 0 need be wiped.
-            lane[np.flatnonzero(self.sums[cluster]) if self.masses[cluster] > 0 else slice(None)] = 0
-            columns = np.flatnonzero(vector)
-            lane[columns] = vector[columns]
+        self._write_lanes(clusters, held)
         self.masses[clusters] = mass
         self.sums[clusters] = mass * centers
         self._squares[clusters] = np.einsum("ij,ij->i", centers, centers)
