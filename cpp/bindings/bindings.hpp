@@ -34,5 +34,6 @@ const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
 }
 
 void bind_k_means(nb::module_& m);
+void bind_mixture(nb::module_& m);
 
 }  // namespace coterie

@@ -11,4 +11,5 @@ NB_MODULE(_kernels, m) {
     m.def("available_instruction_sets", &coterie::available_instruction_sets);
     m.def("use_instruction_set", &coterie::use_instruction_set, nanobind::arg("name"));
     coterie::bind_k_means(m);
+    coterie::bind_mixture(m);
 }

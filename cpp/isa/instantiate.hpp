@@ -5,6 +5,7 @@
 #include "coterie/centers.hpp"
 #include "coterie/isa.hpp"
 #include "coterie/kernel_table.hpp"
+#include "coterie/mixture.hpp"
 #include "coterie/nearest.hpp"
 #include "coterie/seeding.hpp"
 #include "coterie/sparse_means.hpp"
@@ -31,6 +32,11 @@ constexpr SparseMeanKernels<T> sparse_mean_kernels() {
             take_votes<Isa, T>};
 }
 
+template <class Isa, class T>
+constexpr MixtureKernels<T> mixture_kernels() {
+    return {truncated_search<Isa, T>, truncated_posteriors<Isa, T>, mixture_moments<Isa, T>};
+}
+
 template <class Isa>
 constexpr KernelTable kernel_table(const char* name) {
     return {name,
@@ -41,7 +47,9 @@ constexpr KernelTable kernel_table(const char* name) {
             row_kernels<Isa, CsrRows<float>>(),
             row_kernels<Isa, CsrRows<double>>(),
             sparse_mean_kernels<Isa, float>(),
-            sparse_mean_kernels<Isa, double>()};
+            sparse_mean_kernels<Isa, double>(),
+            mixture_kernels<Isa, float>(),
+            mixture_kernels<Isa, double>()};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ from coterie.mini_batch_kmeans import MiniBatchKMeans
 from coterie.nested_kmeans import NestedMiniBatchKMeans
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
+from coterie.truncated_mixture import TruncatedGaussianMixture
 
 __all__ = [
     "FitProgress",
@@ -23,6 +24,7 @@ __all__ = [
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
     "RowSource",
+    "TruncatedGaussianMixture",
     "__version__",
     "as_rows",
     "coresets",

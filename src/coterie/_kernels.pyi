@@ -157,3 +157,39 @@ def take_votes(
     with_panels: Doubles,
     n_threads: int,
 ) -> None: ...
+
+# IN/OUT candidates (n, m), neighbors (C, G); OUT energies (n, m). Returns the number of distances.
+def truncated_search(
+    rows: Rows,
+    means: Array,
+    scales: Array | None,
+    precisions: Array,
+    offsets: Array,
+    candidates: Ints,
+    energies: Array,
+    neighbors: Ints,
+    extra: Ints | None,
+    rows_per_tile: int,
+    update_neighbors: bool,
+    n_threads: int,
+) -> int: ...
+
+# OUT shares (n, m), log_densities (n,).
+def truncated_posteriors(
+    energies: Array, negligible: float, shares: Array, log_densities: Doubles, n_threads: int
+) -> None: ...
+
+# IN/OUT masses (C,), energy_sums (C,), first (C, d), second (C, d) or None.
+def mixture_moments(
+    rows: Rows,
+    candidates: Ints,
+    shares: Array,
+    energies: Array,
+    weights: Array | None,
+    means: Array,
+    masses: Doubles,
+    energy_sums: Doubles,
+    first: Doubles,
+    second: Doubles | None,
+    n_threads: int,
+) -> None: ...

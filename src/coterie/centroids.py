@@ -1,4 +1,4 @@
-"""What the estimators of the k-means family share: a set of centroids, and what one does with it."""
+"""What estimators with centres share: where they begin, and what the k-means family does with its centroids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 from coterie.seeding import Seeds, seed_at_random, seed_by_markov_chain, seed_by_square_distance
 
-__all__ = ["SEEDINGS", "CentroidEstimator"]
+__all__ = ["SEEDINGS", "CentroidEstimator", "SeededEstimator"]
 
 SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
     "k-means++": seed_by_square_distance,
@@ -40,18 +40,79 @@ SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
 }
 
 
-class CentroidEstimator(
-    Persistable,
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
+    """A model that begins with centres that are given or drawn as `init` says."""
+
+    init: Any
+    random_state: int | np.random.RandomState | None
+    _count_name = "n_clusters"
+
+    def __sklearn_clone__(self) -> Any:
+        # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
+        other = super().__sklearn_clone__()
+        other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
+        return other
+
+    @property
+    def _n_centers(self) -> int:
+        return int(getattr(self, self._count_name))
+
+    def _check_init(self) -> None:
+        if isinstance(self.init, str) and self.init not in SEEDINGS:
+            raise ValueError(
+                f"init must be one of {', '.join(SEEDINGS)}, an array, a fitted model or a callable, "
+                f"got {self.init!r}."
+            )
+
+    def _check_n_rows(self, rows: RowSource) -> None:
+        if self._n_centers > rows.shape[0]:
+            raise ValueError(f"n_samples={rows.shape[0]} should be >= {self._count_name}={self._n_centers}.")
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = as_rows(X)
+        _check_feature_names(self, X, reset=reset)
+        _check_n_features(self, rows, reset=reset)
+        return rows
+
+    def _draws_centers(self) -> bool:
+        return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
+
+    def _given_centers(self, rows: RowSource) -> npt.NDArray[Any] | None:
+        """Return the centroids that `init` holds, None if it says how to draw them."""
+        if self._draws_centers():
+            return None
+        n_init = getattr(self, "n_init", "auto")
+        if n_init not in ("auto", 1):
+            warnings.warn(
+                f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if not hasattr(self.init, "get_params"):
+            return self._checked_centers(self.init, rows)
+        check_is_fitted(self.init, "cluster_centers_")
+        return self._checked_centers(self.init.cluster_centers_, rows)
+
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
+        """Draw centroids as `init` says; X is what a function gets."""
+        if callable(self.init):
+            return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
+        return SEEDINGS[self.init](data, self._n_centers, random)[0]
+
+    def _checked_centers(self, centers: Any, rows: RowSource) -> npt.NDArray[Any]:
+        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
+        if centers.shape != (self._n_centers, rows.shape[1]):
+            raise ValueError(
+                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
+                f"{self._n_centers} and of features {rows.shape[1]}."
+            )
+        return centers
+
+
+class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SeededEstimator):
     """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
 
     n_clusters: int
-    init: Any
     n_threads: int | None
     history_: npt.NDArray[Any]
     max_time: float | None
@@ -64,12 +125,6 @@ class CentroidEstimator(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def __sklearn_clone__(self) -> Any:
-        # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
-        other = super().__sklearn_clone__()
-        other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
-        return other
 
     def __getstate__(self) -> Any:
         # The means in motion hold the memory of kernels; they are made again from the votes.
@@ -153,55 +208,7 @@ class CentroidEstimator(
     def _check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_iteration_parameters(self)
-        if isinstance(self.init, str) and self.init not in SEEDINGS:
-            raise ValueError(
-                f"init must be one of {', '.join(SEEDINGS)}, an array, a fitted model or a callable, "
-                f"got {self.init!r}."
-            )
-
-    def _check_n_rows(self, rows: RowSource) -> None:
-        if self.n_clusters > rows.shape[0]:
-            raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={self.n_clusters}.")
-
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        rows = as_rows(X)
-        _check_feature_names(self, X, reset=reset)
-        _check_n_features(self, rows, reset=reset)
-        return rows
-
-    def _draws_centers(self) -> bool:
-        return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
-
-    def _given_centers(self, rows: RowSource) -> npt.NDArray[Any] | None:
-        """Return the centroids that `init` holds, None if it says how to draw them."""
-        if self._draws_centers():
-            return None
-        n_init = getattr(self, "n_init", "auto")
-        if n_init not in ("auto", 1):
-            warnings.warn(
-                f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        if not hasattr(self.init, "get_params"):
-            return self._checked_centers(self.init, rows)
-        check_is_fitted(self.init, "cluster_centers_")
-        return self._checked_centers(self.init.cluster_centers_, rows)
-
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
-        """Draw centroids as `init` says; X is what a function gets."""
-        if callable(self.init):
-            return self._checked_centers(self.init(X, self.n_clusters, random_state=random), data.rows)
-        return SEEDINGS[self.init](data, self.n_clusters, random)[0]
-
-    def _checked_centers(self, centers: Any, rows: RowSource) -> npt.NDArray[Any]:
-        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
-        if centers.shape != (self.n_clusters, rows.shape[1]):
-            raise ValueError(
-                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
-                f"{self.n_clusters} and of features {rows.shape[1]}."
-            )
-        return centers
+        self._check_init()
 
     def _check_distances(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
         relative = centers - shift if np.any(shift) else centers

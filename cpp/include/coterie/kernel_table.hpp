@@ -17,6 +17,12 @@ template <class T>
 struct SparseVotes;
 template <class T>
 struct SparseSums;
+template <class T>
+struct MixtureComponents;
+template <class T>
+struct TruncatedSearch;
+template <class T>
+struct Shares;
 
 template <class Rows>
 struct RowKernels {
@@ -48,6 +54,14 @@ struct CenterKernels {
     void (*compare_sums)(const double*, const T*, double*, double*, Index, Index, int);
 };
 
+// Of dense rows only.
+template <class T>
+struct MixtureKernels {
+    Index (*search)(const DenseRows<T>&, const MixtureComponents<T>&, const TruncatedSearch<T>&, int);
+    void (*posteriors)(const T*, Index, Index, T, T*, double*, int);
+    void (*moments)(const DenseRows<T>&, const Shares<T>&, const T*, Index, double*, double*, double*, double*, int);
+};
+
 struct KernelTable {
     const char* instruction_set;
     CenterKernels<float> center_float;
@@ -58,6 +72,14 @@ struct KernelTable {
     RowKernels<CsrRows<double>> sparse_double;
     SparseMeanKernels<float> sparse_mean_float;
     SparseMeanKernels<double> sparse_mean_double;
+    MixtureKernels<float> mixture_float;
+    MixtureKernels<double> mixture_double;
+
+    template <class T>
+    const MixtureKernels<T>& mixtures() const {
+        if constexpr (__is_same(T, float)) return mixture_float;
+        else return mixture_double;
+    }
 
     template <class T>
     const SparseMeanKernels<T>& sparse_means() const {

@@ -23,6 +23,11 @@ constexpr T infinity() {
     return static_cast<T>(__builtin_inf());
 }
 
+template <class T>
+constexpr T epsilon() {
+    return static_cast<T>(__is_same(T, float) ? __FLT_EPSILON__ : __DBL_EPSILON__);
+}
+
 inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 inline Index min_index(Index a, Index b) { return a < b ? a : b; }
 inline Index max_index(Index a, Index b) { return a > b ? a : b; }
@@ -196,7 +201,7 @@ void score_all(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>
 template <class T>
 void prefetch_row(const DenseRows<T>& x, Index i) {
     const char* row = reinterpret_cast<const char*>(x.row(i));
-    const Index bytes = min_index(256, x.n_columns * static_cast<Index>(sizeof(T)));
+    const Index bytes = min_index(512, x.n_columns * static_cast<Index>(sizeof(T)));
     for (Index b = 0; b < bytes; b += 64) __builtin_prefetch(row + b);
 }
 

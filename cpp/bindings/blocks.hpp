@@ -1,0 +1,53 @@
+// Blocks of rows as Python hands them over, and the checks of what comes with them.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+
+#include "bindings.hpp"
+
+namespace coterie {
+
+using nb::arg;
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+using Selection = std::optional<In1<Index>>;
+
+inline Index n_selected(const Selection& selection, Index n_rows) {
+    return selection ? static_cast<Index>(selection->shape(0)) : n_rows;
+}
+
+// Rows as Python hands them over, or a selection of them; keeps the arrays alive.
+template <class T>
+struct DenseBlock {
+    using Rows = DenseRows<T>;
+    In2<T> array;
+    Selection selection;
+
+    Index n_stored() const { return static_cast<Index>(array.shape(0)); }
+    Rows view() const {
+        return {array.data(), n_selected(selection, n_stored()), static_cast<Index>(array.shape(1)),
+                data_or_null(selection)};
+    }
+};
+
+template <class T>
+struct SparseBlock {
+    using Rows = CsrRows<T>;
+    In1<T> values;
+    In1<std::int32_t> columns, starts;
+    Index n_columns;
+    Selection selection;
+
+    Index n_stored() const { return static_cast<Index>(starts.shape(0)) - 1; }
+    Rows view() const {
+        return {values.data(), columns.data(), starts.data(), n_selected(selection, n_stored()), n_columns,
+                data_or_null(selection)};
+    }
+};
+
+template <class Array>
+void require_size(const Array& array, Index size, const char* what) {
+    require(static_cast<Index>(array.size()) == size, what);
+}
+
+}  // namespace coterie

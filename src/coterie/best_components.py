@@ -1,0 +1,153 @@
+"""The best components of any rows: by comparing with all of them, or with those near the row's cell only.
+
+Minus the log-density of a row with a Gaussian component is linear in the row and its squares. So the exact search is a
+blocked product, and the truncated one the same product with fewer components: the means are put into about 4 sqrt(C)
+cells, and a row is compared with the 4 sqrt(C) components around its nearest cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie import _kernels
+from coterie.assignment import CenterFrame, kernel_rows, nearest_centers
+from coterie.kmeans import KMeans
+from coterie.rows import RowSource
+from coterie.truncated_em import MixtureParameters, order_by
+
+__all__ = ["ComponentSearch"]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+_BLOCK_BYTES = 128 << 20
+_CELLS_PER_ROOT = 4
+
+
+@dataclass
+class ComponentSearch:
+    """Finds the components that explain rows best.
+
+    Parameters
+    ----------
+    parameters : MixtureParameters
+        The mixture.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    parameters: MixtureParameters
+    n_threads: int
+
+    @cached_property
+    def _shift(self) -> FloatArray:
+        return np.asarray(self.parameters.means.mean(axis=0, dtype=np.float64))
+
+    @cached_property
+    def _linear(self) -> tuple[FloatArray, FloatArray]:
+        """Vectors v and numbers o: -log(weight * density(x)) = o - 2 features(x) . v."""
+        parameters = self.parameters
+        means = parameters.means - self._shift
+        variances = np.broadcast_to(
+            parameters.variances if parameters.variances.ndim == 2 else parameters.variances[..., None],
+            means.shape,
+        )
+        halves = 0.5 / variances
+        squares = halves if parameters.variances.ndim == 2 else halves[:, :1]
+        offsets = np.sum(halves * means**2 + 0.5 * np.log(2 * np.pi * variances), axis=1)
+        offsets = offsets - np.log(parameters.weights)
+        return np.ascontiguousarray(np.hstack([halves * means, -0.5 * squares])), offsets
+
+    def _features(self, block: Array) -> FloatArray:
+        rows = block - self._shift
+        squares = rows**2
+        if self.parameters.variances.ndim < 2:
+            squares = squares.sum(axis=1, keepdims=True)
+        return np.hstack([rows, squares])
+
+    def _blocks(self, rows: RowSource) -> Iterator[tuple[slice, Array]]:
+        n_rows = max(1, _BLOCK_BYTES // (16 * rows.shape[1]))
+        for start, block in rows.with_dtype(self.parameters.means.dtype).blocks(n_rows):
+            yield slice(start, start + block.shape[0]), block
+
+    def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield minus the log-densities, weights included, of blocks of rows with all components."""
+        vectors, offsets = self._linear
+        most = max(1, _BLOCK_BYTES // (8 * len(offsets)))
+        for part, block in self._blocks(rows):
+            for first in range(0, len(block), most):
+                piece = block[first : first + most]
+                start = part.start + first
+                yield slice(start, start + len(piece)), offsets - 2 * (self._features(piece) @ vectors.T)
+
+    def best(
+        self, rows: RowSource, n_best: int, *, exact: bool
+    ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
+        """Yield, for blocks of rows, the best components of each row and their energies, ascending."""
+        for part, block in self._blocks(rows):
+            yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
+
+    def labels(self, rows: RowSource, *, exact: bool) -> IntArray:
+        """Return the best component of each row."""
+        labels = np.empty(rows.shape[0], dtype=np.int32)
+        shared = self.parameters.variances.ndim == 0
+        for part, block in self._blocks(rows):
+            # With one variance for all, distances order the components as the densities do.
+            features = block if shared else self._features(block)
+            linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
+            labels[part] = self._nearest(block, features, linear, 1, exact)[0][:, 0]
+        return labels
+
+    @cached_property
+    def _frame(self) -> CenterFrame:
+        return CenterFrame(self.parameters.means, self._shift, self.n_threads)
+
+    def _nearest(
+        self, block: Array, features: Array, linear: tuple[Array, Array], n_best: int, exact: bool
+    ) -> tuple[IntArray, Array]:
+        """Return the components with the lowest offset - 2 features . vector, and these scores."""
+        vectors, offsets = linear
+        x = kernel_rows(features)
+        ids = np.empty((len(block), n_best), dtype=np.int32)
+        scores = np.empty(ids.shape, dtype=features.dtype)
+        if exact:
+            _kernels.nearest(x, vectors, offsets, ids, scores, self.n_threads)
+            return ids, scores
+        frame, lists = self._cells
+        cells = np.empty(len(block), dtype=np.int32)
+        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype))
+        order = order_by(cells, len(lists))
+        starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
+        for listed, first, last in zip(lists, starts[:-1], starts[1:]):
+            members = order[first:last]
+            if len(members):
+                found, found_scores = np.empty_like(ids[first:last]), np.empty_like(scores[first:last])
+                selected = _kernels.select_rows(x, members)
+                _kernels.nearest(
+                    selected, vectors[listed], offsets[listed], found, found_scores, self.n_threads
+                )
+                ids[members], scores[members] = listed[found], found_scores
+        return ids, scores
+
+    @cached_property
+    def _cells(self) -> tuple[CenterFrame, IntArray]:
+        """Cells of means, and the components around the centre of each."""
+        means = self.parameters.means
+        n_components = len(means)
+        n_cells = n_listed = min(n_components, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_components))))
+        # Where the cells lie matters little; a few steps spread them.
+        cells = KMeans(
+            n_cells, init="random", n_init=1, max_iter=5, tol=0, random_state=0, n_threads=self.n_threads
+        )
+        centers = cells.fit(means).cluster_centers_
+        lists = np.empty((n_cells, n_listed), dtype=np.int32)
+        scores = np.empty((n_cells, n_listed), dtype=means.dtype)
+        nearest_centers(kernel_rows(centers), self._frame, lists, scores, self.n_threads)
+        return CenterFrame(centers, self._shift, self.n_threads), np.sort(lists, axis=1)

@@ -1,0 +1,358 @@
+"""Truncated variational EM of Gaussian mixtures (Hirschberger, Forster & Lücke 2022): its two steps.
+
+Each row keeps the few components that explain it best, each component the few that are closest to it by what its rows
+say. An E-step looks for better components among the neighbours of those that a row has; an M-step takes the rows'
+shares in theirs. What a step costs does not depend on the number of components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie import _kernels
+from coterie.assignment import KEPT_BYTES, kernel_blocks, kernel_rows, total_weight, weighted_sum
+from coterie.rows import RowSource
+
+__all__ = [
+    "MixtureParameters",
+    "TruncatedPosteriors",
+    "distinct_draws",
+    "m_step",
+    "order_by",
+    "shared_variance",
+]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+# Rows that look among each other's candidates. More find better components in fewer steps, at more distances each.
+_ROWS_PER_TILE = 16
+
+# Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
+_BLOCK_BYTES = 256 << 20
+
+# E-steps after which rows in memory are put in the order of their components: early, then ever less often.
+_FIRST_SORT = 3
+
+
+@dataclass(frozen=True)
+class MixtureParameters:
+    """The parameters of a Gaussian mixture.
+
+    Attributes
+    ----------
+    means : ndarray of shape (C, d), compute dtype
+        The means.
+    variances : ndarray of shape (), (C,) or (C, d), float64
+        One for all, one per component, or one per component and column.
+    weights : ndarray of shape (C,), float64
+        The components' shares; their sum is 1. Those with weight 0 are dropped: no row will choose them.
+    """
+
+    means: Array
+    variances: FloatArray
+    weights: FloatArray
+
+    @property
+    def centers(self) -> Array:
+        """The means, under the name by which a callback sees them."""
+        return self.means
+
+    def energies(self) -> tuple[Array | None, Array, Array, float]:
+        """Return what minus the log-density of a row with a component is made of.
+
+        Returns
+        -------
+        scales : ndarray of shape (C, d) or None
+        precisions, offsets : ndarray of shape (C,)
+            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base.
+        base : float
+        """
+        n_components, n_columns = self.means.shape
+        alive = self.weights > 0
+        logarithms = np.log(2 * np.pi * self.variances)
+        if self.variances.ndim == 2:
+            scales, precisions = 1 / np.sqrt(self.variances), np.full(n_components, 0.5)
+            volumes = logarithms.sum(axis=1)
+        else:
+            scales, precisions = None, np.broadcast_to(0.5 / self.variances, n_components)
+            volumes = np.broadcast_to(n_columns * logarithms, n_components)
+        offsets = np.full(n_components, np.inf)
+        offsets[alive] = 0.5 * volumes[alive] - np.log(self.weights[alive])
+        base = float(offsets.min())
+        dtype = self.means.dtype
+        return (
+            None if scales is None else np.ascontiguousarray(scales, dtype=dtype),
+            precisions.astype(dtype),
+            (offsets - base).astype(dtype),
+            base,
+        )
+
+
+class TruncatedPosteriors:
+    """The E-step: for every row its best components and its shares in them.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        Dense rows.
+    weights : ndarray of shape (n,) or None
+        Their weights; None for 1.
+    sizes : tuple of int
+        Number of components C, of candidates per row C', of neighbours per component G (with itself).
+    random_candidate : bool
+        Whether each row also tries one component drawn at random in each step.
+    random : RandomState
+        Source of randomness.
+    n_threads : int
+        Threads of the kernels.
+
+    Attributes
+    ----------
+    neighbors : ndarray of shape (C, G), int32
+        Neighbours of each component, the first of which is the component itself.
+    n_distances : int
+        Distances computed by the last step.
+    total_weight : float
+        Sum of the weights.
+    """
+
+    def __init__(
+        self,
+        rows: RowSource,
+        weights: Array | None,
+        sizes: tuple[int, int, int],
+        *,
+        random_candidate: bool,
+        random: np.random.RandomState,
+        n_threads: int,
+    ) -> None:
+        self._rows, self._weights, self._n_threads = rows, weights, n_threads
+        self._random = random if random_candidate else None
+        n_rows, n_columns = rows.shape
+        n_components, n_candidates, n_neighbors = sizes
+        self._n_components = n_components
+        row_bytes = n_columns * rows.dtype.itemsize
+        quantum = _kernels.ROW_QUANTUM
+        self._block_rows = max(quantum, _BLOCK_BYTES // row_bytes // quantum * quantum)
+        self._in_memory = rows.read() if n_rows * row_bytes <= KEPT_BYTES else None
+        self.total_weight = total_weight(n_rows, weights)
+        self.n_distances = self._n_steps = 0
+        self._sort_after = _FIRST_SORT
+        self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
+        self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
+        self._shares = np.empty_like(self._energies)
+        others = distinct_draws(random, n_components, n_components - 1, n_neighbors - 1)
+        own = np.arange(n_components, dtype=np.int32)[:, None]
+        self.neighbors: IntArray = np.hstack([own, others + (others >= own)]).astype(np.int32)
+
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        if self._in_memory is None:
+            yield from kernel_blocks(self._rows, self._block_rows)
+            return
+        for start in range(0, len(self._in_memory), self._block_rows):
+            part = slice(start, min(start + self._block_rows, len(self._in_memory)))
+            yield part, kernel_rows(self._in_memory[part])
+
+    def search(self, parameters: MixtureParameters) -> float:
+        """Look for better components of every row and renew the neighbourhoods; return the base of the energies."""
+        scales, precisions, offsets, base = parameters.energies()
+        self.n_distances = 0
+        # Before the first step nothing is known of the rows that share a component: they were drawn together.
+        learn = self._n_steps > 0
+        for part, x in self._blocks():
+            extra = None
+            if self._random is not None:
+                n_rows = part.stop - part.start
+                extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
+            self.n_distances += _kernels.truncated_search(
+                x, parameters.means, scales, precisions, offsets, self._candidates[part], self._energies[part],
+                self.neighbors, extra, _ROWS_PER_TILE, learn, self._n_threads,
+            )  # fmt: skip
+        self._n_steps += 1
+        if self._n_steps == self._sort_after:
+            self._sort_rows()
+            self._sort_after *= 2
+        return base
+
+    def _sort_rows(self) -> None:
+        # Rows of one component are worked on together, so they had better lie together.
+        if self._in_memory is None:
+            return
+        order = order_by(self._candidates[:, 0], self._n_components)
+        self._in_memory = self._in_memory[order]
+        self._candidates, self._energies = self._candidates[order], self._energies[order]
+        if self._weights is not None:
+            self._weights = self._weights[order]
+
+    def mean_energy(self) -> float:
+        """Return the (weighted) mean of the energies of the rows with their best components."""
+        return weighted_sum(self._energies[:, 0].astype(np.float64), self._weights) / self.total_weight
+
+    def rescale(self, factor: float) -> None:
+        """Multiply all energies, as a change of the shared variance does."""
+        self._energies *= factor
+
+    def update(self, base: float) -> float:
+        """Renew the shares from the energies; return the free energy (lower bound of the log-likelihood)."""
+        log_densities = np.empty(len(self._energies))
+        # Smaller shares could not change a sum.
+        negligible = float(-np.log(np.finfo(self._energies.dtype).eps / 8))
+        _kernels.truncated_posteriors(
+            self._energies, negligible, self._shares, log_densities, self._n_threads
+        )
+        return weighted_sum(log_densities, self._weights) - base * self.total_weight
+
+    def moments(self, means: Array, *, per_column: bool) -> Moments:
+        """Add up what the M-step needs of the rows."""
+        out = Moments.zeros(means.shape, per_column=per_column)
+        for part, x in self._blocks():
+            _kernels.mixture_moments(
+                x, self._candidates[part], self._shares[part], self._energies[part],
+                None if self._weights is None else self._weights[part], means,
+                out.masses, out.energies, out.first, out.second, self._n_threads,
+            )  # fmt: skip
+        return out
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted sums over the rows of each component.
+
+    Attributes
+    ----------
+    masses, energies : ndarray of shape (C,), float64
+        Shares, and shares times energies.
+    first : ndarray of shape (C, d), float64
+        Rows minus the mean.
+    second : ndarray of shape (C, d), float64, or None
+        Squares of the same.
+    """
+
+    masses: FloatArray
+    energies: FloatArray
+    first: FloatArray
+    second: FloatArray | None
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, int], *, per_column: bool) -> Moments:
+        """Return the moments of no rows."""
+        n = shape[0]
+        return cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
+
+
+def m_step(
+    posteriors: TruncatedPosteriors,
+    parameters: MixtureParameters,
+    *,
+    covariance_type: str,
+    reg_covar: float,
+    smallest_variance: float,
+) -> MixtureParameters:
+    """Return the parameters that raise the free energy most while the shares stay as they are.
+
+    Parameters
+    ----------
+    posteriors : TruncatedPosteriors
+        The shares.
+    parameters : MixtureParameters
+        Those of the E-step.
+    covariance_type : {"tied_spherical", "spherical", "diag"}
+        Which variances to estimate. The first keeps all weights equal.
+    reg_covar : float
+        Added to every variance.
+    smallest_variance : float
+        Below this a variance counts as 0: a component that varies less in all columns is dropped.
+
+    Returns
+    -------
+    MixtureParameters
+    """
+    moments = posteriors.moments(parameters.means, per_column=covariance_type == "diag")
+    has_mass = moments.masses > 0
+    masses = np.where(has_mass, moments.masses, 1.0)[:, None]
+    steps = moments.first / masses
+    means = (parameters.means + steps).astype(parameters.means.dtype)
+    if covariance_type == "diag":
+        assert moments.second is not None
+        variances = moments.second / masses - steps**2
+        own = variances.mean(axis=1)
+    else:
+        # Squared distances to the former means are in the energies; the new means are closer by their steps.
+        _, precisions, offsets, _ = parameters.energies()
+        offsets = np.where(has_mass, offsets, 0).astype(np.float64)
+        scatters = (moments.energies - offsets * moments.masses) / precisions
+        scatters -= moments.masses * np.einsum("ij,ij->i", steps, steps)
+        n_columns = means.shape[1]
+        if covariance_type == "tied_spherical":
+            variance = scatters.sum() / (posteriors.total_weight * n_columns)
+            variance = max(variance, smallest_variance) + reg_covar
+            return MixtureParameters(means, np.array(variance), parameters.weights)
+        own = variances = scatters / (masses[:, 0] * n_columns)
+    alive = has_mass & (own + reg_covar > smallest_variance)
+    weights = np.where(alive, moments.masses, 0.0)
+    variances = np.maximum(variances, smallest_variance) + reg_covar
+    variances[~alive] = 1.0
+    return MixtureParameters(means, variances, weights / weights.sum())
+
+
+def shared_variance(
+    posteriors: TruncatedPosteriors, parameters: MixtureParameters, smallest_variance: float
+) -> tuple[MixtureParameters, float]:
+    """Make the first E-step with unit variance, then set the variance that its energies call for (Eq. 8).
+
+    Returns
+    -------
+    parameters : MixtureParameters
+        With the shared variance.
+    base : float
+        Of the energies, which have been rescaled to it: no distance is computed twice.
+    """
+    unit = replace(parameters, variances=np.array(1.0))
+    posteriors.search(unit)
+    n_columns = parameters.means.shape[1]
+    variance = max(2 * posteriors.mean_energy() / n_columns, smallest_variance)
+    posteriors.rescale(1 / variance)
+    parameters = replace(parameters, variances=np.array(variance))
+    return parameters, parameters.energies()[3]
+
+
+def distinct_draws(random: np.random.RandomState, n_rows: int, n: int, n_draws: int) -> IntArray:
+    """Draw some distinct numbers below n for each row, uniformly.
+
+    Parameters
+    ----------
+    random : RandomState
+        Source of randomness.
+    n_rows : int
+        Number of rows.
+    n : int
+        Number of numbers to draw from.
+    n_draws : int
+        How many to draw for each row, at most n.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_draws), int32
+    """
+    if n <= 4 * n_draws:
+        return np.argsort(random.uniform(size=(n_rows, n)), axis=1)[:, :n_draws].astype(np.int32)
+    out = random.randint(n, size=(n_rows, n_draws), dtype=np.int32)
+    repeating = np.arange(n_rows)
+    while n_draws > 1 and len(repeating):
+        ascending = np.sort(out[repeating], axis=1)
+        repeating = repeating[(ascending[:, 1:] == ascending[:, :-1]).any(axis=1)]
+        out[repeating] = random.randint(n, size=(len(repeating), n_draws), dtype=np.int32)
+    return out
+
+
+def order_by(keys: npt.NDArray[Any], n_keys: int) -> npt.NDArray[np.int64]:
+    """Return the order that sorts non-negative integers below n_keys; equal ones stay in their order."""
+    # NumPy sorts 16 bits in linear time.
+    return np.argsort(keys.astype(np.uint16) if n_keys <= 1 << 16 else keys, kind="stable").astype(np.int64)

@@ -1,0 +1,526 @@
+"""Gaussian mixtures with very many components (Hirschberger, Forster & Lücke 2022): var-GMM-S and vc-GMM."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.assignment import Dataset
+from coterie.best_components import ComponentSearch
+from coterie.centroids import SeededEstimator
+from coterie.coresets import lightweight_coreset
+from coterie.fitting import (
+    FitMonitor,
+    FitProgress,
+    check_iteration_parameters,
+    check_positive_integer,
+    check_sample_weight,
+    effective_n_threads,
+    single_threaded_blas,
+    with_callbacks,
+)
+from coterie.rows import RowSource, as_rows
+from coterie.seeding import seed_by_markov_chain
+from coterie.truncated_em import MixtureParameters, TruncatedPosteriors, m_step, shared_variance
+
+__all__ = ["TruncatedGaussianMixture"]
+
+COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
+ASSIGNMENTS = ("auto", "exact", "truncated")
+
+# "auto" compares rows with all components up to this number of them.
+_EXACT_COMPONENTS = 256
+
+# M-steps with one variance and equal weights before the flexible models have their own.
+_SHARED_STEPS = 2
+
+# Of the data's variance: what counts as none.
+_NO_VARIANCE = 1e-12
+
+_HISTORY_FIELDS = (("n_distances", np.int64),)
+
+
+class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
+    """A mixture of up to tens of thousands of Gaussians, fitted at a cost that does not grow with their number.
+
+    Each row has posterior probabilities for its few best components only and looks for better ones among the
+    neighbours of those (var-GMM-S). With `coreset_size` all this happens on a weighted sample (vc-GMM).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components C.
+    covariance_type : {"tied_spherical", "spherical", "diag"}
+        One variance for all components, which then have equal weights; one per component; or one per component and
+        column.
+    n_candidates : int
+        Components C' that each row keeps; at most C are.
+    n_neighbors : int
+        Size G of a component's neighbourhood, itself included; at most C.
+    random_candidate : bool
+        Let each row try one more component in each step, drawn at random. Helps in few dimensions.
+    coreset_size : int, optional
+        Fit a lightweight coreset of so many weighted rows N' instead of all rows (see `coterie.coresets`).
+    init : {"afk-mc2", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
+        Where the means begin: see `coterie.seeding`. Of another TruncatedGaussianMixture with the same
+        `covariance_type`, variances and weights are taken too. A callable gets `(X, n_components,
+        random_state=...)`; with a coreset, the rows of that.
+    chain_length : int
+        Length of the Markov chains of "afk-mc2".
+    reg_covar : float
+        Added to every variance. The default is scikit-learn's; it must be small against the variances sought.
+    tol : float
+        The fit has converged when the free energy changes by less than this, relative to itself.
+    max_iter : int
+        EM iterations, at most.
+    assignment : {"auto", "exact", "truncated"}
+        How `predict` and `responsibilities` find the best components of a row: by comparing it with all of them, or
+        with the 4 sqrt(C) that lie around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 256.
+    compute_labels : bool
+        Label all rows at the end of the fit; without, the fit has no `labels_`.
+    random_state : int, RandomState or None
+        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+    verbose : bool or int
+        Print each iteration.
+    max_time : float, optional
+        Seconds. The model found by then is returned, with a ConvergenceWarning.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each iteration; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    means_, cluster_centers_ : ndarray of shape (C, d), float32 or float64
+        The means.
+    covariances_ : float, ndarray of shape (C,) or (C, d), float64
+        The variances, by `covariance_type`.
+    weights_ : ndarray of shape (C,), float64
+        Shares of the components; they sum to 1.
+    neighbors_ : ndarray of shape (C, G), int32
+        Neighbours of each component as the fit left them, the first of which is the component itself.
+    labels_ : ndarray of shape (n,), int32
+        The best component of each row: what `predict` returns for it.
+    lower_bound_ : float
+        Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
+        coreset, if there is one).
+    lower_bounds_ : ndarray of shape (n_iter_,), float64
+        The same after each iteration. It never falls but for rounding and `reg_covar`.
+    n_components_ : int
+        Components that are left: those without weight or variance are dropped, with a ConvergenceWarning, unless
+        `covariance_type` is "tied_spherical".
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Number of iterations.
+    history_ : record array
+        One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than components, negative
+        weights, or an unknown option.
+    TypeError
+        On sparse rows.
+
+    Notes
+    -----
+    An iteration takes about O(n C' G d) operations: rows that share their best component are compared with the
+    candidates of all of them by small matrix products, so each row sees a few times as many components as on its own.
+    Seeding takes O(chain_length C^2 d). Memory: 12 C' bytes per row and, for rows of up to 1 GiB, a copy of them.
+
+    The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
+
+    References
+    ----------
+    Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, IEEE
+    TPAMI 2022. Forster and Lücke, Can clustering scale sublinearly with its clusters?, AISTATS 2018. Bachem, Lucic and
+    Krause, Scalable k-means clustering via lightweight coresets, KDD 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import TruncatedGaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(size=(100, 2)) + center for center in ([0, 0], [9, 0], [0, 9])])
+    >>> model = TruncatedGaussianMixture(3, random_state=0).fit(X)
+    >>> np.bincount(model.labels_).tolist()
+    [100, 100, 100]
+    >>> bool(0.8 < model.covariances_ < 1.2)
+    True
+    """
+
+    _count_name = "n_components"
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        covariance_type: str = "tied_spherical",
+        n_candidates: int = 5,
+        n_neighbors: int = 5,
+        random_candidate: bool = False,
+        coreset_size: int | None = None,
+        init: Any = "afk-mc2",
+        chain_length: int = 20,
+        reg_covar: float = 1e-6,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        assignment: str = "auto",
+        compute_labels: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.n_candidates = n_candidates
+        self.n_neighbors = n_neighbors
+        self.random_candidate = random_candidate
+        self.coreset_size = coreset_size
+        self.init = init
+        self.chain_length = chain_length
+        self.reg_covar = reg_covar
+        self.tol = tol
+        self.max_iter = max_iter
+        self.assignment = assignment
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    def __getstate__(self) -> Any:
+        # The search is made again from the parameters.
+        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> TruncatedGaussianMixture:
+        """Fit the mixture to X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            The data, dense; see `coterie.open_rows` for files. What takes more than 1 GiB as floats is read in every
+            iteration; with a coreset, twice in all (and once more for the labels).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row.
+
+        Returns
+        -------
+        TruncatedGaussianMixture
+            This estimator.
+        """
+        n_threads = effective_n_threads(self.n_threads)
+        self._check_parameters()
+        monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
+        rows = self._rows_of(X, reset=True)
+        self._check_n_rows(rows)
+        given = self._given_centers(rows)
+        weights = check_sample_weight(sample_weight, rows)
+        random = check_random_state(self.random_state)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            fitted, fitted_weights, seen = rows, weights, X
+            if self.coreset_size is not None:
+                seen, fitted_weights, _ = lightweight_coreset(
+                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
+                )
+                fitted = as_rows(seen)
+            data = Dataset(fitted, fitted_weights, n_clusters=self.n_components, n_threads=n_threads)
+            start = self._start(given if given is not None else self._drawn_centers(seen, data, random))
+            posteriors = TruncatedPosteriors(
+                data.rows,
+                data.weights,
+                (self.n_components, *self._truncation()),
+                random_candidate=self.random_candidate,
+                random=random,
+                n_threads=n_threads,
+            )
+            parameters = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
+            self._store(parameters, posteriors.neighbors, monitor)
+            self.__dict__.pop("labels_", None)
+            if self.compute_labels:
+                self.labels_ = self._labels(rows)
+        monitor.warn_if_out_of_time()
+        return self
+
+    # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _iterate(
+        self,
+        posteriors: TruncatedPosteriors,
+        parameters: MixtureParameters,
+        smallest_variance: float,
+        monitor: FitMonitor,
+    ) -> MixtureParameters:
+        """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
+        smallest_variance = max(smallest_variance, float(np.finfo(np.float32).tiny))
+        has_variances = not np.isnan(parameters.variances).any()
+        if has_variances:
+            base = posteriors.search(parameters)
+        else:
+            parameters, base = shared_variance(posteriors, parameters, smallest_variance)
+        n_shared = 0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS
+        bound = posteriors.update(base) / posteriors.total_weight
+        monitor.start_run()
+        self.converged_ = False
+        for iteration in range(1, self.max_iter + 1):
+            parameters = m_step(
+                posteriors,
+                parameters,
+                covariance_type="tied_spherical" if iteration <= n_shared else self.covariance_type,
+                reg_covar=self.reg_covar,
+                smallest_variance=smallest_variance,
+            )
+            base = posteriors.search(parameters)
+            before, bound = bound, posteriors.update(base) / posteriors.total_weight
+            stop = monitor.report(bound, parameters, n_distances=posteriors.n_distances)
+            self.converged_ = iteration > n_shared and abs(bound - before) < self.tol * abs(bound)
+            if self.converged_ or stop:
+                break
+        return parameters
+
+    def _start(self, centers: npt.NDArray[Any]) -> MixtureParameters:
+        """Return where EM begins; the variance is NaN where it is yet to be found."""
+        equal = np.full(self.n_components, 1 / self.n_components)
+        given = self.init
+        if isinstance(given, TruncatedGaussianMixture) and given.covariance_type == self.covariance_type:
+            return MixtureParameters(centers, np.array(given.covariances_), given.weights_)
+        return MixtureParameters(centers, np.array(np.nan), equal)
+
+    def _truncation(self) -> tuple[int, int]:
+        return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
+
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
+        if isinstance(self.init, str) and self.init == "afk-mc2":
+            return seed_by_markov_chain(data, self.n_components, random, self.chain_length)[0]
+        return super()._drawn_centers(X, data, random)
+
+    def _store(
+        self, parameters: MixtureParameters, neighbors: npt.NDArray[np.int32], monitor: FitMonitor
+    ) -> None:
+        alive = parameters.weights > 0
+        self.n_components_ = int(np.count_nonzero(alive))
+        if self.n_components_ < self.n_components:
+            warnings.warn(
+                f"{self.n_components - self.n_components_} of {self.n_components} components had no weight or "
+                "variance left and were dropped.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        numbers = np.cumsum(alive, dtype=np.int32) - 1
+        neighbors = neighbors[alive]
+        neighbors = np.where(alive[neighbors], neighbors, neighbors[:, :1])
+        self.neighbors_ = numbers[neighbors]
+        self.means_ = parameters.means[alive]
+        self.weights_ = parameters.weights[alive]
+        variances = parameters.variances
+        self.covariances_ = variances[alive] if variances.ndim else float(variances)
+        self.history_ = monitor.history()
+        self.lower_bounds_ = np.array(self.history_["objective"])
+        self.lower_bound_ = float(self.lower_bounds_[-1])
+        self.n_iter_ = len(self.history_)
+        self.__dict__.pop("_search", None)
+
+    # --- a fitted model ------------------------------------------------------------------------------------------
+
+    @property
+    def cluster_centers_(self) -> npt.NDArray[Any]:
+        """The means, under the name that clusterings use."""
+        check_is_fitted(self, "means_")
+        return self.means_
+
+    @cached_property
+    def _search(self) -> ComponentSearch:
+        parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
+        return ComponentSearch(parameters, effective_n_threads(self.n_threads))
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the component with the highest posterior probability for each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+            Labels, found as `assignment` says.
+        """
+        return self._labels(self._fitted_rows(X))
+
+    def responsibilities(self, X: Any) -> sp.csr_array:
+        """Return the truncated posterior probabilities of the components given each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        csr_array of shape (n, C), float64
+            C' entries in each row, in the order of the components, which sum to 1.
+        """
+        rows = self._fitted_rows(X)
+        n_kept = min(self.n_candidates, self.n_components_)
+        shape = (rows.shape[0], self.n_components_)
+        ids, shares = np.empty((shape[0], n_kept), dtype=np.int32), np.empty((shape[0], n_kept))
+        for part, found, energies in self._search.best(rows, n_kept, exact=self._is_exact()):
+            ascending = np.argsort(found, axis=1)
+            kept = np.exp(energies[:, :1] - energies)
+            kept /= kept.sum(axis=1, keepdims=True)
+            ids[part] = np.take_along_axis(found, ascending, axis=1)
+            shares[part] = np.take_along_axis(kept, ascending, axis=1)
+        starts = np.arange(0, ids.size + 1, n_kept)
+        return sp.csr_array((shares.ravel(), ids.ravel(), starts), shape=shape)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the posterior probabilities of all components given each row of X: n x C numbers.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n, C), float64
+            Each row sums to 1.
+        """
+        rows = self._fitted_rows(X)
+        out = np.empty((rows.shape[0], self.n_components_))
+        for part, energies in self._search.energies(rows):
+            np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
+        return out
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-likelihood of each row of X under the whole mixture.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            Natural logarithms of the densities.
+        """
+        rows = self._fitted_rows(X)
+        out = np.empty(rows.shape[0])
+        for part, energies in self._search.energies(rows):
+            out[part] = logsumexp(-energies, axis=1)
+        return out
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows of X; see `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion of the model on X: the lower, the better."""
+        log_likelihoods = self.score_samples(X)
+        return float(-2 * log_likelihoods.sum() + self._n_parameters() * np.log(len(log_likelihoods)))
+
+    def aic(self, X: Any) -> float:
+        """Return the Akaike information criterion of the model on X: the lower, the better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def sample(self, n_samples: int = 1) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, d)
+            The rows, component by component.
+        y : ndarray of shape (n_samples,), int32
+            Which component each of them is from.
+        """
+        check_is_fitted(self)
+        check_positive_integer("n_samples", n_samples)
+        random = check_random_state(self.random_state)
+        counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        y = np.repeat(np.arange(self.n_components_, dtype=np.int32), counts)
+        deviations = np.sqrt(self.covariances_)
+        if self.covariance_type != "tied_spherical":
+            deviations = deviations[y].reshape(n_samples, -1)
+        X = self.means_[y] + deviations * random.standard_normal((n_samples, self.means_.shape[1]))
+        return X.astype(self.means_.dtype), y
+
+    def _n_parameters(self) -> int:
+        n_components, n_columns = self.means_.shape
+        n_variances = int(np.size(self.covariances_))
+        n_weights = 0 if self.covariance_type == "tied_spherical" else n_components - 1
+        return n_components * n_columns + n_variances + n_weights
+
+    def _fitted_rows(self, X: Any) -> RowSource:
+        check_is_fitted(self, "means_")
+        return self._rows_of(X, reset=False)
+
+    def _labels(self, rows: RowSource) -> npt.NDArray[np.int32]:
+        return self._search.labels(rows, exact=self._is_exact())
+
+    def _is_exact(self) -> bool:
+        if self.assignment == "auto":
+            return self.n_components_ <= _EXACT_COMPONENTS
+        return self.assignment == "exact"
+
+    # --- checks --------------------------------------------------------------------------------------------------
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = super()._rows_of(X, reset)
+        if rows.is_sparse:
+            raise TypeError(
+                "Sparse rows are not supported here: a Gaussian mixture needs dense rows. Use X.toarray(), or "
+                "k-means, which takes sparse rows as they are."
+            )
+        return rows
+
+    def _check_n_rows(self, rows: RowSource) -> None:
+        super()._check_n_rows(rows)
+        if self.coreset_size is not None and self.coreset_size < self.n_components:
+            raise ValueError(
+                f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
+            )
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_candidates", "n_neighbors", "chain_length"):
+            check_positive_integer(name, getattr(self, name))
+        if self.coreset_size is not None:
+            check_positive_integer("coreset_size", self.coreset_size)
+        for name, allowed in (("covariance_type", COVARIANCE_TYPES), ("assignment", ASSIGNMENTS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        if not self.reg_covar >= 0:
+            raise ValueError(f"reg_covar must not be negative, got {self.reg_covar!r}.")
+        check_iteration_parameters(self)
+        self._check_init()
