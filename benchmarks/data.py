@@ -6,7 +6,7 @@ The folder is ``$COTERIE_DATA``, by default ``../shared/data`` beside the reposi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,15 @@ LARGEST_ROTATION = 10.0
 ELASTIC_PIXELS = 1.0
 ELASTIC_GRID = 7
 PATCH = 6
+# Overlapping blobs: how many, the spread of their centres and the range of their own, and the spread of the
+# logarithms of their sizes.
+OVERLAPPING_BLOBS = 8192
+OVERLAPPING_SPREAD = 0.5
+OVERLAPPING_WIDTHS = (0.7, 1.3)
+OVERLAPPING_SIZES = 1.0
+# The copies of an image and their shifts (pixels down, pixels right), and how many principal axes are kept.
+SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1))
+PRINCIPAL_AXES = 90
 
 
 def data_folder() -> Path | None:
@@ -94,10 +103,109 @@ def embeddings(n_rows: int = 100_000, n_columns: int = 768) -> np.ndarray:
     return rows
 
 
+def overlapping_blobs(n_rows: int = 1_000_000, n_columns: int = 64) -> np.ndarray:
+    """Return a mixture of 8,192 normal blobs of unequal size and width that overlap, float32.
+
+    Their centres are normal with standard deviation 0.5, their standard deviations uniform in 0.7..1.3, their
+    shares log-normal (the largest is some thousand times the smallest). In 64 columns two centres are 5.7 apart
+    on average and a centre about 3.5 from the nearest other one, so that many rows lie nearer to the centre of a
+    blob other than their own, and no seeding finds them all.
+    """
+    rng = np.random.default_rng(0)
+    shares = np.exp(OVERLAPPING_SIZES * rng.standard_normal(OVERLAPPING_BLOBS))
+    centers = OVERLAPPING_SPREAD * rng.standard_normal((OVERLAPPING_BLOBS, n_columns), dtype=np.float32)
+    widths = rng.uniform(*OVERLAPPING_WIDTHS, OVERLAPPING_BLOBS).astype(np.float32)
+    blob = rng.choice(OVERLAPPING_BLOBS, size=n_rows, p=shares / shares.sum())
+    rows = rng.standard_normal((n_rows, n_columns), dtype=np.float32)
+    rows *= widths[blob, None]
+    rows += centers[blob]
+    return rows
+
+
+def unit_mnist(n_rows: int = 70_000) -> np.ndarray:
+    """Return rows of `mnist` in 0..1."""
+    rows = mnist(n_rows)
+    rows /= 255
+    return rows
+
+
+def cod_rna(n_rows: int = 331_152) -> np.ndarray:
+    """Return the first rows of cod-rna in its own units, float32, 8 columns; a generator stands in for it.
+
+    The stand-in has blobs as in `blobs`, with the means and standard deviations of the real columns: an energy,
+    a length, and six frequencies.
+    """
+    path = real_file("cod_rna.npz")
+    if path is not None:
+        with np.load(path) as file:
+            return file["X"][:n_rows].astype(np.float32)
+    rows = blobs(n_rows, 8) / np.float32(np.hypot(BLOB_SPREAD, 1))
+    scales, means = np.array([[184, 21, *[0.045] * 6], [-442, 94, *[0.24] * 6]], np.float32)
+    return rows * scales + means
+
+
+def cifar10(n_rows: int = 12_000) -> np.ndarray:
+    """Return the first rows of 12,000 images of CIFAR-10 in 0..1, float32, 3,072 columns; see `smooth_images`."""
+    path = real_file("cifar10_12k.npz")
+    if path is None:
+        return smooth_images(n_rows)
+    with np.load(path) as file:
+        rows = file["X"][:n_rows].astype(np.float32)
+    rows /= 255
+    return rows
+
+
+def smooth_images(n_rows: int) -> np.ndarray:
+    """Return random colour images of 32 x 32 with the spectrum of photographs, float32 in 0..1.
+
+    Sums of cosines, the amplitude of each being in inverse proportion to its frequency; the colours share half
+    of the variance.
+    """
+    rng = np.random.default_rng(0)
+    n_pixels, n_waves = 32, 12
+    waves = np.cos(np.pi * np.outer(np.arange(n_waves), np.arange(n_pixels) + 0.5) / n_pixels)
+    amplitudes = 1 / (1 + np.hypot(*np.indices((n_waves, n_waves))))
+    basis = np.einsum("ij,iy,jx->ijyx", amplitudes, waves, waves).reshape(n_waves**2, -1)
+    basis *= 0.25 / np.sqrt(np.mean(np.sum(basis**2, axis=0)))
+    grey = rng.standard_normal((n_rows, 1, n_waves**2), dtype=np.float32)
+    colours = rng.standard_normal((n_rows, 3, n_waves**2), dtype=np.float32)
+    images = np.float32(0.5) + ((grey + colours) * np.float32(0.5**0.5)) @ basis.astype(np.float32)
+    rows = images.transpose(0, 2, 1).reshape(n_rows, -1)  # colour varies fastest, as in CIFAR-10's rows here
+    return np.clip(rows, 0, 1, out=rows)
+
+
+def shifted_digits(n_rows: int = 515_345) -> np.ndarray:
+    """Return MNIST with shifted copies on its first 90 principal axes, float32: the shape of SONG by default.
+
+    Each image in 0..1 and its seven copies shifted by a pixel (see `SHIFTS`), centred and projected; rows are
+    drawn without replacement, in random order, from a fixed seed. At most eight times the images.
+    """
+    images = np.pad(mnist().reshape(-1, 28, 28), ((0, 0), (1, 1), (1, 1))) / np.float32(255)
+
+    def copies() -> Iterator[np.ndarray]:
+        for down, right in SHIFTS:
+            yield images[:, 1 - down : 29 - down, 1 - right : 29 - right].reshape(-1, 784)
+
+    n_copies = len(images) * len(SHIFTS)
+    mean = np.mean([copy.mean(axis=0, dtype=np.float64) for copy in copies()], axis=0).astype(np.float32)
+    scatter = np.zeros((784, 784))
+    for copy in copies():
+        centred = copy - mean
+        scatter += centred.T @ centred
+    axes = np.linalg.eigh(scatter)[1][:, : -PRINCIPAL_AXES - 1 : -1].astype(np.float32)
+    projected = np.concatenate([(copy - mean) @ axes for copy in copies()])
+    return projected[np.random.default_rng(0).permutation(n_copies)[:n_rows]]
+
+
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": mnist,
     "blobs": blobs,
     "embeddings": embeddings,
+    "unit_mnist": unit_mnist,
+    "cod_rna": cod_rna,
+    "cifar10_12k": cifar10,
+    "aug90": shifted_digits,
+    "blobs64": overlapping_blobs,
 }
 
 
@@ -294,7 +402,7 @@ def load_rows(path: Path) -> Any:
 
 
 def save_huge(folder: Path, n_rows: int = 8_000_000, n_columns: int = 128) -> Path:
-    """Write a file of 4 GB (float32) block by block; return its path."""
+    """Write a file (float32, by default of 4 GB) block by block; return its path."""
     path = folder / "huge.npy"
     rng = np.random.default_rng(0)
     rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_rows, n_columns))

@@ -11,12 +11,13 @@ packs the threads of a nice one onto a single processor, and what waits at barri
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +110,15 @@ def isolated(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return pool.submit(function, *args, **kwargs).result()
 
 
+def isolated_within(limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Do as `isolated` does, but end the process and raise a TimeoutError after so many seconds."""
+    with get_context("spawn").Pool(1, initializer=_hush) as pool:
+        try:
+            return pool.apply_async(function, args, kwargs).get(limit)
+        except multiprocessing.TimeoutError:
+            raise TimeoutError(f"not done after {limit:g} s") from None
+
+
 def _hush() -> None:
     # What other packages print must not get between the lines of the tables.
     warnings.simplefilter("ignore")
@@ -121,6 +131,7 @@ def interleave(
     *,
     repeats: int,
     group_of: Callable[[str], str] = lambda name: "",
+    most_rounds: Mapping[str, int] | None = None,
 ) -> dict[str, list[Result] | str]:
     """Run every contender in turns.
 
@@ -135,6 +146,8 @@ def interleave(
         group in the first round is not run again.
     group_of : callable
         Gives the group of a contender; by default they are all compared with one another.
+    most_rounds : mapping of str to int, optional
+        Contenders that take part in the first rounds only, and in how many.
 
     Returns
     -------
@@ -145,6 +158,8 @@ def interleave(
     running = list(names)
     for repeat in range(repeats):
         for name in list(running):
+            if most_rounds and repeat >= most_rounds.get(name, repeats):
+                continue
             try:
                 result = run(name, repeat)
             except Exception as error:

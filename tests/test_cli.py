@@ -111,6 +111,11 @@ def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
         ("--n-init 2", "KMeans"),
         ("--method k-means", "KMeans"),
         ("--method mini-batch --batch-size 50 --n-init 2", "MiniBatchKMeans"),
+        ("--batch-size 50 --n-init 2", "MiniBatchKMeans"),
+        ("--coreset 100", "KMeans"),
+        ("--covariance diag", "TruncatedGaussianMixture"),
+        ("--candidates 3 --coreset 100", "TruncatedGaussianMixture"),
+        ("--method gmm", "TruncatedGaussianMixture"),
     ],
 )
 def test_many_rows_are_clustered_by_nested_batches(folder, rows, X, monkeypatch, options, estimator):
@@ -146,6 +151,105 @@ def test_options_reach_the_estimator(folder, rows):
         "n_threads": 1,
     }
     assert {name: parameters[name] for name in expected} == expected
+
+
+def test_mixture(folder, rows, X, capsys):
+    options = (
+        "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
+    )
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.TruncatedGaussianMixture(
+        3,
+        covariance_type="diag",
+        n_candidates=2,
+        n_neighbors=3,
+        assignment="truncated",
+        init="random",
+        random_state=0,
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.means_, expected.means_)
+    assert np.array_equal(model.covariances_, expected.covariances_)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert summary["method"] == "gmm"
+    assert summary["objective"] == expected.lower_bound_
+    assert summary["objective_name"] == "free energy"
+    assert summary["higher_is_better"] is True
+    assert summary["clusters"] == summary["clusters_left"] == 3
+    assert summary["parameters"]["covariance_type"] == "diag"
+    printed = capsys.readouterr()
+    for told in (printed.out, printed.err):
+        assert "free energy -" in told
+        assert "(higher is better)" in told
+        assert "inertia" not in told
+    assert main(["predict", "coterie-out/model.coterie", rows]) == 0
+    assert np.array_equal(np.load("labels.npy"), expected.labels_)
+    assert "3 clusters" in capsys.readouterr().out
+    assert main(["info", "coterie-out/model.coterie", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["estimator"] == "TruncatedGaussianMixture"
+    assert facts["free_energy"] == expected.lower_bound_
+    assert (facts["clusters"], facts["clusters_dropped"]) == (3, 0)
+
+
+def test_inertia_is_told_by_its_name(rows, capsys):
+    assert main(["fit", rows, "-k", "3"]) == 0
+    printed = capsys.readouterr()
+    for told in (printed.out, printed.err):
+        assert "inertia " in told
+        assert "higher is better" not in told
+    with open("coterie-out/summary.json") as file:
+        summary = json.load(file)
+    assert summary["objective_name"] == "inertia"
+    assert summary["higher_is_better"] is False
+
+
+def test_mixture_of_a_coreset(folder, rows, X):
+    options = "--method gmm --coreset 60 --covariance spherical --seed 4 -q"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.TruncatedGaussianMixture(
+        3, coreset_size=60, covariance_type="spherical", random_state=4
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.means_, expected.means_)
+    labels = np.load("coterie-out/labels.npy")
+    assert len(labels) == len(X)
+    assert np.array_equal(labels, expected.labels_)
+
+
+def test_dropped_components(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "200", "--covariance", "spherical"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    left = model.n_components_
+    assert left < 200
+    printed = capsys.readouterr()
+    assert f"in {left} clusters ({200 - left} of 200 dropped) by gmm" in printed.out
+    assert "were dropped" in printed.err
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert (summary["clusters"], summary["clusters_left"]) == (200, left)
+    sizes = np.bincount(np.load("coterie-out/labels.npy"), minlength=left)
+    assert summary["cluster_sizes"]["smallest"] == sizes.min()
+    assert main(["predict", "coterie-out/model.coterie", rows, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["clusters"] == left
+    assert report["cluster_sizes"] == summary["cluster_sizes"]
+    assert main(["info", "coterie-out/model.coterie", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["clusters"], facts["clusters_dropped"]) == (left, 200 - left)
+
+
+def test_mixture_of_sparse_rows(folder, rows, X, capsys):
+    from scipy import sparse
+
+    sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))
+    message = failed(capsys, 1, "fit", "sparse.npz", "-k", "3", "--method", "gmm")
+    assert "sparse.npz has sparse rows" in message
+    assert "k-means, nested, mini-batch" in message
+    assert not (folder / "coterie-out").exists()
+    assert main(["fit", rows, "-k", "3", "--method", "gmm", "-q"]) == 0
+    message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "sparse.npz")
+    assert "sparse.npz has sparse rows" in message
 
 
 def test_same_seed_same_labels(folder, rows):
@@ -275,13 +379,18 @@ def test_info(rows, capsys):
 def test_demo(folder, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
+    monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "mixture.png", "race.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
     listed = out[out.index("wrote\n") :].split("\n")[1:-1]
     assert sorted(line.strip() for line in listed) == [os.path.join("demo", name) for name in names]
+    assert "3,000 moved digits in 1,000 clusters:\n" in out
+    table = [line.split("  ") for line in out.splitlines() if line.startswith("  gmm")]
+    assert [line[1] for line in table] == ["gmm", "gmm, coreset of 1,500"]
+    assert all(0.7 < float(line[-1]) <= 1 for line in table)  # purity
     scores = json.loads((folder / "demo" / "summary.json").read_text())["scores"]
     assert scores["accuracy"] > 0.7
     assert scores["normalized_mutual_information"] > 0.7
@@ -308,6 +417,17 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --tol -1", "tol"),
     ("fit rows.npy -k 3 --seed -1", "--seed must be from 0"),
     ("fit rows.npy -k 3 --threads 0", "n_threads"),
+    ("fit rows.npy -k 302 --method gmm", "-k 302 is more than the 300 rows of rows.npy"),
+    ("fit rows.npy -k 3 --method k-means --covariance diag", "k-means has no parameter covariance_type"),
+    ("fit rows.npy -k 3 --method gmm --n-init 2", "gmm has no parameter n_init"),
+    ("fit rows.npy -k 3 --covariance diag --algorithm lloyd", "No method has all"),
+    ("fit rows.npy -k 3 --covariance full", "tied_spherical, spherical, diag, got 'full'"),
+    ("fit rows.npy -k 3 --assignment magic", "auto, exact, truncated, got 'magic'"),
+    ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
+    ("fit rows.npy -k 3 --neighbors 0", "n_neighbors"),
+    ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
+    ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),
+    ("fit rows.npy -k 9 --coreset 8", "--coreset 8 is fewer rows than -k 9"),
     ("cook rows.npy", "Unknown command"),
     ("predict", "requires an argument"),
     ("predict m.coterie rows.npy --out labels.txt", "must end in .npy or .parquet"),
@@ -357,8 +477,9 @@ def bad_inputs(folder, X):
 def test_bad_input(folder, rows, X, capsys, name, message):
     bad_inputs(folder, X)
     before = everything(folder)
-    assert message in failed(capsys, 1, "fit", name, "-k", "1", "--out", "a/b/out")
-    assert everything(folder) == before
+    for method in ("k-means", "gmm"):
+        assert message in failed(capsys, 1, "fit", name, "-k", "1", "--method", method, "--out", "a/b/out")
+        assert everything(folder) == before
     if name in ("missing.npy", "cut.npy", "noise.npy", "rows.xyz"):
         assert message in failed(capsys, 1, "info", name)
 
@@ -419,9 +540,11 @@ def test_interrupted_fit(folder, rows, capsys, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_control_c(folder):
+@pytest.mark.parametrize("method", ["k-means", "gmm"])
+def test_control_c(folder, method):
     np.save("rows.npy", np.random.default_rng(0).random((60_000, 16), dtype=np.float32))
     command = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "500", "--tol", "0"]
+    command += ["--method", method]
     with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=ENVIRONMENT) as process:
         assert process.stderr.readline().startswith("iteration 1/300")
         process.send_signal(signal.SIGINT)
@@ -438,8 +561,11 @@ def test_exit_codes_of_the_process(folder, rows):
     assert (version.returncode, version.stdout.split()[0]) == (0, "coterie")
     helped = run("fit", "--help")
     assert helped.returncode == 0
-    for option in ("--out", "--max-time", "--normalize", "--columns", "--json", "--quiet", "--threads"):
-        assert option in helped.stdout
+    options = (
+        "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
+    )
+    for option in options.split():
+        assert f"--{option}" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     missing = run("fit", "missing.npy", "-k", "9")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from coterie import plotting
+from coterie import TruncatedGaussianMixture, plotting
 from coterie.rows import as_rows
 
 pytest.importorskip("matplotlib")
@@ -56,6 +56,14 @@ def test_history(X, tmp_path):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("seconds", "objective")
     assert "3 iterations" in ax.get_title()
     assert is_png(ax.figure, tmp_path / "history.png")
+
+
+def test_history_of_a_mixture(X):
+    model = TruncatedGaussianMixture(3, random_state=0).fit(X)
+    ax = plotting.plot_history(model)
+    assert ax.get_ylabel() == "free energy per row"
+    (line,) = ax.lines
+    assert line.get_ydata().tolist() == model.lower_bounds_.tolist()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array, as_rows])

@@ -7,6 +7,7 @@ cells, and a row is compared with the 4 sqrt(C) components around its nearest ce
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
 from coterie.assignment import CenterFrame, kernel_rows, nearest_centers
@@ -117,7 +119,8 @@ class ComponentSearch:
         x = kernel_rows(features)
         ids = np.empty((len(block), n_best), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=features.dtype)
-        if exact:
+        # Where a cell lists too few components, only the exact search finds enough.
+        if exact or n_best > self._n_listed:
             _kernels.nearest(x, vectors, offsets, ids, scores, self.n_threads)
             return ids, scores
         frame, lists = self._cells
@@ -136,17 +139,25 @@ class ComponentSearch:
                 ids[members], scores[members] = listed[found], found_scores
         return ids, scores
 
+    @property
+    def _n_listed(self) -> int:
+        """Number of cells, and of components that each of them lists."""
+        n_components = len(self.parameters.means)
+        return min(n_components, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_components))))
+
     @cached_property
     def _cells(self) -> tuple[CenterFrame, IntArray]:
         """Cells of means, and the components around the centre of each."""
         means = self.parameters.means
-        n_components = len(means)
-        n_cells = n_listed = min(n_components, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_components))))
+        n_cells = n_listed = self._n_listed
         # Where the cells lie matters little; a few steps spread them.
         cells = KMeans(
             n_cells, init="random", n_init=1, max_iter=5, tol=0, random_state=0, n_threads=self.n_threads
         )
-        centers = cells.fit(means).cluster_centers_
+        with warnings.catch_warnings():
+            # Equal means share a cell, and others stay empty.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            centers = cells.fit(means).cluster_centers_
         lists = np.empty((n_cells, n_listed), dtype=np.int32)
         scores = np.empty((n_cells, n_listed), dtype=means.dtype)
         nearest_centers(kernel_rows(centers), self._frame, lists, scores, self.n_threads)

@@ -80,7 +80,7 @@ def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
     )
     ax.set(
         xlabel="seconds",
-        ylabel="objective",
+        ylabel="free energy per row" if hasattr(model, "lower_bound_") else "objective",
         title=f"{type(model).__name__}: {_count(len(seconds), 'iteration')}",
     )
     ax.set_xlim(left=0)

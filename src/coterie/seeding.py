@@ -175,7 +175,8 @@ def afk_mc2(
 
     Notes
     -----
-    O(n d + chain_length * k^2 * d) time, as blocked products; O(n + (32 * chain_length + k) * d) memory.
+    O(n d + chain_length * k^2 * d) time, as blocked products. Memory: O(n + chain_length * k) for the proposals, which
+    are drawn up front, and O((1024 + chain_length + k) * d) for rows.
 
     References
     ----------
@@ -398,8 +399,9 @@ def _quanta(part: slice) -> slice:
     return slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
 
 
-# Chains whose proposals are held in memory and measured against all earlier centres in one product.
-_CHAINS_AT_ONCE = 32
+# Proposals that are measured together, against all earlier centres and each other: at most so many, and few beside the
+# centres, so that the latter product stays small.
+_MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
 
 def seed_by_markov_chain(
@@ -423,11 +425,17 @@ def seed_by_markov_chain(
     if squares.sum() > 0:
         proposal = 0.5 * proposal + 0.5 * squares / squares.sum()
     cumulative = np.cumsum(proposal)
-    for first in range(1, n_clusters, _CHAINS_AT_ONCE):
-        count = min(_CHAINS_AT_ONCE, n_clusters - first)
-        drawn = _draw_rows(cumulative, random, count * chain_length)
-        uniforms = random.uniform(size=(count, chain_length))
-        _walk_chains(data, drawn, uniforms, weights[drawn] / proposal[drawn], centers, indices, first)
+    drawn = _draw_rows(cumulative, random, (n_clusters - 1) * chain_length).reshape(-1, chain_length)
+    uniforms = random.uniform(size=drawn.shape)
+    importance = weights[drawn] / proposal[drawn]
+    n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
+    n_chains = max(_FEWEST_CHAINS, n_proposals // chain_length)
+    for first in range(1, n_clusters, n_chains):
+        chains = slice(first - 1, first - 1 + n_chains)
+        chosen, centers_chosen = _walk_chains(
+            data, drawn[chains], uniforms[chains], importance[chains], centers[:first]
+        )
+        indices[first : first + len(chosen)], centers[first : first + len(chosen)] = chosen, centers_chosen
     return centers, indices
 
 
@@ -437,33 +445,54 @@ def _walk_chains(
     uniforms: npt.NDArray[np.float64],
     importance: npt.NDArray[np.float64],
     centers: npt.NDArray[Any],
-    indices: npt.NDArray[np.intp],
-    first: int,
-) -> None:
-    """Run some chains, one centre each; importance is weight / proposal probability of each proposal."""
-    count, length = uniforms.shape
-    candidates = take_rows(data, drawn)
+) -> Seeds:
+    """Run some chains, one centre each.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    drawn : ndarray of shape (n_chains, chain_length)
+        The proposals.
+    uniforms : ndarray of the same shape
+        Uniform in 0..1; they decide which proposals are taken.
+    importance : ndarray of the same shape
+        Weight / proposal probability of each proposal.
+    centers : ndarray of shape (m, d)
+        The centres chosen before.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n_chains,)
+        Which rows the chains end at.
+    centers : ndarray of shape (n_chains, d)
+        These rows.
+    """
+    n_chains, length = drawn.shape
+    candidates = take_rows(data, drawn.ravel())
     relative = candidates - data.shift
-    candidate_squares = np.einsum("ij,ij->i", relative, relative, dtype=np.float64)
-    frame = CenterFrame(centers[:first], data.shift)
-    ids = np.empty((len(drawn), 1), dtype=np.int32)
-    scores = np.empty((len(drawn), 1), dtype=data.dtype)
+    own = np.einsum("ij,ij->i", relative, relative)
+    frame = CenterFrame(centers, data.shift)
+    ids = np.empty((len(candidates), 1), dtype=np.int32)
+    scores = np.empty((len(candidates), 1), dtype=data.dtype)
     nearest_centers(kernel_rows(candidates), frame, ids, scores, data.n_threads)
-    squares = np.maximum(scores[:, 0] + candidate_squares, 0.0)
-    for chain in range(count):
-        here = slice(chain * length, (chain + 1) * length)
-        densities = importance[here] * squares[here]
+    squares = np.maximum(scores[:, 0] + own, 0.0)
+    chosen = np.empty(n_chains, dtype=np.intp)
+    for chain in range(n_chains):
+        here = chain * length
+        densities = (importance[chain] * np.maximum(squares[here : here + length], 0.0)).tolist()
         at = 0
-        for step in range(1, length):
+        for step, uniform in enumerate(uniforms[chain].tolist()):
             # A proposal is taken if u < density / current density; written without the division by 0.
-            if uniforms[chain, step] * densities[at] < densities[step]:
+            if step > 0 and uniform * densities[at] < densities[step]:
                 at = step
-        chosen = chain * length + at
-        indices[first + chain] = drawn[chosen]
-        centers[first + chain] = candidates[chosen]
-        rest = slice((chain + 1) * length, None)
-        difference = relative[rest] - relative[chosen]
-        squares[rest] = np.minimum(squares[rest], np.einsum("ij,ij->i", difference, difference))
+        chosen[chain] = here + at
+        rest = slice(here + length, None)
+        to_chosen = own[rest] + own[here + at] - 2 * (relative[rest] @ relative[here + at])
+        np.minimum(squares[rest], to_chosen, out=squares[rest])
+        # A row that is proposed again has no distance; what rounding leaves must not count.
+        squares[rest][drawn.ravel()[rest] == drawn[chain, at]] = 0.0
+    return drawn.ravel()[chosen], candidates[chosen]
 
 
 def _draw_rows(

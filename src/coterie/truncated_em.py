@@ -37,8 +37,8 @@ _ROWS_PER_TILE = 16
 # Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
 _BLOCK_BYTES = 256 << 20
 
-# E-steps after which rows in memory are put in the order of their components: early, then ever less often.
-_FIRST_SORT = 3
+# E-steps after which rows in memory are put in the order of their components. Few rows change theirs later.
+_SORT_AFTER = 3
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class TruncatedPosteriors:
         n_threads: int,
     ) -> None:
         self._rows, self._weights, self._n_threads = rows, weights, n_threads
-        self._random = random if random_candidate else None
+        self._random, self._random_candidate = random, random_candidate
         n_rows, n_columns = rows.shape
         n_components, n_candidates, n_neighbors = sizes
         self._n_components = n_components
@@ -144,7 +144,6 @@ class TruncatedPosteriors:
         self._in_memory = rows.read() if n_rows * row_bytes <= KEPT_BYTES else None
         self.total_weight = total_weight(n_rows, weights)
         self.n_distances = self._n_steps = 0
-        self._sort_after = _FIRST_SORT
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
@@ -163,12 +162,13 @@ class TruncatedPosteriors:
     def search(self, parameters: MixtureParameters) -> float:
         """Look for better components of every row and renew the neighbourhoods; return the base of the energies."""
         scales, precisions, offsets, base = parameters.energies()
+        self._leave_dropped(parameters.weights > 0)
         self.n_distances = 0
         # Before the first step nothing is known of the rows that share a component: they were drawn together.
         learn = self._n_steps > 0
         for part, x in self._blocks():
             extra = None
-            if self._random is not None:
+            if self._random_candidate:
                 n_rows = part.stop - part.start
                 extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
             self.n_distances += _kernels.truncated_search(
@@ -176,10 +176,22 @@ class TruncatedPosteriors:
                 self.neighbors, extra, _ROWS_PER_TILE, learn, self._n_threads,
             )  # fmt: skip
         self._n_steps += 1
-        if self._n_steps == self._sort_after:
+        if self._n_steps == _SORT_AFTER:
             self._sort_rows()
-            self._sort_after *= 2
         return base
+
+    def _leave_dropped(self, alive: npt.NDArray[np.bool_]) -> None:
+        """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""
+        if alive.all():
+            return
+        lives = alive[self._candidates]
+        affected = np.flatnonzero(~lives.all(axis=1))
+        candidates, lives = self._candidates[affected], lives[affected]
+        best = candidates[np.arange(len(affected)), lives.argmax(axis=1)]
+        none_left = ~lives.any(axis=1)
+        best[none_left] = self._random.choice(np.flatnonzero(alive), np.count_nonzero(none_left))
+        candidates[:, 0] = best
+        self._candidates[affected] = np.where(alive[candidates], candidates, best[:, None])
 
     def _sort_rows(self) -> None:
         # Rows of one component are worked on together, so they had better lie together.
@@ -296,6 +308,11 @@ def m_step(
             return MixtureParameters(means, np.array(variance), parameters.weights)
         own = variances = scatters / (masses[:, 0] * n_columns)
     alive = has_mass & (own + reg_covar > smallest_variance)
+    if not alive.any():
+        raise ValueError(
+            "No component has any variance left, which a mixture cannot be fitted to. Give reg_covar, the variance "
+            f"to add to each, a value above {smallest_variance:.3g}."
+        )
     weights = np.where(alive, moments.masses, 0.0)
     variances = np.maximum(variances, smallest_variance) + reg_covar
     variances[~alive] = 1.0

@@ -40,7 +40,7 @@ COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
 ASSIGNMENTS = ("auto", "exact", "truncated")
 
 # "auto" compares rows with all components up to this number of them.
-_EXACT_COMPONENTS = 256
+_EXACT_COMPONENTS = 1000
 
 # M-steps with one variance and equal weights before the flexible models have their own.
 _SHARED_STEPS = 2
@@ -86,7 +86,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         EM iterations, at most.
     assignment : {"auto", "exact", "truncated"}
         How `predict` and `responsibilities` find the best components of a row: by comparing it with all of them, or
-        with the 4 sqrt(C) that lie around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 256.
+        with the 4 sqrt(C) that lie around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 1,000.
     compute_labels : bool
         Label all rows at the end of the fit; without, the fit has no `labels_`.
     random_state : int, RandomState or None

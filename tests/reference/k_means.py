@@ -69,7 +69,7 @@ def candidate_gains(X, weights, nearest, candidates) -> Array:
 
 
 def markov_chain_seeding(X, n_clusters, chain_length, weights, random) -> npt.NDArray[np.intp]:
-    """AFK-MC2 line by line (Bachem et al. 2016, Algorithm 1), drawing as coterie.seeding does: 32 chains at a time."""
+    """AFK-MC2 line by line (Bachem et al. 2016, Algorithm 1), drawing as coterie.seeding does: all proposals first."""
     X = np.asarray(X, dtype=np.float64)
 
     def draw(probabilities, size):
@@ -83,19 +83,17 @@ def markov_chain_seeding(X, n_clusters, chain_length, weights, random) -> npt.ND
     chosen = [draw(weights / weights.sum(), 1)[0]]
     squares = weights * np.array([to_centers(i, chosen) for i in range(len(X))])
     proposal = 0.5 * squares / squares.sum() + 0.5 * weights / weights.sum()
-    while len(chosen) < n_clusters:
-        count = min(32, n_clusters - len(chosen))
-        proposals = draw(proposal, count * chain_length).reshape(count, chain_length)
-        uniforms = random.uniform(size=(count, chain_length))
-        for chain in range(count):
-            x = proposals[chain, 0]
-            x_density = weights[x] * to_centers(x, chosen) / proposal[x]
-            for step in range(1, chain_length):
-                y = proposals[chain, step]
-                y_density = weights[y] * to_centers(y, chosen) / proposal[y]
-                if x_density == 0 < y_density or (
-                    x_density > 0 and uniforms[chain, step] < y_density / x_density
-                ):
-                    x, x_density = y, y_density
-            chosen.append(x)
+    proposals = draw(proposal, (n_clusters - 1) * chain_length).reshape(-1, chain_length)
+    uniforms = random.uniform(size=proposals.shape)
+    for chain in range(n_clusters - 1):
+        x = proposals[chain, 0]
+        x_density = weights[x] * to_centers(x, chosen) / proposal[x]
+        for step in range(1, chain_length):
+            y = proposals[chain, step]
+            y_density = weights[y] * to_centers(y, chosen) / proposal[y]
+            if x_density == 0 < y_density or (
+                x_density > 0 and uniforms[chain, step] < y_density / x_density
+            ):
+                x, x_density = y, y_density
+        chosen.append(x)
     return np.array(chosen)

@@ -37,7 +37,7 @@ struct TruncatedSearch {
     bool update_neighbors;
 };
 
-// Which rows a component has a share in: entry n_candidates * row + k.
+// The shares of rows in their candidates.
 template <class T>
 struct Shares {
     const std::int32_t* candidates;  // n_rows x n_candidates
@@ -45,24 +45,20 @@ struct Shares {
     const T* energies;               // the same shape
     const T* weights;                // n_rows, or nullptr: 1
     Index n_candidates;
-
-    double weight(Index entry) const {
-        const double w = weights == nullptr ? 1.0 : static_cast<double>(weights[entry / n_candidates]);
-        return w * static_cast<double>(shares[entry]);
-    }
 };
 
 namespace {
 
 // Items in the order of their keys, those with the same key in ascending order.
+template <class Item>
 struct Grouping {
     Buffer<Index> starts;  // n_keys + 1
-    Buffer<Index> items;
+    Buffer<Item> items;
 };
 
 // each(begin, end, f) calls f(key, item) for the items of rows begin .. end - 1, in ascending order, twice the same.
-template <class Each>
-Grouping group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
+template <class Item, class Each>
+Grouping<Item> group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
     // Chunks are counted apart, so that threads can share the work; few, since each has a counter for every key.
     const Index n_chunks = max_index(1, min_index(16, n_rows / max_index(4096, n_keys)));
     const Index chunk = ceil_div(max_index(1, n_rows), n_chunks);
@@ -73,9 +69,9 @@ Grouping group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
     };
     parallel_for(n_chunks, n_threads, [&](Index task) {
         Index* const counts = places.data() + task * n_keys;
-        each_of(task, [=](Index key, Index) { ++counts[key]; });
+        each_of(task, [=](Index key, const Item&) { ++counts[key]; });
     });
-    Grouping out{Buffer<Index>(n_keys + 1), Buffer<Index>(0)};
+    Grouping<Item> out{Buffer<Index>(n_keys + 1), Buffer<Item>(0)};
     Index next = 0;
     for (Index k = 0; k < n_keys; ++k) {
         out.starts[k] = next;
@@ -86,11 +82,11 @@ Grouping group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
         }
     }
     out.starts[n_keys] = next;
-    out.items = Buffer<Index>(next);
+    out.items = Buffer<Item>(next);
     parallel_for(n_chunks, n_threads, [&](Index task) {
-        Index* const items = out.items.data();
+        Item* const items = out.items.data();
         Index* const place = places.data() + task * n_keys;
-        each_of(task, [=](Index key, Index item) { items[place[key]++] = item; });
+        each_of(task, [=](Index key, const Item& item) { items[place[key]++] = item; });
     });
     return out;
 }
@@ -107,14 +103,14 @@ struct Pieces {
 };
 
 // Cuts each group into pieces of at most `most` items.
-inline Pieces cut_groups(const Grouping& groups, Index n_groups, Index most) {
+inline Pieces cut_groups(const Index* starts, Index n_groups, Index most) {
     Index n = 0;
-    for (Index g = 0; g < n_groups; ++g) n += ceil_div(groups.starts[g + 1] - groups.starts[g], most);
+    for (Index g = 0; g < n_groups; ++g) n += ceil_div(starts[g + 1] - starts[g], most);
     Pieces out{Buffer<Piece>(n), Buffer<Index>(n_groups + 1), 0};
     for (Index g = 0; g < n_groups; ++g) {
         out.starts[g] = out.size;
-        for (Index begin = groups.starts[g]; begin < groups.starts[g + 1]; begin += most)
-            out.pieces[out.size++] = {g, begin, min_index(begin + most, groups.starts[g + 1])};
+        for (Index begin = starts[g]; begin < starts[g + 1]; begin += most)
+            out.pieces[out.size++] = {g, begin, min_index(begin + most, starts[g + 1])};
     }
     out.starts[n_groups] = out.size;
     return out;
@@ -199,14 +195,20 @@ inline constexpr int kTileRows = sizeof(typename Isa::template Vector<T>) == 64 
                                                                                   : 1;
 
 template <class Isa, class T, int R, bool Scaled>
-void distance_rows(const T* rows, Index n_rows, Index width, const T* const* means, const T* const* scales,
-                   Index n_means, T* out, Index out_stride) {
-    constexpr int C = kTileMeans<Isa, T>;
+inline void distance_rows(const T* rows, Index n_rows, Index width, const T* const* means, const T* const* scales,
+                          T* out, Index out_stride) {
     for (; n_rows >= R; n_rows -= R, rows += R * width, out += R * out_stride)
-        for (Index c = 0; c < n_means; c += C)
-            distance_tile<Isa, T, R, C, Scaled>(rows, width, means + c, scales + c, out + c, out_stride);
+        distance_tile<Isa, T, R, kTileMeans<Isa, T>, Scaled>(rows, width, means, scales, out, out_stride);
     if constexpr (R > 1)
-        distance_rows<Isa, T, R / 2, Scaled>(rows, n_rows, width, means, scales, n_means, out, out_stride);
+        if (n_rows > 0) distance_rows<Isa, T, R / 2, Scaled>(rows, n_rows, width, means, scales, out, out_stride);
+}
+
+// n_means is a multiple of kTileMeans.
+template <class Isa, class T, bool Scaled>
+void distances(const T* rows, Index n_rows, Index width, const T* const* means, const T* const* scales, Index n_means,
+               T* out, Index out_stride) {
+    for (Index c = 0; c < n_means; c += kTileMeans<Isa, T>)
+        distance_rows<Isa, T, kTileRows<Isa, T>, Scaled>(rows, n_rows, width, means + c, scales + c, out + c, out_stride);
 }
 
 // --- the search
@@ -348,14 +350,16 @@ void keep_best(const T* energies, const Marks& met, Index n, Index n_kept, std::
     bound += (bound < 0 ? -bound : bound) * epsilon<T>();
     Index n_below = 0;
     for (Index first = 0; first < n; first += kLanes<T>) n_below += __builtin_popcount(Isa::below(energies + first, bound));
-    if (n_below == n_kept) {
+    if (n_below == n_kept && bound < infinity<T>()) {
         // In most cases they are the same ones, in nearly the same order.
         for (Index k = 1; k < n_kept; ++k) insert_sorted(kept_energies, kept, k + 1, kept_energies[k], kept[k]);
         return;
     }
+    const std::int32_t former = kept[0];
     if (keep_below<Isa>(energies, met.ids.data(), n, bound, n_kept, kept, kept_energies)) return;
     keep_below<Isa>(energies, met.ids.data(), n, infinity<T>(), n_kept, kept, kept_energies);
     // Where too few components can be chosen, the best one stands in, without a share.
+    if (kept[0] < 0) kept[0] = former;
     for (Index k = 1; k < n_kept; ++k)
         if (kept[k] < 0) kept[k] = kept[0];
 }
@@ -377,8 +381,8 @@ void search_tile(const DenseRows<T>& x, const MixtureComponents<T>& components, 
     }
     for (Index r = 0; r < n; ++r) copy_padded(x.row(rows[r]), x.n_columns, width, scratch.rows.data() + r * width);
     const Index in_use = ceil_div(m, kTileMeans<Isa, T>) * kTileMeans<Isa, T>;
-    distance_rows<Isa, T, kTileRows<Isa, T>, Scaled>(scratch.rows.data(), n, width, scratch.means.data(),
-                                                     scratch.scales.data(), in_use, scratch.energies.data(), padded);
+    distances<Isa, T, Scaled>(scratch.rows.data(), n, width, scratch.means.data(), scratch.scales.data(), in_use,
+                              scratch.energies.data(), padded);
     for (Index r = 0; r < n; ++r) {
         T* energies = scratch.energies.data() + r * padded;
         for (Index i = in_use; i < padded; ++i) energies[i] = 0;
@@ -440,10 +444,10 @@ Index search_components(const DenseRows<T>& x, const MixtureComponents<T>& compo
     const Index most_padded = ceil_div(most_met, W) * W;
     const Buffer<T> means = padded_rows(components.means, n_components, x.n_columns, width, n_threads);
     const Buffer<T> scales = padded_rows(components.scales, n_components, x.n_columns, width, n_threads);
-    const Grouping groups = group_by(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
+    const Grouping<Index> groups = group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
         for (Index i = begin; i < end; ++i) take(search.candidates[i * search.n_candidates], i);
     });
-    const Pieces pieces = cut_groups(groups, n_components, ceil_div(kMostRows, tile) * tile);
+    const Pieces pieces = cut_groups(groups.starts.data(), n_components, ceil_div(kMostRows, tile) * tile);
     Buffer<Findings> findings(pieces.size);
     Buffer<Index> n_distances(pieces.size);
     Buffer<std::int32_t> neighbors(n_components * n_neighbors);
@@ -571,26 +575,37 @@ void add_rows_to_moments(const DenseRows<T>& x, const Index* rows, const double*
     }
 }
 
+// What a component needs to know of a row that has a share in it. Rows up to `end` are asked for ahead of time.
+template <class T>
+struct Entry {
+    Index row;
+    double weight;
+    T energy;
+};
+
 template <class T, bool Second>
-void add_moments(const DenseRows<T>& x, const Shares<T>& shares, const Index* entries, Index n, const T* mean,
+void add_moments(const DenseRows<T>& x, const Entry<T>* entries, Index n, const Entry<T>* end, const T* mean,
                  const Moments& out) {
     constexpr int AtOnce = 4;
     constexpr Index kAhead = 8;
     Index rows[AtOnce];
-    double weights[AtOnce];
+    double weights[AtOnce], mass = 0, energy = 0;
     for (Index e = 0; e < n; e += AtOnce) {
         const int taken = static_cast<int>(min_index(AtOnce, n - e));
         for (int r = 0; r < taken; ++r) {
-            if (e + r + kAhead < n) prefetch_row(x, entries[e + r + kAhead] / shares.n_candidates);
-            rows[r] = entries[e + r] / shares.n_candidates;
-            weights[r] = shares.weight(entries[e + r]);
-            *out.mass += weights[r];
-            *out.energy += weights[r] * static_cast<double>(shares.energies[entries[e + r]]);
+            const Entry<T>& entry = entries[e + r];
+            if (end - entries > e + r + kAhead) prefetch_row(x, entries[e + r + kAhead].row);
+            rows[r] = entry.row;
+            weights[r] = entry.weight;
+            mass += entry.weight;
+            energy += entry.weight * static_cast<double>(entry.energy);
         }
         if (taken == AtOnce) add_rows_to_moments<T, AtOnce, Second>(x, rows, weights, mean, out);
         else
             for (int r = 0; r < taken; ++r) add_rows_to_moments<T, 1, Second>(x, rows + r, weights + r, mean, out);
     }
+    *out.mass += mass;
+    *out.energy += energy;
 }
 
 // Adds up, for each component, what the M-step needs of the rows that have a share in it.
@@ -601,11 +616,16 @@ void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* me
                      double* energies, double* first, double* second, int n_threads) {
     constexpr Index kMostEntries = 2048;
     const Index d = x.n_columns, m = shares.n_candidates, stride = 2 + d + (second == nullptr ? 0 : d);
-    const Grouping groups = group_by(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
-        for (Index i = begin; i < end; ++i)
-            for (Index e = i * m; e < (i + 1) * m && shares.shares[e] > 0; ++e) take(shares.candidates[e], e);
-    });
-    const Pieces pieces = cut_groups(groups, n_components, kMostEntries);
+    const Grouping<Entry<T>> groups =
+        group_by<Entry<T>>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
+            for (Index i = begin; i < end; ++i) {
+                const double weight = shares.weights == nullptr ? 1.0 : static_cast<double>(shares.weights[i]);
+                for (Index e = i * m; e < (i + 1) * m && shares.shares[e] > 0; ++e)
+                    take(shares.candidates[e],
+                         Entry<T>{i, weight * static_cast<double>(shares.shares[e]), shares.energies[e]});
+            }
+        });
+    const Pieces pieces = cut_groups(groups.starts.data(), n_components, kMostEntries);
     // The first piece of each component adds to the result at once, the others to places of their own.
     Buffer<Index> places(pieces.size);
     Index n_places = 0;
@@ -624,7 +644,8 @@ void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* me
         const Piece piece = pieces.pieces[p];
         const Moments out = places[p] < 0 ? result(piece.group) : part(p);
         const auto add = second == nullptr ? add_moments<T, false> : add_moments<T, true>;
-        add(x, shares, groups.items.data() + piece.begin, piece.end - piece.begin, means + piece.group * d, out);
+        const Entry<T>* const entries = groups.items.data();
+        add(x, entries + piece.begin, piece.end - piece.begin, entries + groups.items.size(), means + piece.group * d, out);
     });
     if (n_places == 0) return;
     parallel_for(n_components, n_threads, [&](Index c) {

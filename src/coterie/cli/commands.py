@@ -20,7 +20,7 @@ app = App(
     name="coterie",
     version=f"coterie {__version__}",
     help="Fast, exact and reproducible clustering of files of vectors.",
-    help_format="plaintext",
+    help_format="markdown",
 )
 
 # A switch that is off unless given.
@@ -55,6 +55,10 @@ def fit(
     n_init: int | Literal["auto"] | None = None,
     batch_size: int | None = None,
     coreset: int | None = None,
+    covariance: str | None = None,
+    candidates: int | None = None,
+    neighbors: int | None = None,
+    assignment: str | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
     tol: float | None = None,
@@ -74,26 +78,40 @@ def fit(
         .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm, .libsvm, or a
         folder or quoted pattern of such files.
     k
-        Number of clusters.
+        Number of clusters. gmm may drop some, which are left without rows or variance.
     method
-        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner) or mini-batch. By default nested
-        for more than 100,000 rows, unless an option is given that only k-means has; else k-means.
+        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner), mini-batch, or gmm (a mixture
+        of Gaussians, for up to tens of thousands of clusters). By default nested for more than 100,000 rows and
+        k-means for fewer. Where an option is given that these do not both have, the one that has it; where neither
+        has it, the one other method that does: --covariance asks for gmm.
     algorithm
         Variant of k-means: lloyd, elkan, yinyang or hamerly; all give the same clusters.
     init
         How to start: k-means++, afk-mc2 or random.
     n_init
-        Number of starts, of which the best is kept, or auto; not for nested.
+        Number of starts, of which the best is kept, or auto; for k-means and mini-batch.
     batch_size
-        Rows of a batch, for nested of the first one.
+        Rows of a batch, for nested of the first one; for nested and mini-batch.
     coreset
-        Fit a weighted sample of so many rows that stands for all of them; for k-means.
+        Fit a weighted sample of so many rows that stands for all of them; for k-means and gmm, whose
+        free energy is then that of the sample.
+    covariance
+        For gmm, tied_spherical (one variance for all clusters), spherical (one per cluster) or diag (one per cluster
+        and column).
+    candidates
+        For gmm, clusters that each row is shared among.
+    neighbors
+        For gmm, size of the neighbourhoods of clusters in which rows look for better ones.
+    assignment
+        For gmm, how rows are labelled: exact (compared with all clusters), truncated (with those near by) or auto
+        (exact for up to 256 clusters).
     max_iter
         Stop after this many iterations.
     max_time
         Stop after this many seconds with the best model by then.
     tol
-        Stop when the centroids move less than this, relative to the spread of the rows.
+        Stop when the centroids move less than this, relative to the spread of the rows; for gmm, when the free energy
+        changes by less than this, relative to itself.
     seed
         Same seed, same clusters.
     threads
@@ -118,6 +136,10 @@ def fit(
         "n_init": n_init,
         "batch_size": batch_size,
         "coreset_size": coreset,
+        "covariance_type": covariance,
+        "n_candidates": candidates,
+        "n_neighbors": neighbors,
+        "assignment": assignment,
         "max_iter": max_iter,
         "max_time": max_time,
         "tol": tol,
@@ -189,12 +211,12 @@ def info(file: str, /, *, json: Switch = False) -> None:
 
 @app.command
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
-    """Cluster 1,797 handwritten digits and draw the clusters.
+    """Cluster handwritten digits, draw the clusters, and let methods race on more digits.
 
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and two pictures.
+        Folder for the digits, the model, the labels, the summary and four pictures.
     json
         Print one JSON object on the standard output.
     quiet
@@ -219,20 +241,38 @@ def _report(
 
 
 def _fit_lines(facts: dict[str, Any]) -> list[str]:
-    source, sizes = facts["input"], facts["cluster_sizes"]
+    source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
+    asked = facts["clusters"]
+    dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
+    direction = " (higher is better)" if facts["higher_is_better"] else ""
     return [
-        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns in {facts['clusters']:,} "
-        f"clusters by {facts['method']}",
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns in {left:,} clusters{dropped} "
+        f"by {facts['method']}",
         f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
-        f"objective {facts['objective']:.8g}, {sizes['smallest']:,} to {sizes['largest']:,} rows a cluster",
+        f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+        f"{sizes['smallest']:,} to {sizes['largest']:,} rows a cluster",
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
+        *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
     ]
 
 
+def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
+    """A table: a line for each method, a column for each result."""
+    names = [name.replace("_", " ") for name in next(iter(results.values()))]
+    width = max(len(method) for method in results) + 2
+    lines = [" " * width + "  ".join(names)]
+    for method, values in results.items():
+        cells = ("-" if value is None else f"{value:.4g}" for value in values.values())
+        shown = "  ".join(f"{cell:>{len(name)}}" for cell, name in zip(cells, names))
+        lines.append(f"{method:<{width}}{shown}")
+    return [f"{title}:", *(f"  {line}" for line in lines)]
+
+
 def _predict_lines(facts: dict[str, Any]) -> list[str]:
     return [
-        f"{facts['input']['file']}: {facts['input']['rows']:,} rows labelled in {facts['seconds']:.3g} s",
+        f"{facts['input']['file']}: {facts['input']['rows']:,} rows labelled in {facts['seconds']:.3g} s, "
+        f"{facts['clusters']:,} clusters",
         *_file_lines(facts),
     ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 import coterie
 from coterie import persistence
@@ -35,18 +36,24 @@ MODEL, SUMMARY = "model.coterie", "summary.json"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How the command line makes an estimator."""
+    """How the command line makes an estimator, and what its objective is called."""
 
     estimator: str
     clusters: str = "n_clusters"
     objective: str = "inertia_"
+    objective_name: str = "inertia"
+    higher_is_better: bool = False
 
 
 METHODS = {
     "k-means": Method("KMeans"),
     "nested": Method("NestedMiniBatchKMeans"),
     "mini-batch": Method("MiniBatchKMeans"),
+    "gmm": Method("TruncatedGaussianMixture", "n_components", "lower_bound_", "free energy", True),
 }
+
+# Without --method, the number of rows decides between these, where both have the parameters that are set.
+_USUAL = ("k-means", "nested")
 
 # Without --method, files of more rows than this are clustered by nested mini-batches.
 NESTED_ROWS = 100_000
@@ -56,8 +63,8 @@ NESTED_ROWS = 100_000
 class FitJob:
     """What to fit, how, and where the results go. `parameters` holds only what the user set.
 
-    Without a method the number of rows decides: "nested" above `NESTED_ROWS`, unless a parameter is set that only
-    "k-means" has.
+    Without a method the parameters decide, and then the number of rows: of "k-means" and "nested" the one that has all
+    parameters; if both have, "nested" above `NESTED_ROWS`; if neither has, the one other method that has.
     """
 
     file: str
@@ -80,9 +87,12 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     summary : dict
         What `summary.json` holds.
     """
-    candidates = _candidates(job)
     if job.n_clusters < 1:
         raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
+    coreset_size = job.parameters.get("coreset_size", job.n_clusters)
+    if 0 < coreset_size < job.n_clusters:
+        raise UsageError(f"--coreset {coreset_size} is fewer rows than -k {job.n_clusters}.")
+    candidates = _candidates(job)
     models = {name: _estimator(name, job) for name in candidates}
     check_writable(job.out)
     rows = _open(job.file, columns=job.columns, normalize=job.normalize)
@@ -90,12 +100,20 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     job, method, model = replace(job, method=name), METHODS[name], models[name]
     if job.n_clusters > rows.shape[0]:
         raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
+    if rows.is_sparse and not _takes_sparse(model):
+        able = [other for other in METHODS if _takes_sparse(_estimator_class(other)())]
+        raise ValueError(
+            f"{job.file} has sparse rows, and the method {name} takes only dense ones. "
+            f"Methods that take sparse rows: {', '.join(able)}."
+        )
     label_name = "labels.parquet" if rows.is_table else "labels.npy"
     check_label_file(job.out / label_name)
 
     started = time.perf_counter()
     with display(job.quiet) as screen, recorded_warnings() as warned:
-        model.set_params(callback=fit_callback(screen, model.get_params().get("max_iter")))
+        max_iter = model.get_params().get("max_iter")
+        show = fit_callback(screen, max_iter, method.objective_name, method.higher_is_better)
+        model.set_params(callback=show)
         model.fit(rows)
     model.set_params(callback=None)
     seconds = time.perf_counter() - started
@@ -136,6 +154,10 @@ def predict(
         raise ValueError(
             f"{file} has {rows.shape[1]} columns, but {model_file} was fitted to {model.n_features_in_}."
         )
+    if rows.is_sparse and not _takes_sparse(model):
+        raise ValueError(
+            f"{file} has sparse rows, but {model_file} ({header.estimator}) takes only dense ones."
+        )
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
@@ -157,7 +179,8 @@ def predict(
         "model": model_file,
         "input": _input_facts(file, rows),
         "seconds": round(time.perf_counter() - started, 6),
-        "cluster_sizes": _size_facts(labels, len(np.atleast_1d(model.cluster_centers_))),
+        "clusters": len(model.cluster_centers_),
+        "cluster_sizes": _size_facts(labels, len(model.cluster_centers_)),
         "warnings": warned,
         "files": {"labels": str(out)},
     }
@@ -191,11 +214,15 @@ def describe_model(file: str) -> dict[str, Any]:
         ("n_features_in_", "columns_in"),
         ("cluster_centers_", "clusters"),
         ("inertia_", "inertia"),
+        ("lower_bound_", "free_energy"),
         ("n_iter_", "iterations"),
     ):
         value = getattr(model, name, None)
         if value is not None:
             facts[label] = len(value) if isinstance(value, np.ndarray) else value
+    left = getattr(model, "n_components_", None)
+    if left is not None:
+        facts["clusters_dropped"] = model.n_components - left
     return facts
 
 
@@ -211,17 +238,18 @@ def describe_file(file: str) -> dict[str, Any]:
 
 
 def _candidates(job: FitJob) -> list[str]:
-    """The method asked for; else "k-means" and "nested", or the one of them that has all parameters."""
+    """The method asked for; else those of the usual ones, or the one other, that have all parameters."""
     if job.method is not None:
         if job.method not in METHODS:
             raise UsageError(f"--method {job.method!r} is unknown. Choose from: {', '.join(METHODS)}.")
         return [job.method]
-    fitting = [
-        name
-        for name in ("k-means", "nested")
-        if set(job.parameters) <= set(_estimator_class(name)().get_params())
-    ]
-    return fitting or ["k-means"]
+    known = {name: set(_estimator_class(name)().get_params()) for name in METHODS}
+    fitting = [name for name in METHODS if known[name] >= job.parameters.keys()]
+    usual = [name for name in fitting if name in _USUAL]
+    if not usual and len(fitting) != 1:
+        special = [name for name in job.parameters if not all(name in names for names in known.values())]
+        raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
+    return usual or fitting
 
 
 def _estimator_class(method: str) -> Any:
@@ -245,6 +273,10 @@ def _estimator(method: str, job: FitJob) -> Any:
     return model
 
 
+def _takes_sparse(model: Any) -> bool:
+    return bool(get_tags(model).input_tags.sparse)
+
+
 def _check_seed(seed: int | None) -> None:
     if seed is not None and not 0 <= seed < 2**32:
         raise ValueError(f"--seed must be from 0 to 2**32 - 1, got {seed}.")
@@ -265,10 +297,13 @@ def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, secon
         "columns": job.columns,
         "parameters": _settings(model),
         "clusters": job.n_clusters,
+        "clusters_left": len(model.cluster_centers_),
         "objective": float(getattr(model, method.objective)),
+        "objective_name": method.objective_name,
+        "higher_is_better": method.higher_is_better,
         "iterations": int(model.n_iter_),
         "seconds": round(seconds, 6),
-        "cluster_sizes": _size_facts(model.labels_, job.n_clusters),
+        "cluster_sizes": _size_facts(model.labels_, len(model.cluster_centers_)),
         **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
     }
 

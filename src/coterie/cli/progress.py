@@ -30,13 +30,13 @@ class Step:
     detail: str = ""
 
     def parts(self) -> list[str]:
-        """The state in words."""
+        """The state in words; a narrow terminal cuts off the last ones."""
         total = "" if self.total is None else f"/{self.total:,}"
-        parts = [self.before, f"{self.unit} {self.done:,}{total}", self.detail]
+        parts = [self.before, f"{self.unit} {self.done:,}{total}"]
         parts.append(f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s")
         if self.remaining is not None:
             parts.append(f"at most {_clock(self.remaining)} left")
-        return [part for part in parts if part]
+        return [part for part in (*parts, self.detail) if part]
 
 
 class Display(Protocol):
@@ -57,7 +57,9 @@ def display(quiet: bool) -> Display:
     return _LiveLine() if sys.stderr.isatty() else _PlainLines()
 
 
-def fit_callback(screen: Display, max_iter: int | None) -> Callable[[FitProgress], None]:
+def fit_callback(
+    screen: Display, max_iter: int | None, objective_name: str = "inertia", higher_is_better: bool = False
+) -> Callable[[FitProgress], None]:
     """A callback for a fit that shows each iteration.
 
     Parameters
@@ -66,7 +68,12 @@ def fit_callback(screen: Display, max_iter: int | None) -> Callable[[FitProgress
         Where to show it.
     max_iter : int or None
         The most iterations that the fit may take.
+    objective_name : str
+        What the fit minimises or maximises.
+    higher_is_better : bool
+        Whether it maximises.
     """
+    direction = " (higher is better)" if higher_is_better else ""
     starts = iterations = 0
 
     def show(progress: FitProgress) -> None:
@@ -82,7 +89,7 @@ def fit_callback(screen: Display, max_iter: int | None) -> Callable[[FitProgress
                 rate=iterations / max(progress.seconds, 1e-9),
                 remaining=progress.remaining,
                 before=f"start {starts}" if starts > 1 else "",
-                detail=f"objective {progress.objective:.6g}",
+                detail=f"{objective_name} {progress.objective:.6g}{direction}",
             )
         )
 
