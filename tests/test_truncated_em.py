@@ -102,6 +102,18 @@ class Problem:
         )  # fmt: skip
         return candidates, energies, neighbors, n_distances
 
+    def refresh(self, n_threads=2, rows=None):
+        """Candidates and their energies, without a search."""
+        candidates, energies = (
+            self.candidates.copy(),
+            np.full(self.candidates.shape, np.nan, dtype=self.dtype),
+        )
+        _kernels.truncated_refresh(
+            kernel_rows(self.X) if rows is None else rows, self.means, self.scales, self.precisions,
+            self.offsets, candidates, energies, n_threads,
+        )  # fmt: skip
+        return candidates, energies
+
     def expected(self, **options):
         return oracle.partial_e_step(self.table, self.candidates, self.neighbors, self.extra, **options)
 
@@ -298,6 +310,73 @@ class TestSearch:
             assert np.all(np.isinf(energies))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestRefresh:
+    @settings(max_examples=60, deadline=None)
+    @given(data=st.data())
+    def test_against_the_oracle(self, dtype, data):
+        problem = data.draw(problems(dtype))
+        ids, kept = oracle.refreshed(problem.table, problem.candidates)
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found, energies = problem.refresh()
+            np.testing.assert_allclose(energies, kept, **tolerance(dtype))
+            np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(problem.candidates, axis=1))
+            if dtype == np.float64:
+                np.testing.assert_array_equal(found, ids)
+
+    @pytest.mark.parametrize("scaled", [False, True])
+    @pytest.mark.parametrize("n_candidates", [1, 3, 5, 8])
+    def test_a_search_that_finds_nothing_new_is_a_refresh(self, dtype, scaled, n_candidates):
+        problem = Problem(1500, 21, 30, n_candidates, 1, dtype, scaled=scaled)
+        for name in FUSED:
+            with using(name):
+                refreshed = [problem.refresh(n_threads) for n_threads in (1, 2, 3)]
+                same_bits(refreshed[0], problem.search(rows_per_tile=1)[:2])
+            same_bits(refreshed[0], refreshed[1])
+            same_bits(refreshed[0], refreshed[2])
+
+    def test_selected_rows(self, dtype):
+        problem = Problem(61, 19, 23, 3, 4, dtype, scaled=True)
+        order = np.random.default_rng(0).permutation(61)
+        stored = np.empty_like(problem.X)
+        stored[order] = problem.X
+        same_bits(problem.refresh(rows=_kernels.select_rows(kernel_rows(stored), order)), problem.refresh())
+
+    def test_stand_ins_stand_in_for_the_new_best_one(self, dtype):
+        """Component 0 was the best one, and the third stood in for it; now 1 is better, and 2 is dropped."""
+        candidates = np.array([[0, 1, 0, 2]], dtype=np.int32)
+        energies = np.empty((1, 4), dtype=dtype)
+        _kernels.truncated_refresh(
+            kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[2.0], [1], [0]], dtype=dtype), None,
+            np.ones(3, dtype=dtype), np.array([0, 0, np.inf], dtype=dtype), candidates, energies, 1,
+        )  # fmt: skip
+        np.testing.assert_array_equal(candidates, [[1, 0, 1, 1]])
+        np.testing.assert_array_equal(energies, [[1, 4, np.inf, np.inf]])
+
+
+REFRESH_CHANGES = [
+    (dict(means=np.zeros((3, 5))), "width"),
+    (dict(scales=np.ones((3, 5))), "scales"),
+    (dict(precisions=np.ones(2)), "precision"),
+    (dict(offsets=np.zeros(4)), "offset"),
+    (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates"),
+    (dict(candidates=np.full((5, 1), 3, dtype=np.int32)), "candidate is out of range"),
+    (dict(candidates=np.full((5, 1), -1, dtype=np.int32)), "candidate is out of range"),
+    (dict(energies=np.zeros((5, 2))), "energies"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFRESH_CHANGES)
+def test_refresh_checks_its_arguments(change, message):
+    names = ("means", "scales", "precisions", "offsets", "candidates", "energies", "n_threads")
+    arguments = {name: SEARCH[name] for name in names}
+    rows = kernel_rows(np.zeros((5, 4)))
+    _kernels.truncated_refresh(rows=rows, **arguments)
+    with pytest.raises(ValueError, match=message):
+        _kernels.truncated_refresh(rows=rows, **(arguments | change))
+
+
 SEARCH = dict(
     means=np.zeros((3, 4)),
     scales=np.ones((3, 4)),
@@ -455,7 +534,28 @@ class TestMoments:
             for left, right in zip(found, expected):
                 # Differences are taken in the rows' type, and added up in float64.
                 np.testing.assert_allclose(left - start, right, atol=atol)
-            np.testing.assert_allclose(found[0] - start, expected[0], rtol=1e-11, atol=1e-11)
+            # Weights times shares are rounded to the rows' type.
+            np.testing.assert_allclose(
+                found[0] - start, expected[0], rtol=1e-6 if dtype == np.float32 else 1e-11, atol=1e-11
+            )
+
+    def test_chunks(self, dtype):
+        """More rows than the 16 MiB that are added up at a time."""
+        random = np.random.default_rng(0)
+        X, means = random.normal(size=(9000, 500)).astype(dtype), random.normal(size=(4, 500)).astype(dtype)
+        shared, weights = some_shares(9000, 4, 2, dtype, 0), random.random(9000).astype(dtype)
+        expected = oracle.moments(X, *shared, weights.astype(float), means.astype(float))
+        for found in (
+            add_moments(X, *shared, weights, means),
+            add_moments(
+                _kernels.select_rows(kernel_rows(X[::-1].copy()), np.arange(9000)[::-1].copy()),
+                *shared,
+                weights,
+                means,
+            ),
+        ):
+            for left, right in zip(found, expected):
+                np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-2 if dtype == np.float32 else 1e-9)
 
     def test_bits(self, dtype):
         random = np.random.default_rng(0)
@@ -601,7 +701,7 @@ class TestSteps:
             random.dirichlet(np.ones(7)),
         )
         posteriors = e_step(X, (7, 7, 1), weights=weights)
-        posteriors.update(posteriors.search(before))
+        posteriors.update(posteriors.e_step(before))
         after = m_step(
             posteriors, before, covariance_type=covariance_type, reg_covar=0.25, smallest_variance=1e-9
         )
@@ -622,7 +722,7 @@ class TestSteps:
         means = np.array([[1.0, 0.5], [50, 50], [-900, 0]])
         before = MixtureParameters(means, np.array(1.0), np.full(3, 1 / 3))
         posteriors = e_step(X, (3, 3, 1))
-        posteriors.update(posteriors.search(before))
+        posteriors.update(posteriors.e_step(before))
         options = dict(covariance_type=covariance_type, smallest_variance=1e-9)
         after = m_step(posteriors, before, reg_covar=0.0, **options)
         np.testing.assert_array_equal(after.weights, [1, 0, 0])
@@ -644,7 +744,7 @@ class TestSteps:
         bounds = {}
         for random_candidate in (False, True):
             posteriors = e_step(X, (50, 1, 1), random_candidate=random_candidate)
-            bounds[random_candidate] = [posteriors.update(posteriors.search(parameters)) for _ in range(600)]
+            bounds[random_candidate] = [posteriors.update(posteriors.e_step(parameters)) for _ in range(600)]
             assert np.all(np.diff(bounds[random_candidate]) >= -1e-9)
         assert bounds[False][-1] < best - 1
         np.testing.assert_allclose(bounds[True][-1], best)

@@ -51,6 +51,19 @@ Index search(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scal
 }
 
 template <class T>
+void refresh_candidates(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
+                        In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const MixtureComponents<T> components = components_view(means, scales, precisions, offsets, x.n_columns);
+    const Index m = static_cast<Index>(candidates.shape(1));
+    require(m >= 1, "no candidates");
+    require_size(candidates, x.n_rows * m, "candidates has the wrong shape");
+    require_size(energies, x.n_rows * m, "energies has the wrong shape");
+    require_components(candidates.data(), x.n_rows * m, components.n_components, "a candidate is out of range");
+    kernels().mixtures<T>().refresh(x, components, candidates.data(), energies.data(), m, n_threads);
+}
+
+template <class T>
 void posteriors(In2<T> energies, T negligible, Out2<T> shares, Out1<double> log_densities, int n_threads) {
     const Index n = static_cast<Index>(energies.shape(0)), m = static_cast<Index>(energies.shape(1));
     require(m >= 1, "no candidates");
@@ -85,6 +98,8 @@ void bind_mixture_of(nb::module_& m) {
     m.def("truncated_search", &search<T>, arg("rows"), arg("means"), arg("scales").none(), arg("precisions"),
           arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
           arg("rows_per_tile"), arg("update_neighbors"), arg("n_threads"), Unlocked());
+    m.def("truncated_refresh", &refresh_candidates<T>, arg("rows"), arg("means"), arg("scales").none(),
+          arg("precisions"), arg("offsets"), arg("candidates"), arg("energies"), arg("n_threads"), Unlocked());
     m.def("truncated_posteriors", &posteriors<T>, arg("energies").noconvert(), arg("negligible"), arg("shares"),
           arg("log_densities"), arg("n_threads"), Unlocked());
     m.def("mixture_moments", &moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("energies"),

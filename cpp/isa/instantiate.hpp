@@ -34,7 +34,7 @@ constexpr SparseMeanKernels<T> sparse_mean_kernels() {
 
 template <class Isa, class T>
 constexpr MixtureKernels<T> mixture_kernels() {
-    return {truncated_search<Isa, T>, truncated_posteriors<Isa, T>, mixture_moments<Isa, T>};
+    return {truncated_search<Isa, T>, truncated_refresh<Isa, T>, truncated_posteriors<Isa, T>, mixture_moments<Isa, T>};
 }
 
 template <class Isa>

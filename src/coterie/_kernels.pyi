@@ -174,6 +174,18 @@ def truncated_search(
     n_threads: int,
 ) -> int: ...
 
+# IN/OUT candidates (n, m); OUT energies (n, m).
+def truncated_refresh(
+    rows: Rows,
+    means: Array,
+    scales: Array | None,
+    precisions: Array,
+    offsets: Array,
+    candidates: Ints,
+    energies: Array,
+    n_threads: int,
+) -> None: ...
+
 # OUT shares (n, m), log_densities (n,).
 def truncated_posteriors(
     energies: Array, negligible: float, shares: Array, log_densities: Doubles, n_threads: int

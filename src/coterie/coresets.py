@@ -131,17 +131,21 @@ def lightweight_coreset(
     total = merge_moments(blocks)
     draws = split_draws(blocks, total, size, random)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(blocks))
-    drawn = [
-        (block[chosen], weights_drawn, start + chosen)
-        for (start, block, weights), n_draws, seed in zip(_blocks(rows, sample_weight), draws, seeds)
-        for chosen, weights_drawn in [
-            draw_from_block(block, weights, total, size, n_draws, seed, n_threads=n_threads)
-        ]
-        if n_draws
-    ]
-    found, weights, indices = zip(*drawn)
-    stacked = sp.csr_array(sp.vstack(found, format="csr")) if rows.is_sparse else np.concatenate(found)
-    return stacked, np.concatenate(weights).astype(rows.dtype), np.concatenate(indices)
+    coreset = None if rows.is_sparse else np.empty((size, rows.shape[1]), dtype=rows.dtype)
+    ends = np.cumsum(draws)
+    found, weights_drawn, indices = [], np.empty(size), np.empty(size, dtype=np.intp)
+    for (start, block, weights), n_draws, end, seed in zip(_blocks(rows, sample_weight), draws, ends, seeds):
+        part = slice(end - n_draws, end)
+        chosen, weights_drawn[part] = draw_from_block(
+            block, weights, total, size, n_draws, seed, n_threads=n_threads
+        )
+        indices[part] = start + chosen
+        if coreset is None:
+            found.append(block[chosen])
+        else:
+            np.take(block, chosen, axis=0, out=coreset[part], mode="clip")
+    stacked = sp.csr_array(sp.vstack(found, format="csr")) if coreset is None else coreset
+    return stacked, weights_drawn.astype(rows.dtype), indices
 
 
 def block_moments(block: Block, weights: Array | None = None, *, n_threads: int = 1) -> Moments:

@@ -468,31 +468,30 @@ def _walk_chains(
     centers : ndarray of shape (n_chains, d)
         These rows.
     """
-    n_chains, length = drawn.shape
-    candidates = take_rows(data, drawn.ravel())
+    # A row that is proposed again is the same one, so that its distance is 0 to the bit once it is chosen.
+    rows, places = np.unique(drawn, return_inverse=True)
+    proposals = places.reshape(drawn.shape)
+    candidates = take_rows(data, rows)
     relative = candidates - data.shift
     own = np.einsum("ij,ij->i", relative, relative)
     frame = CenterFrame(centers, data.shift)
-    ids = np.empty((len(candidates), 1), dtype=np.int32)
-    scores = np.empty((len(candidates), 1), dtype=data.dtype)
+    ids = np.empty((len(rows), 1), dtype=np.int32)
+    scores = np.empty((len(rows), 1), dtype=data.dtype)
     nearest_centers(kernel_rows(candidates), frame, ids, scores, data.n_threads)
     squares = np.maximum(scores[:, 0] + own, 0.0)
-    chosen = np.empty(n_chains, dtype=np.intp)
-    for chain in range(n_chains):
-        here = chain * length
-        densities = (importance[chain] * np.maximum(squares[here : here + length], 0.0)).tolist()
+    chosen = np.empty(len(drawn), dtype=np.intp)
+    for chain, proposed in enumerate(proposals):
+        densities = (importance[chain] * squares[proposed]).tolist()
         at = 0
         for step, uniform in enumerate(uniforms[chain].tolist()):
             # A proposal is taken if u < density / current density; written without the division by 0.
             if step > 0 and uniform * densities[at] < densities[step]:
                 at = step
-        chosen[chain] = here + at
-        rest = slice(here + length, None)
-        to_chosen = own[rest] + own[here + at] - 2 * (relative[rest] @ relative[here + at])
-        np.minimum(squares[rest], to_chosen, out=squares[rest])
-        # A row that is proposed again has no distance; what rounding leaves must not count.
-        squares[rest][drawn.ravel()[rest] == drawn[chain, at]] = 0.0
-    return drawn.ravel()[chosen], candidates[chosen]
+        here = chosen[chain] = proposed[at]
+        to_here = relative @ (-2 * relative[here]) + (own + own[here])
+        np.minimum(squares, np.maximum(to_here, 0.0), out=squares)
+        squares[here] = 0.0
+    return rows[chosen], candidates[chosen]
 
 
 def _draw_rows(

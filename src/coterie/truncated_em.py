@@ -37,8 +37,10 @@ _ROWS_PER_TILE = 16
 # Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
 _BLOCK_BYTES = 256 << 20
 
-# E-steps after which rows in memory are put in the order of their components. Few rows change theirs later.
+# E-steps after which rows in memory are put in the order of their components. Few rows change theirs later: from then
+# on only every third E-step searches, and those between cost a quarter.
 _SORT_AFTER = 3
+_SEARCH_EVERY = 3
 
 
 @dataclass(frozen=True)
@@ -159,26 +161,39 @@ class TruncatedPosteriors:
             part = slice(start, min(start + self._block_rows, len(self._in_memory)))
             yield part, kernel_rows(self._in_memory[part])
 
-    def search(self, parameters: MixtureParameters) -> float:
-        """Look for better components of every row and renew the neighbourhoods; return the base of the energies."""
+    def e_step(self, parameters: MixtureParameters) -> float:
+        """Bring candidates and energies up to date; return the base of the energies.
+
+        As a rule every row looks for better components, and each component for better neighbours.
+        """
         scales, precisions, offsets, base = parameters.energies()
+        components = (parameters.means, scales, precisions, offsets)
         self._leave_dropped(parameters.weights > 0)
         self.n_distances = 0
-        # Before the first step nothing is known of the rows that share a component: they were drawn together.
-        learn = self._n_steps > 0
+        searches = self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % _SEARCH_EVERY == 0
         for part, x in self._blocks():
-            extra = None
-            if self._random_candidate:
-                n_rows = part.stop - part.start
-                extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
-            self.n_distances += _kernels.truncated_search(
-                x, parameters.means, scales, precisions, offsets, self._candidates[part], self._energies[part],
-                self.neighbors, extra, _ROWS_PER_TILE, learn, self._n_threads,
-            )  # fmt: skip
+            if searches:
+                self._search(part, x, components)
+            else:
+                candidates = self._candidates[part]
+                _kernels.truncated_refresh(x, *components, candidates, self._energies[part], self._n_threads)
+                self.n_distances += candidates.size
         self._n_steps += 1
         if self._n_steps == _SORT_AFTER:
             self._sort_rows()
         return base
+
+    def _search(self, part: slice, x: Any, components: tuple[Array, Array | None, Array, Array]) -> None:
+        # Before the first step nothing is known of the rows that share a component: they were drawn together.
+        learn = self._n_steps > 0
+        extra = None
+        if self._random_candidate:
+            n_rows = part.stop - part.start
+            extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
+        self.n_distances += _kernels.truncated_search(
+            x, *components, self._candidates[part], self._energies[part], self.neighbors, extra,
+            _ROWS_PER_TILE, learn, self._n_threads,
+        )  # fmt: skip
 
     def _leave_dropped(self, alive: npt.NDArray[np.bool_]) -> None:
         """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""
@@ -289,7 +304,7 @@ def m_step(
     moments = posteriors.moments(parameters.means, per_column=covariance_type == "diag")
     has_mass = moments.masses > 0
     masses = np.where(has_mass, moments.masses, 1.0)[:, None]
-    steps = moments.first / masses
+    steps = np.divide(moments.first, masses, out=moments.first)
     means = (parameters.means + steps).astype(parameters.means.dtype)
     if covariance_type == "diag":
         assert moments.second is not None
@@ -332,7 +347,7 @@ def shared_variance(
         Of the energies, which have been rescaled to it: no distance is computed twice.
     """
     unit = replace(parameters, variances=np.array(1.0))
-    posteriors.search(unit)
+    posteriors.e_step(unit)
     n_columns = parameters.means.shape[1]
     variance = max(2 * posteriors.mean_energy() / n_columns, smallest_variance)
     posteriors.rescale(1 / variance)

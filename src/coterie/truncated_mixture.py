@@ -143,7 +143,9 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
     -----
     An iteration takes about O(n C' G d) operations: rows that share their best component are compared with the
     candidates of all of them by small matrix products, so each row sees a few times as many components as on its own.
-    Seeding takes O(chain_length C^2 d). Memory: 12 C' bytes per row and, for rows of up to 1 GiB, a copy of them.
+    From the fifth E-step on, only every third looks for better candidates; the others renew the posteriors of those
+    that rows have. Any such partial step raises the free energy (Neal and Hinton 1998). Seeding takes
+    O(chain_length C^2 d). Memory: 12 C' bytes per row and, for rows of up to 1 GiB, a copy of them.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 
@@ -280,7 +282,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         smallest_variance = max(smallest_variance, float(np.finfo(np.float32).tiny))
         has_variances = not np.isnan(parameters.variances).any()
         if has_variances:
-            base = posteriors.search(parameters)
+            base = posteriors.e_step(parameters)
         else:
             parameters, base = shared_variance(posteriors, parameters, smallest_variance)
         n_shared = 0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS
@@ -295,7 +297,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
                 reg_covar=self.reg_covar,
                 smallest_variance=smallest_variance,
             )
-            base = posteriors.search(parameters)
+            base = posteriors.e_step(parameters)
             before, bound = bound, posteriors.update(base) / posteriors.total_weight
             stop = monitor.report(bound, parameters, n_distances=posteriors.n_distances)
             self.converged_ = iteration > n_shared and abs(bound - before) < self.tol * abs(bound)

@@ -98,6 +98,13 @@ def partial_e_step(
     return found, kept, neighbors, n_distances
 
 
+def refreshed(table, candidates) -> tuple[Ids, Array]:
+    """An E-step without a search: what rows have, by energy."""
+    energies = np.take_along_axis(table, candidates, axis=1)
+    order = np.argsort(energies, axis=1, kind="stable")
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(energies, order, axis=1)
+
+
 def posteriors(kept) -> tuple[Array, Array]:
     """Shares of the candidates, which sum to 1, and log sum exp(-energy)."""
     kept = np.asarray(kept, dtype=np.float64)
@@ -181,7 +188,11 @@ def truncated_em(
             covariance_type="tied_spherical" if iteration < n_shared else covariance_type,
         )  # fmt: skip
         table = energies(X, means, variances, mixing)
-        candidates, kept, neighbors, _ = partial_e_step(table, candidates, neighbors)
+        # The first four E-steps look for better components, of the others every third.
+        if iteration < 2 or iteration % 3 == 2:
+            candidates, kept, neighbors, _ = partial_e_step(table, candidates, neighbors)
+        else:
+            candidates, kept = refreshed(table, candidates)
         if iteration == 1:
             order = np.argsort(candidates[:, 0], kind="stable")
             X, weights, candidates, kept = X[order], weights[order], candidates[order], kept[order]

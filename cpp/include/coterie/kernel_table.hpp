@@ -58,6 +58,7 @@ struct CenterKernels {
 template <class T>
 struct MixtureKernels {
     Index (*search)(const DenseRows<T>&, const MixtureComponents<T>&, const TruncatedSearch<T>&, int);
+    void (*refresh)(const DenseRows<T>&, const MixtureComponents<T>&, std::int32_t*, T*, Index, int);
     void (*posteriors)(const T*, Index, Index, T, T*, double*, int);
     void (*moments)(const DenseRows<T>&, const Shares<T>&, const T*, Index, double*, double*, double*, double*, int);
 };

@@ -213,20 +213,25 @@ void distances(const T* rows, Index n_rows, Index width, const T* const* means, 
 
 // --- the search
 
-// Copies rows one after the other, each padded with zeros to `width`.
-template <class T>
-void copy_padded(const T* from, Index n_columns, Index width, T* to) {
-    __builtin_memcpy(to, from, static_cast<std::size_t>(n_columns) * sizeof(T));
-    for (Index j = n_columns; j < width; ++j) to[j] = 0;
+// Copies a row and fills it up with zeros to whole cache lines. memcpy would be called anew for each row.
+template <class Isa, class T>
+inline void copy_padded(const T* from, Index n_columns, T* to) {
+    using V = typename Isa::template Vector<T>;
+    using Loaded = typename Isa::template UnalignedVector<T>;
+    constexpr Index L = sizeof(V) / sizeof(T);
+    Index j = 0;
+    for (; j + L <= n_columns; j += L) *reinterpret_cast<V*>(to + j) = *reinterpret_cast<const Loaded*>(from + j);
+    for (; j < n_columns; ++j) to[j] = from[j];
+    for (; j % kLanes<T> != 0; ++j) to[j] = 0;
 }
 
-template <class T>
+template <class Isa, class T>
 Buffer<T> padded_rows(const T* rows, Index n_rows, Index n_columns, Index width, int n_threads) {
     Buffer<T> out(rows == nullptr ? 0 : n_rows * width);
     if (rows != nullptr)
         parallel_for(ceil_div(n_rows, 256), n_threads, [&](Index task) {
             for (Index c = task * 256; c < min_index(n_rows, (task + 1) * 256); ++c)
-                copy_padded(rows + c * n_columns, n_columns, width, out.data() + c * width);
+                copy_padded<Isa>(rows + c * n_columns, n_columns, out.data() + c * width);
         });
     return out;
 }
@@ -379,7 +384,7 @@ void search_tile(const DenseRows<T>& x, const MixtureComponents<T>& components, 
         scratch.offsets[i] = i < m ? components.offsets[c] : infinity<T>();
         scratch.column_sums[i] = 0;
     }
-    for (Index r = 0; r < n; ++r) copy_padded(x.row(rows[r]), x.n_columns, width, scratch.rows.data() + r * width);
+    for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * width);
     const Index in_use = ceil_div(m, kTileMeans<Isa, T>) * kTileMeans<Isa, T>;
     distances<Isa, T, Scaled>(scratch.rows.data(), n, width, scratch.means.data(), scratch.scales.data(), in_use,
                               scratch.energies.data(), padded);
@@ -442,8 +447,8 @@ Index search_components(const DenseRows<T>& x, const MixtureComponents<T>& compo
     const Index most_met = min_index(
         n_components, tile * (search.n_candidates * n_neighbors + (search.extra == nullptr ? 0 : 1)));
     const Index most_padded = ceil_div(most_met, W) * W;
-    const Buffer<T> means = padded_rows(components.means, n_components, x.n_columns, width, n_threads);
-    const Buffer<T> scales = padded_rows(components.scales, n_components, x.n_columns, width, n_threads);
+    const Buffer<T> means = padded_rows<Isa>(components.means, n_components, x.n_columns, width, n_threads);
+    const Buffer<T> scales = padded_rows<Isa>(components.scales, n_components, x.n_columns, width, n_threads);
     const Grouping<Index> groups = group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
         for (Index i = begin; i < end; ++i) take(search.candidates[i * search.n_candidates], i);
     });
@@ -519,6 +524,55 @@ Index truncated_search(const DenseRows<T>& x, const MixtureComponents<T>& compon
                                         : search_components<Isa, T, true>(x, components, search, n_threads);
 }
 
+// The same without looking for better candidates: only the energies of those that rows have, and their order.
+template <class Isa, class T, bool Scaled>
+void refresh(const DenseRows<T>& x, const MixtureComponents<T>& components, std::int32_t* candidates, T* energies,
+             Index n_candidates, int n_threads) {
+    constexpr Index W = kLanes<T>, kChunk = 512;
+    const Index width = ceil_div(x.n_columns, W) * W, m = n_candidates;
+    const Index padded = ceil_div(m, kTileMeans<Isa, T>) * kTileMeans<Isa, T>;
+    const Buffer<T> means = padded_rows<Isa>(components.means, components.n_components, x.n_columns, width, n_threads);
+    const Buffer<T> scales = padded_rows<Isa>(components.scales, components.n_components, x.n_columns, width, n_threads);
+    struct Scratch {
+        Buffer<T> row, found;
+        Buffer<const T*> means, scales;
+    };
+    const auto make_scratch = [&] {
+        return Scratch{Buffer<T>(width), Buffer<T>(padded), Buffer<const T*>(padded), Buffer<const T*>(padded)};
+    };
+    parallel_for(ceil_div(x.n_rows, kChunk), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
+        for (Index i = task * kChunk; i < min_index(x.n_rows, (task + 1) * kChunk); ++i) {
+            std::int32_t* const ids = candidates + i * m;
+            T* const kept = energies + i * m;
+            copy_padded<Isa>(x.row(i), x.n_columns, scratch.row.data());
+            for (Index k = 0; k < padded; ++k) {
+                const Index c = ids[min_index(k, m - 1)];
+                scratch.means[k] = means.data() + c * width;
+                scratch.scales[k] = Scaled ? scales.data() + c * width : nullptr;
+            }
+            distances<Isa, T, Scaled>(scratch.row.data(), 1, width, scratch.means.data(), scratch.scales.data(), padded,
+                                      scratch.found.data(), padded);
+            const std::int32_t best = ids[0];
+            for (Index k = 0; k < m; ++k) {
+                const std::int32_t c = ids[k];
+                const T energy = scratch.found[k] * components.precisions[c] + components.offsets[c];
+                insert_sorted(kept, ids, k + 1, k > 0 && c == best ? infinity<T>() : energy, c);
+            }
+            // Where the best one stands in, it is the new one that does.
+            for (Index k = 1; k < m; ++k)
+                if (kept[k] == infinity<T>()) ids[k] = ids[0];
+        }
+    });
+}
+
+template <class Isa, class T>
+void truncated_refresh(const DenseRows<T>& x, const MixtureComponents<T>& components, std::int32_t* candidates,
+                       T* energies, Index n_candidates, int n_threads) {
+    components.scales == nullptr
+        ? refresh<Isa, T, false>(x, components, candidates, energies, n_candidates, n_threads)
+        : refresh<Isa, T, true>(x, components, candidates, energies, n_candidates, n_threads);
+}
+
 // --- posteriors and sums
 
 inline float exponential(float x) { return __builtin_expf(x); }
@@ -578,8 +632,8 @@ void add_rows_to_moments(const DenseRows<T>& x, const Index* rows, const double*
 // What a component needs to know of a row that has a share in it. Rows up to `end` are asked for ahead of time.
 template <class T>
 struct Entry {
-    Index row;
-    double weight;
+    std::int32_t row;
+    T weight;
     T energy;
 };
 
@@ -587,7 +641,7 @@ template <class T, bool Second>
 void add_moments(const DenseRows<T>& x, const Entry<T>* entries, Index n, const Entry<T>* end, const T* mean,
                  const Moments& out) {
     constexpr int AtOnce = 4;
-    constexpr Index kAhead = 8;
+    constexpr Index kAhead = 24;
     Index rows[AtOnce];
     double weights[AtOnce], mass = 0, energy = 0;
     for (Index e = 0; e < n; e += AtOnce) {
@@ -596,9 +650,9 @@ void add_moments(const DenseRows<T>& x, const Entry<T>* entries, Index n, const 
             const Entry<T>& entry = entries[e + r];
             if (end - entries > e + r + kAhead) prefetch_row(x, entries[e + r + kAhead].row);
             rows[r] = entry.row;
-            weights[r] = entry.weight;
-            mass += entry.weight;
-            energy += entry.weight * static_cast<double>(entry.energy);
+            weights[r] = static_cast<double>(entry.weight);
+            mass += weights[r];
+            energy += weights[r] * static_cast<double>(entry.energy);
         }
         if (taken == AtOnce) add_rows_to_moments<T, AtOnce, Second>(x, rows, weights, mean, out);
         else
@@ -608,21 +662,18 @@ void add_moments(const DenseRows<T>& x, const Entry<T>* entries, Index n, const 
     *out.energy += energy;
 }
 
-// Adds up, for each component, what the M-step needs of the rows that have a share in it.
-// IN x, shares, means (n_components x d);
-// IN/OUT masses, energies (n_components), first (n_components x d), second (the same, or nullptr).
-template <class Isa, class T>
-void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* means, Index n_components, double* masses,
-                     double* energies, double* first, double* second, int n_threads) {
+template <class T>
+void add_chunk_to_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* means, Index n_components,
+                          double* masses, double* energies, double* first, double* second, int n_threads) {
     constexpr Index kMostEntries = 2048;
     const Index d = x.n_columns, m = shares.n_candidates, stride = 2 + d + (second == nullptr ? 0 : d);
     const Grouping<Entry<T>> groups =
         group_by<Entry<T>>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
             for (Index i = begin; i < end; ++i) {
-                const double weight = shares.weights == nullptr ? 1.0 : static_cast<double>(shares.weights[i]);
+                const T weight = shares.weights == nullptr ? T(1) : shares.weights[i];
                 for (Index e = i * m; e < (i + 1) * m && shares.shares[e] > 0; ++e)
                     take(shares.candidates[e],
-                         Entry<T>{i, weight * static_cast<double>(shares.shares[e]), shares.energies[e]});
+                         Entry<T>{static_cast<std::int32_t>(i), weight * shares.shares[e], shares.energies[e]});
             }
         });
     const Pieces pieces = cut_groups(groups.starts.data(), n_components, kMostEntries);
@@ -658,6 +709,25 @@ void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* me
             for (Index j = 0; j < (second == nullptr ? 0 : d); ++j) out.second[j] += more.second[j];
         }
     });
+}
+
+// Adds up, for each component, what the M-step needs of the rows that have a share in it.
+// IN x, shares, means (n_components x d);
+// IN/OUT masses, energies (n_components), first (n_components x d), second (the same, or nullptr).
+template <class Isa, class T>
+void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* means, Index n_components, double* masses,
+                     double* energies, double* first, double* second, int n_threads) {
+    // A row is read once for each of its shares, at different times: a chunk stays in the cache meanwhile.
+    constexpr Index kChunkBytes = 16 << 20;
+    const Index chunk = max_index(4096, kChunkBytes / (x.n_columns * static_cast<Index>(sizeof(T))));
+    for (Index begin = 0; begin < x.n_rows; begin += chunk) {
+        const Index n = min_index(chunk, x.n_rows - begin), m = shares.n_candidates;
+        const bool selected = x.selection != nullptr;
+        const DenseRows<T> rows{selected ? x.data : x.row(begin), n, x.n_columns, selected ? x.selection + begin : nullptr};
+        const Shares<T> given{shares.candidates + begin * m, shares.shares + begin * m, shares.energies + begin * m,
+                              shares.weights == nullptr ? nullptr : shares.weights + begin, m};
+        add_chunk_to_moments(rows, given, means, n_components, masses, energies, first, second, n_threads);
+    }
 }
 
 }  // namespace
