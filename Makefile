@@ -20,6 +20,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.kmeans
 	$(BIN)/python -m benchmarks.nested
+	$(BIN)/python -m benchmarks.mixture
+	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo

@@ -26,7 +26,8 @@ from benchmarks.measuring import measured, peak_memory
 SAMPLED_CLUSTERS = 50  # of so many clusters, one is seeded to forecast the seconds of all
 FORECAST_ITERATIONS = 20  # few for Lloyd's algorithm with hundreds of clusters
 LABEL_REPEATS = 3
-SETTLED_ITERATION = 5  # from here on an iteration of EM costs what the next ones cost
+SETTLED_ITERATION = 5  # from here on a cycle of EM iterations costs what the next ones cost
+CYCLE = 3
 READ_BYTES = 16 << 20
 
 Coreset = tuple[np.ndarray, np.ndarray | None]
@@ -318,7 +319,9 @@ def _energy(X: np.ndarray, centers: np.ndarray, labels: np.ndarray, rows_per_blo
 def _mixture_iterations(coreset: Coreset, setting: Setting, seed: int, n_threads: int, n_iter: int) -> Any:
     model = setting.mixture(seed, n_threads, max_iter=n_iter, tol=0).fit(coreset[0], sample_weight=coreset[1])
     history = model.history_[SETTLED_ITERATION - 1 :]
-    return np.diff(history["seconds"]), float(np.median(history["n_distances"]))
+    # One of the iterations of a cycle searches.
+    seconds = np.diff(history["seconds"][::CYCLE]) / CYCLE
+    return seconds, float(np.mean(history["n_distances"][1 : 1 + CYCLE * len(seconds)]))
 
 
 def _coterie_iterations(coreset: Coreset, setting: Setting, seed: int, n_threads: int, n_iter: int) -> Any:
@@ -365,7 +368,7 @@ ITERATIONS: dict[str, Contender] = {
 
 
 def run_iterations(name: str, data: Path, setting: Setting, seed: int, n_threads: int) -> dict[str, Any]:
-    """Return the median seconds of an iteration on the coreset, and the distances that it evaluates."""
+    """Return the typical seconds of an iteration on the coreset, and the distances that it evaluates."""
     rows, weights = coreset = _draw_coreset(np.load(data), setting, seed, n_threads)
     iterate = ITERATIONS[name].call
     iterate((rows[:2000], None if weights is None else weights[:2000]), _tiny(setting), seed, n_threads)
@@ -416,12 +419,13 @@ def _timed_kernels() -> Iterator[_TimedKernels]:
 
 ESTEP_KERNELS = {
     "search_seconds": "truncated_search",
+    "refresh_seconds": "truncated_refresh",
     "posteriors_seconds": "truncated_posteriors",
     "moments_seconds": "mixture_moments",
 }
 
 
-def run_estep(data: Path, setting: Setting, seed: int, n_threads: int, n_iter: int = 25) -> dict[str, Any]:
+def run_estep(data: Path, setting: Setting, seed: int, n_threads: int, n_iter: int = 27) -> dict[str, Any]:
     """Return the seconds of each kernel in the last iterations of a fit on the coreset, and of the whole iteration."""
     coreset = _draw_coreset(np.load(data), setting, seed, n_threads)
     totals: list[dict[str, float]] = []
@@ -433,22 +437,27 @@ def run_estep(data: Path, setting: Setting, seed: int, n_threads: int, n_iter: i
             tol=0,
             callback=lambda progress: totals.append(dict(kernels.seconds) | {"all": progress.seconds}),
         ).fit(coreset[0], sample_weight=coreset[1])
-    last = [(totals[i - 1], totals[i], model.history_["n_distances"][i]) for i in range(-n_iter // 3, 0)]
+    n_last = n_iter // 3 // CYCLE * CYCLE
+    first, last = totals[-1 - n_last], totals[-1]
 
     def typical(kernel: str) -> float:
-        return median(after[kernel] - before.get(kernel, 0.0) for before, after, _ in last)
+        return (last[kernel] - first[kernel]) / n_last
 
     n_rows, n_columns = coreset[0].shape
-    rates = [
-        n_distances / (after["truncated_search"] - before["truncated_search"])
-        for before, after, n_distances in last
+    searches = [
+        (after["truncated_search"] - before["truncated_search"], n_distances)
+        for before, after, n_distances in zip(
+            totals[-1 - n_last :], totals[-n_last:], model.history_["n_distances"][-n_last:]
+        )
+        if after["truncated_search"] > before["truncated_search"]
     ]
+    rates = [n_distances / seconds for seconds, n_distances in searches]
     seconds = typical("all")
     return {
         "seconds": seconds,
         "other_seconds": cost.other_seconds * seconds / cost.seconds,
         "n_columns": n_columns,
-        "distances_per_row": median(float(n) for _, _, n in last) / n_rows,
+        "distances_per_row": median(float(n) for _, n in searches) / n_rows,
         "distances_per_second": median(rates),
         "gflops": 2e-9 * n_columns * median(rates),
         **{key: typical(kernel) for key, kernel in ESTEP_KERNELS.items()},
