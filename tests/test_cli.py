@@ -153,6 +153,24 @@ def test_options_reach_the_estimator(folder, rows):
     assert {name: parameters[name] for name in expected} == expected
 
 
+def test_laplacian_kmodes(folder, rows, X, capsys):
+    options = "--lam 1.5 --neighbors 4 --modes mean_shift --n-init 2"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.LaplacianKModes(
+        3, lam=1.5, n_neighbors=4, mode_update="mean_shift", n_init=2, random_state=0
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.modes_, expected.modes_)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert summary["method"] == "laplacian-kmodes"
+    capsys.readouterr()
+    assert main(["predict", "coterie-out/model.coterie", rows, "--out", "labels.npy"]) == 0
+    assert np.mean(np.load("labels.npy") == expected.labels_) > 0.9
+    assert main(["info", "coterie-out/model.coterie"]) == 0
+    assert "LaplacianKModes" in capsys.readouterr().out
+
+
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
@@ -424,7 +442,11 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --covariance full", "tied_spherical, spherical, diag, got 'full'"),
     ("fit rows.npy -k 3 --assignment magic", "auto, exact, truncated, got 'magic'"),
     ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
-    ("fit rows.npy -k 3 --neighbors 0", "n_neighbors"),
+    ("fit rows.npy -k 3 --method gmm --neighbors 0", "n_neighbors"),
+    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes"),
+    ("fit rows.npy -k 3 --lam -1", "lam"),
+    ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, got 'median'"),
+    ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),
     ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
     ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),
     ("fit rows.npy -k 9 --coreset 8", "--coreset 8 is fewer rows than -k 9"),
@@ -564,7 +586,7 @@ def test_exit_codes_of_the_process(folder, rows):
     options = (
         "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
     )
-    for option in options.split():
+    for option in (*options.split(), "lam", "modes"):
         assert f"--{option}" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)

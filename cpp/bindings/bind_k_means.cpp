@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "blocks.hpp"
@@ -61,16 +62,19 @@ void bind_rows(nb::module_& m) {
 
     m.def(
         "nearest",
-        [](const Block& rows, In2<T> centers, In1<T> offsets, Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
+        [](const Block& rows, In2<T> centers, In1<T> offsets, Out2<std::int32_t> ids, Out2<T> scores, int n_threads,
+           Index first_id) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(centers, offsets, x.n_columns);
-            const Index m = static_cast<Index>(ids.shape(1));
-            require(m >= 1 && m <= c.n_centers, "the number of neighbours must be between 1 and that of centers");
+            const Index m = static_cast<Index>(ids.shape(1)), last_id = first_id + c.n_centers;
+            require(first_id >= 0 && last_id <= std::numeric_limits<std::int32_t>::max(), "first_id is out of range");
+            require(m >= 1 && m <= last_id, "the number of neighbours must be between 1 and that of centers");
             require_size(ids, x.n_rows * m, "ids has the wrong shape");
             require_size(scores, x.n_rows * m, "scores has the wrong shape");
-            kernels().of<Rows>().nearest(x, c, m, ids.data(), scores.data(), n_threads);
+            kernels().of<Rows>().nearest(x, c, first_id, m, ids.data(), scores.data(), n_threads);
         },
-        arg("rows"), arg("centers"), arg("offsets"), arg("ids"), arg("scores"), arg("n_threads"), Unlocked());
+        arg("rows"), arg("centers"), arg("offsets"), arg("ids"), arg("scores"), arg("n_threads"), arg("first_id") = 0,
+        Unlocked());
 
     m.def(
         "bounded_assign",

@@ -35,5 +35,7 @@ const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
 
 void bind_k_means(nb::module_& m);
 void bind_mixture(nb::module_& m);
+void bind_graphs(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 
 }  // namespace coterie

@@ -12,4 +12,6 @@ NB_MODULE(_kernels, m) {
     m.def("use_instruction_set", &coterie::use_instruction_set, nanobind::arg("name"));
     coterie::bind_k_means(m);
     coterie::bind_mixture(m);
+    coterie::bind_graphs(m);
+    coterie::bind_neighbors(m);
 }

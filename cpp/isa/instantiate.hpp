@@ -5,8 +5,10 @@
 #include "coterie/centers.hpp"
 #include "coterie/isa.hpp"
 #include "coterie/kernel_table.hpp"
+#include "coterie/laplacian.hpp"
 #include "coterie/mixture.hpp"
 #include "coterie/nearest.hpp"
+#include "coterie/neighbors.hpp"
 #include "coterie/seeding.hpp"
 #include "coterie/sparse_means.hpp"
 #include "coterie/sums.hpp"
@@ -37,6 +39,16 @@ constexpr MixtureKernels<T> mixture_kernels() {
     return {truncated_search<Isa, T>, truncated_refresh<Isa, T>, truncated_posteriors<Isa, T>, mixture_moments<Isa, T>};
 }
 
+template <class Isa, class T>
+constexpr GraphKernels<T> graph_kernels() {
+    return {update_memberships<Isa, T>};
+}
+
+template <class Isa, class T>
+constexpr NeighborKernels<T> neighbor_kernels() {
+    return {nearest_apart<Isa, T>, nearest_in_cells<Isa, T>};
+}
+
 template <class Isa>
 constexpr KernelTable kernel_table(const char* name) {
     return {name,
@@ -49,7 +61,11 @@ constexpr KernelTable kernel_table(const char* name) {
             sparse_mean_kernels<Isa, float>(),
             sparse_mean_kernels<Isa, double>(),
             mixture_kernels<Isa, float>(),
-            mixture_kernels<Isa, double>()};
+            mixture_kernels<Isa, double>(),
+            graph_kernels<Isa, float>(),
+            graph_kernels<Isa, double>(),
+            neighbor_kernels<Isa, float>(),
+            neighbor_kernels<Isa, double>()};
 }
 
 }  // namespace

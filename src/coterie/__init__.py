@@ -8,10 +8,11 @@ Examples
 (10, 64)
 """
 
-from coterie import coresets, datasets, metrics, seeding
+from coterie import coresets, datasets, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
+from coterie.laplacian_kmodes import LaplacianKModes
 from coterie.mini_batch_kmeans import MiniBatchKMeans
 from coterie.nested_kmeans import NestedMiniBatchKMeans
 from coterie.persistence import load, save
@@ -21,6 +22,7 @@ from coterie.truncated_mixture import TruncatedGaussianMixture
 __all__ = [
     "FitProgress",
     "KMeans",
+    "LaplacianKModes",
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
     "RowSource",
@@ -29,6 +31,7 @@ __all__ = [
     "as_rows",
     "coresets",
     "datasets",
+    "graphs",
     "load",
     "metrics",
     "open_rows",

@@ -12,12 +12,16 @@ Ints = npt.NDArray[np.int32]
 __version__: str
 ROW_QUANTUM: int
 PANELS_BESIDE: int
+LINE_BYTES: int
 
 class DenseRowsFloat32: ...
 class DenseRowsFloat64: ...
 class SparseRowsFloat32: ...
 class SparseRowsFloat64: ...
+class GraphFloat32: ...
+class GraphFloat64: ...
 
+Graph = GraphFloat32 | GraphFloat64
 Rows = DenseRowsFloat32 | DenseRowsFloat64 | SparseRowsFloat32 | SparseRowsFloat64
 
 def instruction_set() -> str: ...
@@ -41,8 +45,36 @@ def relate_centers(
 def compare_centers(left: Array, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
 def compare_sums(left: Doubles, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
 
-# OUT ids (n, m), scores (n, m).
-def nearest(rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int) -> None: ...
+# OUT ids (n, m), scores (n, m); IN/OUT where first_id > 0: the lists of the centers before are continued.
+def nearest(
+    rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
+) -> None: ...
+
+# Of dense rows. IN row_groups (n,), center_groups (k,); OUT ids (n, m), squares (n, m).
+def nearest_apart(
+    rows: Rows,
+    centers: Array,
+    row_groups: Ints,
+    center_groups: Ints,
+    ids: Ints,
+    squares: Array,
+    n_threads: int,
+) -> None: ...
+
+# Of dense rows. IN order (n_slots,), panel_starts (n_cells + 1,), row_order (n_listed,; no row twice),
+# visits (n, n_visits); OUT ids (n, m), scores (n, m) of the rows listed.
+def nearest_in_cells(
+    rows: Rows,
+    points: Array,
+    offsets: Array,
+    order: Ints,
+    panel_starts: npt.NDArray[np.int64],
+    row_order: npt.NDArray[np.int64],
+    visits: Ints,
+    ids: Ints,
+    scores: Array,
+    n_threads: int,
+) -> None: ...
 
 # IN/OUT labels (n,), upper (n,), lower (n, n_bounds). Returns the number of labels that changed.
 def bounded_assign(
@@ -205,3 +237,25 @@ def mixture_moments(
     second: Doubles | None,
     n_threads: int,
 ) -> None: ...
+def weighted_graph(
+    starts: npt.NDArray[np.int64], columns: Ints, weights: Array | None, diagonal: Array
+) -> Graph: ...
+
+# Rows of affinities, before and after (n, width) are padded to whole cache lines, and aligned to them.
+# IN before, moved_before (n,); IN/OUT rests, attractions, own_terms (n,); OUT after, moved_after (n,),
+# sums (ceil(n / ROW_QUANTUM), 2). Returns how many rows moved.
+def update_memberships(
+    graph: Graph,
+    affinities: Array,
+    lambda_: float,
+    smallest_change: float,
+    before: Array,
+    after: Array,
+    moved_before: npt.NDArray[np.uint8],
+    moved_after: npt.NDArray[np.uint8],
+    rests: Array,
+    attractions: Doubles,
+    own_terms: Doubles,
+    sums: Doubles,
+    n_threads: int,
+) -> int: ...

@@ -23,11 +23,18 @@ template <class T>
 struct TruncatedSearch;
 template <class T>
 struct Shares;
+template <class T>
+struct WeightedGraph;
+template <class T>
+struct MembershipUpdate;
+
+struct Cells;
+struct CellVisits;
 
 template <class Rows>
 struct RowKernels {
     using T = typename Rows::value_type;
-    void (*nearest)(const Rows&, const Centers<T>&, Index, std::int32_t*, T*, int);
+    void (*nearest)(const Rows&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
     Index (*bounded_assign)(const Rows&, const Centers<T>&, const BoundedStep<T>&, const BoundedState<T>&, int);
     void (*add_to_clusters)(const Rows&, const std::int32_t*, const std::int32_t*, const T*, const double*, Index,
                             double*, double*, int);
@@ -63,6 +70,20 @@ struct MixtureKernels {
     void (*moments)(const DenseRows<T>&, const Shares<T>&, const T*, Index, double*, double*, double*, double*, int);
 };
 
+template <class T>
+struct GraphKernels {
+    Index (*update_memberships)(const WeightedGraph<T>&, const MembershipUpdate<T>&, double*, int);
+};
+
+// Of dense rows only.
+template <class T>
+struct NeighborKernels {
+    void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
+                          std::int32_t*, T*, int);
+    void (*nearest_in_cells)(const DenseRows<T>&, const Centers<T>&, const Cells&, const CellVisits&, Index,
+                             std::int32_t*, T*, int);
+};
+
 struct KernelTable {
     const char* instruction_set;
     CenterKernels<float> center_float;
@@ -75,6 +96,22 @@ struct KernelTable {
     SparseMeanKernels<double> sparse_mean_double;
     MixtureKernels<float> mixture_float;
     MixtureKernels<double> mixture_double;
+    GraphKernels<float> graph_float;
+    GraphKernels<double> graph_double;
+    NeighborKernels<float> neighbor_float;
+    NeighborKernels<double> neighbor_double;
+
+    template <class T>
+    const NeighborKernels<T>& neighbors() const {
+        if constexpr (__is_same(T, float)) return neighbor_float;
+        else return neighbor_double;
+    }
+
+    template <class T>
+    const GraphKernels<T>& graphs() const {
+        if constexpr (__is_same(T, float)) return graph_float;
+        else return graph_double;
+    }
 
     template <class T>
     const MixtureKernels<T>& mixtures() const {

@@ -172,21 +172,24 @@ void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T
     score_beside<Isa, 1>(x, which, n, panels, p, out);
 }
 
-// Scores of n <= Isa::kTileHeight rows against all panels, given to use(p, scores) one after the other.
+// Scores of n <= Isa::kTileHeight rows against panels begin .. end - 1, given to use(p, scores) one after the other.
 template <class Isa, class T, class Use>
-void score_all(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Use use) {
+void score_panels(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                  Use use) {
     alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
-    for (Index p = 0; p < panels.n_panels; ++p) {
+    for (Index p = begin; p < end; ++p) {
         score_rows<Isa>(x, which, n, panels, p, tile);
         use(p, tile);
     }
 }
 
+// The same; begin is a multiple of panels.n_beside.
 template <class Isa, class T, class Use>
-void score_all(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Use use) {
+void score_panels(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                  Use use) {
     alignas(64) T tiles[kMostBeside<CsrRows<T>>][Isa::kTileHeight * kLanes<T>];
-    for (Index p = 0; p < panels.n_panels; p += panels.n_beside) {
-        const Index beside = min_index(panels.n_beside, panels.n_panels - p);
+    for (Index p = begin; p < end; p += panels.n_beside) {
+        const Index beside = min_index(panels.n_beside, end - p);
         switch (beside) {
             case 4: score_beside<Isa, 4>(x, which, n, panels, p, tiles[0]); break;
             case 3: score_beside<Isa, 3>(x, which, n, panels, p, tiles[0]); break;

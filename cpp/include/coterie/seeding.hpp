@@ -9,8 +9,6 @@
 
 namespace coterie {
 
-inline constexpr Index kQuantum = 256;  // rows per partial sum; blocks of rows are cut at its multiples
-
 // IN squares, weights (nullptr: 1); IN/OUT nearest (squared distance to the nearest centre, infinite before the
 // first), owner (that centre), reached (bit b: candidate b, b + 32, ... of the last pass would be the nearest).
 template <class T>

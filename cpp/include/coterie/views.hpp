@@ -7,6 +7,8 @@ namespace coterie {
 
 using Index = std::int64_t;
 
+inline constexpr Index kQuantum = 256;  // rows per partial sum; blocks of rows are cut at its multiples
+
 // Row-major dense rows, or a selection of them: row i is selection[i] (nullptr: i itself).
 template <class T>
 struct DenseRows {

@@ -58,6 +58,8 @@ def fit(
     covariance: str | None = None,
     candidates: int | None = None,
     neighbors: int | None = None,
+    lam: float | None = None,
+    modes: str | None = None,
     assignment: str | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
@@ -80,8 +82,9 @@ def fit(
     k
         Number of clusters. gmm may drop some, which are left without rows or variance.
     method
-        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner), mini-batch, or gmm (a mixture
-        of Gaussians, for up to tens of thousands of clusters). By default nested for more than 100,000 rows and
+        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner), mini-batch, gmm (a mixture
+        of Gaussians, for up to tens of thousands of clusters), or laplacian-kmodes (clusters of any shape, each around
+        a row). By default nested for more than 100,000 rows and
         k-means for fewer. Where an option is given that these do not both have, the one that has it; where neither
         has it, the one other method that does: --covariance asks for gmm.
     algorithm
@@ -101,10 +104,15 @@ def fit(
     candidates
         For gmm, clusters that each row is shared among.
     neighbors
-        For gmm, size of the neighbourhoods of clusters in which rows look for better ones.
+        For gmm, size of the neighbourhoods of clusters in which rows look for better ones; for laplacian-kmodes,
+        nearest neighbours of each row in the graph.
+    lam
+        For laplacian-kmodes, weight of the graph against the modes: 1 to 4 as a rule.
+    modes
+        For laplacian-kmodes, byproduct (modes are rows) or mean_shift (maxima of the density).
     assignment
         For gmm, how rows are labelled: exact (compared with all clusters), truncated (with those near by) or auto
-        (exact for up to 256 clusters).
+        (exact for up to 1,000 clusters).
     max_iter
         Stop after this many iterations.
     max_time
@@ -139,6 +147,8 @@ def fit(
         "covariance_type": covariance,
         "n_candidates": candidates,
         "n_neighbors": neighbors,
+        "lam": lam,
+        "mode_update": modes,
         "assignment": assignment,
         "max_iter": max_iter,
         "max_time": max_time,

@@ -50,6 +50,7 @@ METHODS = {
     "nested": Method("NestedMiniBatchKMeans"),
     "mini-batch": Method("MiniBatchKMeans"),
     "gmm": Method("TruncatedGaussianMixture", "n_components", "lower_bound_", "free energy", True),
+    "laplacian-kmodes": Method("LaplacianKModes", objective="objective_", objective_name="objective"),
 }
 
 # Without --method, the number of rows decides between these, where both have the parameters that are set.
@@ -248,7 +249,9 @@ def _candidates(job: FitJob) -> list[str]:
     usual = [name for name in fitting if name in _USUAL]
     if not usual and len(fitting) != 1:
         special = [name for name in job.parameters if not all(name in names for names in known.values())]
-        raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
+        if not fitting:
+            raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
+        raise UsageError(f"Say which --method is meant: {' or '.join(fitting)}.")
     return usual or fitting
 
 

@@ -1,0 +1,81 @@
+// The kernels that work on graphs: argument checks, then the kernel without the interpreter's lock.
+#include "blocks.hpp"
+#include "coterie/laplacian.hpp"
+#include "dispatch.hpp"
+
+namespace coterie {
+namespace {
+
+// A graph as Python hands it over; keeps the arrays alive.
+template <class T>
+struct GraphBlock {
+    In1<Index> starts;
+    In1<std::int32_t> columns;
+    std::optional<In1<T>> weights;
+    In1<T> diagonal;
+
+    WeightedGraph<T> view() const {
+        return {starts.data(), columns.data(), data_or_null(weights), diagonal.data(),
+                static_cast<Index>(diagonal.shape(0))};
+    }
+};
+
+template <class T>
+GraphBlock<T> weighted_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<T>> weights,
+                             In1<T> diagonal) {
+    require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts does not begin with 0");
+    const Index n = static_cast<Index>(starts.shape(0)) - 1;
+    for (Index i = 0; i < n; ++i) require(starts.data()[i] <= starts.data()[i + 1], "starts decreases");
+    require_size(columns, starts.data()[n], "starts and columns do not belong together");
+    for (Index e = 0; e < starts.data()[n]; ++e)
+        require(columns.data()[e] >= 0 && columns.data()[e] < n, "a column is out of range");
+    if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
+    require_size(diagonal, n, "one diagonal weight per row is needed");
+    return {starts, columns, weights, diagonal};
+}
+
+template <class T>
+Index update(const GraphBlock<T>& block, In2<T> affinities, T lambda, T smallest_change, In2<T> before, Out2<T> after,
+             In1<std::uint8_t> moved_before, Out1<std::uint8_t> moved_after, Out1<T> rests, Out1<double> attractions,
+             Out1<double> own_terms, Out2<double> sums, int n_threads) {
+    const WeightedGraph<T> graph = block.view();
+    const Index n = graph.n_rows, width = static_cast<Index>(affinities.shape(1));
+    require(width >= 1 && width % kLanes<T> == 0, "the width is not a multiple of a cache line");
+    require_size(affinities, n * width, "affinities has the wrong shape");
+    require_size(before, n * width, "before has the wrong shape");
+    require_size(after, n * width, "after has the wrong shape");
+    for (const void* array : {static_cast<const void*>(affinities.data()), static_cast<const void*>(before.data()),
+                              static_cast<const void*>(after.data())})
+        require(reinterpret_cast<std::uintptr_t>(array) % 64 == 0, "an array is not aligned to cache lines");
+    require_size(moved_before, n, "moved_before has the wrong length");
+    require_size(moved_after, n, "moved_after has the wrong length");
+    require_size(rests, n, "rests has the wrong length");
+    require_size(attractions, n, "attractions has the wrong length");
+    require_size(own_terms, n, "own_terms has the wrong length");
+    require_size(sums, 2 * ceil_div(n, kQuantum), "two sums per run of rows are needed");
+    const MembershipUpdate<T> request{affinities.data(),   lambda,       smallest_change,    width,
+                                      before.data(),       after.data(), moved_before.data(), moved_after.data(),
+                                      rests.data(),        attractions.data(), own_terms.data()};
+    return kernels().graphs<T>().update_memberships(graph, request, sums.data(), n_threads);
+}
+
+template <class T>
+void bind_graphs_of(nb::module_& m, const char* name) {
+    nb::class_<GraphBlock<T>>(m, name);
+    m.def("weighted_graph", &weighted_graph<T>, arg("starts").noconvert(), arg("columns").noconvert(),
+          arg("weights").none(), arg("diagonal").noconvert());
+    m.def("update_memberships", &update<T>, arg("graph"), arg("affinities").noconvert(), arg("lambda_"),
+          arg("smallest_change"), arg("before").noconvert(), arg("after").noconvert(),
+          arg("moved_before"), arg("moved_after"), arg("rests").noconvert(), arg("attractions"), arg("own_terms"),
+          arg("sums"), arg("n_threads"), Unlocked());
+}
+
+}  // namespace
+
+void bind_graphs(nb::module_& m) {
+    m.attr("LINE_BYTES") = 64;
+    bind_graphs_of<float>(m, "GraphFloat32");
+    bind_graphs_of<double>(m, "GraphFloat64");
+}
+
+}  // namespace coterie

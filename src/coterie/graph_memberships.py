@@ -1,0 +1,179 @@
+"""Memberships of rows in clusters that follow a graph: the concave-convex step of Laplacian K-modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie import _kernels
+
+__all__ = ["GraphMemberships", "MembershipFit"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+# A membership that changes by less stays as it is; rows around which nothing changes are passed over. Any choice of
+# rows to update keeps the relaxed objective from rising.
+_SMALLEST_CHANGE = 1e-6
+
+
+@dataclass(frozen=True)
+class MembershipFit:
+    """How memberships were found.
+
+    Attributes
+    ----------
+    relaxation : float
+        The relaxed objective R.
+    n_updates : int
+        Updates of all memberships.
+    relaxations : ndarray of shape (n_updates,), float64
+        R of the memberships before each update; the last one would hardly change them.
+    is_shifted : bool
+        Whether R is that of the shifted graph.
+    """
+
+    relaxation: float
+    n_updates: int
+    relaxations: npt.NDArray[np.float64]
+    is_shifted: bool
+
+
+class GraphMemberships:
+    """Memberships z that minimise the relaxed objective R while the affinities to the modes stay as they are.
+
+    R(Z) = sum z log z - sum z_pl a_pl - lambda / 2 sum_pq K_pq z_p . z_q, over rows of the simplex.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n), compute dtype
+        The affinities K_pq of rows.
+    n_clusters : int
+        Number of clusters L.
+    shift : bool or "auto"
+        Add each row's sum to its diagonal, which makes a symmetric K positive semi-definite and changes no discrete
+        minimum. "auto": only where R would rise without.
+    n_threads : int
+        Threads of the kernels.
+
+    Attributes
+    ----------
+    affinities : ndarray of shape (n, L)
+        To the modes; written by the caller.
+    memberships : ndarray of shape (n, L)
+        Each row sums to 1.
+    rests : ndarray of shape (n,)
+        (1 - z) / z for the largest membership of each row: tells memberships apart that are 1 but for rounding.
+    """
+
+    def __init__(self, graph: sp.csr_array, n_clusters: int, *, shift: bool | str, n_threads: int) -> None:
+        self._n_clusters, self._shift, self._n_threads = n_clusters, shift, n_threads
+        n_rows, dtype = graph.shape[0], graph.dtype
+        edges = (
+            graph.indptr.astype(np.int64),
+            graph.indices.astype(np.int32),
+            None if np.all(graph.data == 1) else graph.data,
+        )
+        degrees = np.asarray(graph.sum(axis=1), dtype=dtype).ravel()
+        self._graphs = {
+            shifted: _kernels.weighted_graph(*edges, degrees if shifted else np.zeros_like(degrees))
+            for shifted in (False, True)
+        }
+        self._affinities = _padded_rows(n_rows, n_clusters, dtype, -np.inf)
+        # The last memberships, those before them, and room for the next.
+        self._current, self._former, self._next = (
+            _padded_rows(n_rows, n_clusters, dtype, 0.0) for _ in range(3)
+        )
+        self._moved, self._next_moved = (np.ones(n_rows, dtype=np.uint8) for _ in range(2))
+        self.rests = np.empty(n_rows, dtype=dtype)
+        self._attractions, self._own_terms = np.empty(n_rows), np.empty(n_rows)
+        self._sums = np.empty((-(-n_rows // _kernels.ROW_QUANTUM), 2))
+
+    @property
+    def affinities(self) -> Array:
+        """The affinities to the modes; written by the caller."""
+        return self._affinities[:, : self._n_clusters]
+
+    @property
+    def memberships(self) -> Array:
+        """The memberships."""
+        return self._current[:, : self._n_clusters]
+
+    @property
+    def labels(self) -> IntArray:
+        """The cluster with the largest membership of each row."""
+        return self.memberships.argmax(axis=1).astype(np.int32)
+
+    def minimise(self, lam: float, *, tol: float, max_updates: int) -> MembershipFit:
+        """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
+
+        Parameters
+        ----------
+        lam : float
+            Weight of the graph.
+        tol : float
+            When R has settled.
+        max_updates : int
+            Updates, at most.
+
+        Returns
+        -------
+        MembershipFit
+        """
+        fit = None
+        if self._shift != True:  # noqa: E712 - it may be a word
+            fit = self._descend(lam, tol, max_updates, shifted=False)
+        if fit is None:
+            fit = self._descend(lam, tol, max_updates, shifted=True)
+        assert fit is not None
+        return fit
+
+    def _descend(self, lam: float, tol: float, max_updates: int, *, shifted: bool) -> MembershipFit | None:
+        """Return None if R rises before it has settled, and somebody else can do better."""
+        self._moved[:] = 1
+        self._current[:] = 0
+        self._update(shifted, 0.0, -1.0)
+        own = float(self._sums[:, 1].sum())
+        self._advance()
+        relaxations: list[float] = []
+        while True:
+            n_moved = self._update(shifted, lam, _SMALLEST_CHANGE)
+            relaxations.append(own - 0.5 * lam * float(self._sums[:, 0].sum()))
+            fall = relaxations[-2] - relaxations[-1] if len(relaxations) > 1 else np.inf
+            if fall < 0:
+                if not shifted and self._shift == "auto" and -fall > tol * abs(relaxations[-1]):
+                    return None
+                # Within rounding of a minimum, or in a cycle around one: the step before was better.
+                self._current, self._former = self._former, self._current
+                relaxations.pop()
+                break
+            settled = fall <= tol * abs(relaxations[-1]) or n_moved == 0
+            if settled or len(relaxations) == max_updates:
+                break
+            own = float(self._sums[:, 1].sum())
+            self._advance()
+        return MembershipFit(relaxations[-1], len(relaxations), np.array(relaxations), shifted)
+
+    def _update(self, shifted: bool, lam: float, smallest_change: float) -> int:
+        return _kernels.update_memberships(
+            self._graphs[shifted], self._affinities, lam, smallest_change, self._current, self._next,
+            self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
+            self._sums, self._n_threads,
+        )  # fmt: skip
+
+    def _advance(self) -> None:
+        self._former, self._current, self._next = self._current, self._next, self._former
+        self._moved, self._next_moved = self._next_moved, self._moved
+
+
+def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any], fill: float) -> Array:
+    """Return rows that begin at cache lines and fill whole ones."""
+    lanes = _kernels.LINE_BYTES // dtype.itemsize
+    width = -(-n_columns // lanes) * lanes
+    buffer = np.full(n_rows * width + lanes, fill, dtype=dtype)
+    first = -buffer.ctypes.data % _kernels.LINE_BYTES // dtype.itemsize
+    return buffer[first : first + n_rows * width].reshape(n_rows, width)

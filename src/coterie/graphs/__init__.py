@@ -1,0 +1,25 @@
+"""Graphs of nearest neighbours, and what clustering on graphs asks of them.
+
+A graph of n vertices is a `scipy.sparse.csr_array` of shape (n, n) of non-negative weights: entry (i, j) is the edge
+from i to j. Rows are sorted and no entry occurs twice. An entry that is stored is an edge, also where its weight is 0,
+as that of the edge between two equal rows with ``weights="distance"``.
+"""
+
+from coterie.graphs.bridges import bridge_components
+from coterie.graphs.checks import check_graph
+from coterie.graphs.knn import edge_weights, gaussian_bandwidth, graph_of_neighbors, knn_graph
+from coterie.graphs.matrices import connected_components, graph_laplacian, incidence_matrix
+from coterie.graphs.neighbors import nearest_neighbors
+
+__all__ = [
+    "bridge_components",
+    "check_graph",
+    "connected_components",
+    "edge_weights",
+    "gaussian_bandwidth",
+    "graph_laplacian",
+    "graph_of_neighbors",
+    "incidence_matrix",
+    "knn_graph",
+    "nearest_neighbors",
+]

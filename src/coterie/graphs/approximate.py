@@ -1,0 +1,145 @@
+"""Approximate nearest neighbours of dense rows: each row looks in the few cells whose centroids are nearest to it.
+
+Within a cell everything is a product of blocks, at the speed of the exact search; what is found does not depend on
+the number of threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie import _kernels
+from coterie.assignment import CenterFrame, kernel_rows, nearest_centers
+from coterie.graphs.exact import (
+    CALL_MULTIPLY_ADDS,
+    Neighbors,
+    distances_to_ids,
+    neighbors_by_differences,
+    relative_rows,
+    row_ids,
+    without_self,
+)
+from coterie.kmeans import KMeans
+
+__all__ = ["approximate_neighbors"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+# Cells per square root of the number of points, rows per cell that they are learnt from, and how many cells a row
+# visits; measured, see docs/benchmarks.md.
+_CELLS_PER_ROOT = 2
+_SAMPLE_PER_CELL = 32
+_VISITS = 8
+_SPARE = 2
+
+# Rows that the kernel takes together.
+_GROUP = 24
+
+
+def approximate_neighbors(
+    points: Array, queries: Array | None, n_neighbors: int, seed: int, n_threads: int, n_visits: int = _VISITS
+) -> Neighbors:
+    """Return near points of each query and their squared distances, ascending; equal ones by number.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Where to look.
+    queries : ndarray of shape (q, d), of the same dtype, or None
+        None: the points among each other, none of them its own neighbour.
+    n_neighbors : int
+        At most n, or n - 1 of the points among each other.
+    seed : int
+        Of the cells.
+    n_threads : int
+        Threads of the kernels.
+    n_visits : int
+        Cells that each query looks into: the more, the more neighbours are found.
+
+    Returns
+    -------
+    ids : ndarray of shape (q, n_neighbors), int32
+    squares : ndarray of shape (q, n_neighbors), dtype of the points
+    """
+    shift = points.mean(axis=0, dtype=np.float64)
+    centered, squares = relative_rows(points, shift, n_threads)
+    asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
+    cells = _cells(centered, seed, n_threads)
+    own = _visited(centered, cells, 1, n_threads)[:, 0]
+    visits = _visited(asked, cells, min(n_visits, len(cells)), n_threads)
+    n_candidates = min(n_neighbors + (queries is None) + _SPARE, len(points))
+    ids = np.empty((len(asked), n_candidates), dtype=np.int32)
+    scores = np.empty(ids.shape, dtype=points.dtype)
+    order, panel_starts = _slots(own, len(cells), 64 // points.itemsize)
+    offsets = squares.astype(points.dtype)
+    # Rows of one group look where any of them does.
+    row_order = np.lexsort(visits.T[2::-1])
+    size = _rows_per_call(len(cells), visits.shape[1], points)
+    for first in range(0, len(row_order), size):
+        _kernels.nearest_in_cells(
+            kernel_rows(asked), centered, offsets, order, panel_starts, row_order[first : first + size], visits,
+            ids, scores, n_threads,
+        )  # fmt: skip
+    return _measured(points, queries, ids, n_neighbors, n_threads)
+
+
+def _cells(rows: Array, seed: int, n_threads: int) -> CenterFrame:
+    n_cells = min(len(rows), int(np.ceil(_CELLS_PER_ROOT * np.sqrt(len(rows)))))
+    size = min(len(rows), _SAMPLE_PER_CELL * n_cells)
+    sample = np.sort(np.random.RandomState(seed).choice(len(rows), size, replace=False))
+    # Where the cells lie matters little; a few steps spread them.
+    model = KMeans(
+        n_cells, init="random", n_init=1, max_iter=5, tol=0, random_state=seed, n_threads=n_threads
+    )
+    with warnings.catch_warnings():
+        # Equal rows share a cell, and others stay empty.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centers = model.fit(rows[sample]).cluster_centers_
+    return CenterFrame(centers, np.zeros(rows.shape[1]), n_threads)
+
+
+def _visited(rows: Array, cells: CenterFrame, n_visits: int, n_threads: int) -> IntArray:
+    ids = np.empty((len(rows), n_visits), dtype=np.int32)
+    scores = np.empty(ids.shape, dtype=rows.dtype)
+    nearest_centers(kernel_rows(rows), cells, ids, scores, n_threads)
+    return ids
+
+
+def _slots(own: IntArray, n_cells: int, lanes: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
+    """Return which point is in each slot of the panels (-1 for none), and the first panel of each cell."""
+    counts = np.bincount(own, minlength=n_cells)
+    panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
+    order = np.full(panel_starts[-1] * lanes, -1, dtype=np.int32)
+    points = np.argsort(own, kind="stable").astype(np.int32)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    order[np.arange(len(own)) + np.repeat(panel_starts[:-1] * lanes - first, counts)] = points
+    return order, panel_starts
+
+
+def _rows_per_call(n_cells: int, n_visits: int, points: Array) -> int:
+    """Return how many rows a call of the kernel takes, in whole groups; these visit some three times as many cells."""
+    size = int(CALL_MULTIPLY_ADDS / (3 * n_visits * points.size / n_cells))
+    return max(8192, size) // _GROUP * _GROUP
+
+
+def _measured(
+    points: Array, queries: Array | None, ids: IntArray, n_neighbors: int, n_threads: int
+) -> Neighbors:
+    asked = points if queries is None else queries
+    # Rows whose cells hold too few points, for which any will do until they are compared with all.
+    few = np.flatnonzero(ids[:, -1] < 0)
+    ids[few] = row_ids(ids.shape[1])
+    squares = distances_to_ids(points, asked, ids, n_threads)
+    if queries is None:
+        ids, squares = without_self(ids, squares)
+    ids, squares = ids[:, :n_neighbors].copy(), squares[:, :n_neighbors].copy()
+    if len(few):
+        own = few.astype(np.int32) if queries is None else None
+        ids[few], squares[few] = neighbors_by_differences(points, asked[few], own, n_neighbors, n_threads)
+    return ids, squares

@@ -1,0 +1,143 @@
+"""The shortest edges that connect the components of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from coterie.fitting import effective_n_threads
+from coterie.graphs.checks import check_graph, check_option
+from coterie.graphs.exact import exact_neighbors, nearest_of_other_groups, row_ids
+from coterie.graphs.knn import Weights, check_weights, edge_weights
+from coterie.graphs.matrices import connected_components
+from coterie.graphs.neighbors import METRICS, read_rows
+from coterie.rows import Block, as_rows
+
+__all__ = ["bridge_components"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+
+def bridge_components(
+    graph: Any,
+    X: Any,
+    *,
+    metric: str = "euclidean",
+    weights: Weights = "binary",
+    bandwidth: float | None = None,
+    n_threads: int | None = None,
+) -> sp.csr_array:
+    """Connect a graph by the shortest edges that do: the minimum spanning tree of its components.
+
+    The distance of two components is that of their nearest rows. Each round joins every component but the largest to
+    the one that is nearest to it (Borůvka); of edges of equal length that with the lower vertices is taken, so the
+    result is unique.
+
+    Parameters
+    ----------
+    graph : sparse matrix or array-like of shape (n, n)
+        Non-negative weights.
+    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        The rows that are its vertices.
+    metric : {"euclidean", "cosine"}
+        See `nearest_neighbors`.
+    weights : {"binary", "distance", "gaussian"} or callable
+        Weights of the new edges from their squared distances, see `knn_graph`. They are never 0 but with "distance":
+        the smallest number takes its place.
+    bandwidth : float, optional
+        s of the Gaussian weights, which need it: take that of the graph.
+    n_threads : int, optional
+        None: all processors. The same bits for any number.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        The graph with one edge, stored both ways, fewer than it had components.
+
+    Raises
+    ------
+    ValueError, TypeError
+        See `check_graph`, `knn_graph` and `nearest_neighbors`; or if X has not n rows.
+
+    Notes
+    -----
+    O(m n d) time for each of at most log2(components) rounds, m being the number of rows outside the largest
+    component: meant for graphs that few small components keep from being connected.
+
+    References
+    ----------
+    Borůvka's algorithm, see Nešetřil, Milková and Nešetřilová, Discrete Mathematics 233, 2001.
+
+    Examples
+    --------
+    >>> from coterie.graphs import bridge_components, connected_components, knn_graph
+    >>> X = [[0.0], [1.0], [5.0], [6.0], [9.0], [10.0]]
+    >>> graph = bridge_components(knn_graph(X, 1), X, weights="distance")
+    >>> connected_components(graph).tolist()
+    [0, 0, 0, 0, 0, 0]
+    >>> float(graph[1, 2]), float(graph[3, 4])
+    (4.0, 3.0)
+    """
+    check_option("metric", metric, METRICS)
+    check_weights(weights, bandwidth)
+    if bandwidth is None and weights == "gaussian":
+        raise ValueError('weights="gaussian" needs the bandwidth of the graph here.')
+    rows = as_rows(X)
+    graph = check_graph(graph, rows.shape[0])
+    labels = connected_components(graph)
+    if not labels.any():
+        return graph
+    heads, tails, squares = _bridges(read_rows(rows, metric), labels, effective_n_threads(n_threads))
+    values = edge_weights(squares, weights, bandwidth).astype(graph.dtype)
+    if weights != "distance":
+        values = np.maximum(values, np.finfo(graph.dtype).tiny)
+    return _with_edges(graph, heads, tails, values)
+
+
+def _bridges(points: Block, labels: IntArray, n_threads: int) -> tuple[IntArray, IntArray, Array]:
+    """Return the ends of the edges of the tree, and their squared lengths."""
+    found = []
+    while labels.any():
+        heads, tails, squares = _nearest_outside(points, labels, n_threads)
+        low, high = np.minimum(heads, tails), np.maximum(heads, tails)
+        # The shortest edge of each component, each edge once: two components may choose the same.
+        order = np.lexsort((high, low, squares, labels[heads]))
+        first = order[np.unique(labels[heads][order], return_index=True)[1]]
+        edges, places = np.unique(np.column_stack([low, high])[first], axis=0, return_index=True)
+        found.append((edges[:, 0], edges[:, 1], squares[first][places]))
+        n_components = int(labels.max()) + 1
+        ends = labels[edges[:, 0]], labels[edges[:, 1]]
+        merged = sp.coo_array((np.ones(len(edges)), ends), shape=(n_components, n_components))
+        labels = csgraph.connected_components(merged, directed=False)[1][labels]
+    heads, tails, squares = (np.concatenate(parts) for parts in zip(*found))
+    return heads, tails, squares
+
+
+def _nearest_outside(points: Block, labels: IntArray, n_threads: int) -> tuple[IntArray, IntArray, Array]:
+    """Return rows outside the largest component, the nearest row of another component, and their squared distance."""
+    outside = np.flatnonzero(labels != np.argmax(np.bincount(labels))).astype(np.int32)
+    if not sp.issparse(points):
+        ids, squares = nearest_of_other_groups(points, labels, points[outside], labels[outside], 1, n_threads)
+        return outside, ids[:, 0], squares[:, 0]
+    found = []
+    for label in np.unique(labels[outside]):
+        own, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+        ids, squares = exact_neighbors(points[others], points[own], 1, n_threads)
+        found.append((own.astype(np.int32), others[ids[:, 0]].astype(np.int32), squares[:, 0]))
+    heads, tails, lengths = (np.concatenate(parts) for parts in zip(*found))
+    return heads, tails, lengths
+
+
+def _with_edges(graph: sp.csr_array, heads: IntArray, tails: IntArray, values: Array) -> sp.csr_array:
+    """Add new edges both ways. Not by adding matrices, which drops edges of weight 0."""
+    old = np.repeat(row_ids(graph.shape[0]), np.diff(graph.indptr))
+    rows, columns = np.concatenate([old, heads, tails]), np.concatenate([graph.indices, tails, heads])
+    joined = sp.coo_array((np.concatenate([graph.data, values, values]), (rows, columns)), shape=graph.shape)
+    joined = joined.tocsr()
+    joined.sort_indices()
+    return joined

@@ -1,0 +1,129 @@
+"""What a graph must be that comes from outside, and the errors that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.rows.checks import compute_dtype
+
+__all__ = ["check_graph", "check_option"]
+
+Array = npt.NDArray[Any]
+
+
+def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
+    """Return a graph that came from outside in the form that this package works with, or say what is wrong with it.
+
+    Parameters
+    ----------
+    graph : sparse matrix or array-like of shape (n, n)
+        Non-negative weights; in an array 0 means no edge. It is not changed.
+    n : int, optional
+        How many vertices it must have.
+    symmetric : bool
+        Whether it must be symmetric, to the bit.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float32 or float64
+        With sorted indices, int32 where they fit; entries that occurred twice are summed. Shares the memory of
+        `graph` where nothing had to be done.
+
+    Raises
+    ------
+    ValueError
+        If it is not square, has not n vertices, has indices out of range, weights that are negative or not finite
+        (the error tells the first such row), or should be symmetric and is not.
+    TypeError
+        If it is neither sparse nor an array of numbers.
+
+    Notes
+    -----
+    O(n + edges).
+
+    Examples
+    --------
+    >>> from coterie.graphs import check_graph
+    >>> check_graph([[0, 1], [1, 0]]).dtype
+    dtype('float64')
+    >>> check_graph([[0, -1], [-1, 0]])
+    Traceback (most recent call last):
+    ...
+    ValueError: The graph has a negative weight. First bad row: 0.
+    """
+    found = _as_csr(graph)
+    n_rows, n_columns = found.shape
+    if n_rows != n_columns:
+        raise ValueError(f"A graph must be square, got shape {found.shape}.")
+    if n is not None and n_rows != n:
+        raise ValueError(f"The graph has {n_rows} vertices, but there are {n} rows.")
+    _check_entries(found)
+    # The transpose has the weights of both ways in the same order only if they are the same.
+    if symmetric and (found != found.T).nnz:
+        raise ValueError(
+            "The graph must be symmetric: take graph.maximum(graph.T), or their mean, of a directed one."
+        )
+    return found
+
+
+def _as_csr(graph: Any) -> sp.csr_array:
+    if not sp.issparse(graph):
+        array = np.asarray(graph)
+        if array.dtype.kind not in "fiub" or array.ndim != 2:
+            raise TypeError(
+                f"A graph must be a sparse matrix or a two-dimensional array of numbers, got {type(graph).__name__} "
+                f"of {array.ndim} dimensions and dtype {array.dtype}."
+            )
+        return sp.csr_array(array.astype(compute_dtype(array.dtype), copy=False))
+    _check_indices(graph)
+    found = sp.csr_array(graph)
+    found = found.astype(compute_dtype(found.dtype), copy=False)
+    if not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    if found.indices.dtype != np.int32 and max(found.nnz, *found.shape) <= np.iinfo(np.int32).max:
+        arrays = found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32)
+        found = sp.csr_array(arrays, shape=found.shape)
+    return found
+
+
+def _check_indices(graph: Any) -> None:
+    """Check the indices of a sparse matrix, which native code trusts."""
+    if graph.format in ("csr", "csc"):
+        starts = graph.indptr
+        n_major, n_minor = graph.shape if graph.format == "csr" else graph.shape[::-1]
+        if len(starts) != n_major + 1 or starts[0] != 0 or np.any(np.diff(starts) < 0):
+            raise ValueError("The graph is damaged: indptr must begin with 0 and never decrease.")
+        if starts[-1] > min(len(graph.indices), len(graph.data)):
+            raise ValueError("The graph is damaged: indptr points behind the last entry.")
+        _check_range(graph.indices[: starts[-1]], n_minor)
+    elif graph.format == "coo":
+        for indices, size in zip((graph.row, graph.col), graph.shape):
+            _check_range(indices, size)
+
+
+def _check_range(indices: Array, size: int) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        wrong = indices[(indices < 0) | (indices >= size)][0]
+        raise ValueError(f"The graph names vertex {wrong}, but its vertices are 0 to {size - 1}.")
+
+
+def _check_entries(graph: sp.csr_array) -> None:
+    for bad, what in (
+        (~np.isfinite(graph.data), "NaN or an infinite weight"),
+        (graph.data < 0, "a negative weight"),
+    ):
+        if bad.any():
+            row = int(np.searchsorted(graph.indptr, bad.argmax(), side="right")) - 1
+            raise ValueError(f"The graph has {what}. First bad row: {row}.")
+
+
+def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Raise a ValueError that lists what is allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")

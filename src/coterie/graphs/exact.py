@@ -1,0 +1,308 @@
+"""The nearest rows of rows, exactly: by blocked products and differences.
+
+Products find the candidates, differences measure them, and a bound on the rounding of the products tells whether a
+row that is no candidate could be nearer. Where it could, as among many equal rows, the row is compared with all others
+by differences. So what is found are the nearest rows by differences, equal distances in the order of the rows,
+whatever products lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie import _kernels
+from coterie.assignment import check_squares, kernel_rows
+from coterie.rows import Block
+
+__all__ = ["distances_to_ids", "exact_neighbors", "nearest_of_other_groups", "row_ids"]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+Neighbors = tuple[IntArray, Array]
+
+# Candidates beyond those asked for: the more there are, the fewer rows must be compared with all others.
+_SPARE = 4
+
+# Points that one call of a kernel compares with rows: their panels stay in the processor's shared cache. Sparse rows
+# want many at a time, for each of them is read as often as there are calls.
+_POINT_BYTES = 4 << 20
+_SPARSE_POINT_BYTES = 64 << 20
+
+# What one call may take: well under a second, so that Ctrl-C is answered soon.
+CALL_MULTIPLY_ADDS = 4e10
+_DIFFERENCE_BYTES = 64 << 20
+
+
+def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> Neighbors:
+    """Return the nearest points of each query and their squared distances, ascending; equal ones by number.
+
+    Parameters
+    ----------
+    points : ndarray or csr_array of shape (n, d)
+        Where to look.
+    queries : ndarray or csr_array of shape (q, d), of the same kind and dtype, or None
+        None: the points among each other, none of them its own neighbour.
+    n_neighbors : int
+        At most n, or n - 1 of the points among each other.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    ids : ndarray of shape (q, n_neighbors), int32
+    squares : ndarray of shape (q, n_neighbors), dtype of the points
+
+    Raises
+    ------
+    ValueError
+        If a squared distance could overflow.
+    """
+    if sp.issparse(points):
+        return _sparse_neighbors(points, queries, n_neighbors, n_threads)
+    n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
+    candidates, unseen = _candidates_by_products(points, queries, n_candidates, n_threads)
+    asked = points if queries is None else queries
+    squares = distances_to_ids(points, asked, candidates, n_threads)
+    if queries is None:
+        candidates, squares = without_self(candidates, squares)
+    ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
+    doubtful = np.flatnonzero(~(squares[:, -1] < unseen))
+    if len(doubtful):
+        own = doubtful.astype(np.int32) if queries is None else None
+        ids, squares = ids.copy(), squares.copy()
+        ids[doubtful], squares[doubtful] = neighbors_by_differences(
+            points, asked[doubtful], own, n_neighbors, n_threads
+        )
+    return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
+
+
+def row_ids(n_rows: int) -> IntArray:
+    """Return 0, 1, ..., n_rows - 1."""
+    return np.arange(n_rows, dtype=np.int32)
+
+
+def _candidates_by_products(
+    points: Array, queries: Array | None, n_candidates: int, n_threads: int
+) -> tuple[IntArray, FloatArray]:
+    """Return candidates of each query, and what the squared distance of any other point exceeds or equals."""
+    # Relative to the mean, products cancel least.
+    shift = points.mean(axis=0, dtype=np.float64)
+    centered, squares = relative_rows(points, shift, n_threads)
+    asked, asked_squares = (
+        (centered, squares) if queries is None else relative_rows(queries, shift, n_threads)
+    )
+    offsets = squares.astype(points.dtype)
+    size = _points_per_call(points, n_candidates)
+    blocks = (
+        (first, centered[first : first + size], offsets[first : first + size])
+        for first in range(0, len(points), size)
+    )
+    ids, scores = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    if n_candidates == len(points):
+        return ids, np.full(len(ids), np.inf)
+    return ids, _least_unseen(scores[:, -1], asked_squares, float(squares.max()), points)
+
+
+def relative_rows(rows: Array, shift: FloatArray, n_threads: int) -> tuple[Array, FloatArray]:
+    """Return the rows minus the shift, and their squared lengths."""
+    relative, squares = np.empty_like(rows), np.empty(len(rows))
+    offsets = np.empty(len(rows), dtype=rows.dtype)
+    _kernels.relate_centers(rows, shift, relative, squares, offsets, n_threads)
+    with np.errstate(over="ignore"):
+        check_squares((4 * squares).astype(rows.dtype))
+    return relative, squares
+
+
+def _points_per_call(points: Block, n_candidates: int) -> int:
+    """Return how many points a kernel takes at once: whole panels, and at least as many as the lists hold."""
+    budget = _SPARSE_POINT_BYTES if sp.issparse(points) else _POINT_BYTES
+    size = max(n_candidates, budget // (points.shape[1] * points.dtype.itemsize))
+    return -(-size // 64) * 64
+
+
+def _lowest_scores(
+    asked: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
+) -> tuple[IntArray, Array]:
+    """Return the points of lowest score of each row, and the scores; blocks are (first point, points, offsets)."""
+    ids = np.empty((asked.shape[0], n_candidates), dtype=np.int32)
+    scores = np.empty(ids.shape, dtype=asked.dtype)
+    calls: list[tuple[slice, Any]] = []
+    for first, points, offsets in blocks:
+        if not calls:
+            calls = _cut_rows(asked, len(points))
+        for part, x in calls:
+            _kernels.nearest(x, points, offsets, ids[part], scores[part], n_threads, first)
+    return ids, scores
+
+
+def _cut_rows(asked: Block, n_points: int) -> list[tuple[slice, Any]]:
+    """Cut rows so that one call, with so many points, does not take long."""
+    entries = asked.nnz if sp.issparse(asked) else asked.size
+    size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(1.0, entries / asked.shape[0]))))
+    parts = [slice(first, min(first + size, asked.shape[0])) for first in range(0, asked.shape[0], size)]
+    return [(part, kernel_rows(asked[part])) for part in parts]
+
+
+def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Array) -> FloatArray:
+    """Bound the measured squared distances of all points that are no candidates from below.
+
+    Parameters
+    ----------
+    worst : ndarray of shape (q,)
+        The highest score in the list of each query: those of other points are not lower.
+    squares : ndarray of shape (q,)
+        Squared lengths of the queries, relative to the mean.
+    largest : float
+        The largest squared length of a point.
+    points : ndarray of shape (n, d)
+        For their number of columns and their type.
+    """
+    n_columns = points.shape[1]
+    unit = float(np.finfo(points.dtype).eps) / 2
+    # See CenterFrame.score_error; then the offset, its own sum in float64 and the addition to the product.
+    product = 2 * (2 * n_columns + 16) * unit * np.sqrt(squares * largest)
+    rounding = 4 * unit * (largest + np.sqrt(squares * largest)) + n_columns * 2.0**-52 * (largest + squares)
+    lowest = np.sqrt(np.maximum(worst.astype(np.float64) + squares - product - rounding, 0))
+    # Subtracting the mean has moved both by a rounding error, and the sum of the squared differences has its own.
+    lowest = np.maximum(lowest - 2 * unit * (np.sqrt(squares) + np.sqrt(largest)), 0)
+    return lowest**2 * (1 - (n_columns + 16) * unit)
+
+
+def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int) -> Array:
+    """Sort given points of each row by squared distance, then number; return the squared distances by differences.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The points.
+    asked : ndarray of shape (q, d)
+        The rows.
+    ids : ndarray of shape (q, m), int32
+        IN/OUT: the points of each row, no one twice.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    ndarray of shape (q, m)
+    """
+    ids.sort(axis=1)
+    squares = np.empty(ids.shape, dtype=points.dtype)
+    ones, zeros = np.ones(len(points), dtype=points.dtype), np.zeros(len(points), dtype=points.dtype)
+    _kernels.truncated_refresh(kernel_rows(asked), points, None, ones, zeros, ids, squares, n_threads)
+    return squares
+
+
+def without_self(ids: IntArray, squares: Array) -> Neighbors:
+    """Drop each row from its own list; the last one of lists that it is not in."""
+    drop = ids == row_ids(len(ids))[:, None]
+    drop[~drop.any(axis=1), -1] = True
+    shape = (len(ids), ids.shape[1] - 1)
+    return ids[~drop].reshape(shape), squares[~drop].reshape(shape)
+
+
+def neighbors_by_differences(
+    points: Array, asked: Array, own: IntArray | None, n_neighbors: int, n_threads: int
+) -> Neighbors:
+    """Return the nearest points of some rows; own: which point each of them is."""
+    groups = np.full(len(asked), -1, dtype=np.int32) if own is None else own
+    return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
+
+
+def nearest_of_other_groups(
+    points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
+) -> Neighbors:
+    """Return the nearest points of each row that are not of its own group, by differences.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The points.
+    point_groups : ndarray of shape (n,), int32
+        Their groups.
+    asked : ndarray of shape (q, d)
+        The rows.
+    groups : ndarray of shape (q,), int32
+        Theirs.
+    n_neighbors : int
+        How many points to find for each row.
+    n_threads : int
+        Threads of the kernel.
+
+    Returns
+    -------
+    ids : ndarray of shape (q, n_neighbors), int32
+        -1 where there are too few.
+    squares : ndarray of shape (q, n_neighbors)
+        Infinite there.
+    """
+    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
+    squares = np.empty(ids.shape, dtype=points.dtype)
+    size = max(256, int(CALL_MULTIPLY_ADDS / 4 / points.size))
+    for first in range(0, len(asked), size):
+        part = slice(first, first + size)
+        _kernels.nearest_apart(
+            kernel_rows(asked[part]), points, groups[part], point_groups, ids[part], squares[part], n_threads
+        )
+    return ids, squares
+
+
+# --- sparse rows
+
+
+def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> Neighbors:
+    # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
+    doubles = points.astype(np.float64)
+    asked = doubles if queries is None else queries.astype(np.float64)
+    with np.errstate(over="ignore"):
+        offsets = np.asarray(doubles.multiply(doubles).sum(axis=1)).ravel()
+        check_squares((4 * offsets).astype(points.dtype))
+    n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
+    size = _points_per_call(doubles, n_candidates)
+    blocks = (
+        (first, doubles[first : first + size].toarray(), offsets[first : first + size])
+        for first in range(0, points.shape[0], size)
+    )
+    ids, _ = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    ids.sort(axis=1)
+    squares = sparse_square_distances(doubles, asked, ids)
+    order = np.argsort(squares, axis=1, kind="stable")
+    ids, squares = np.take_along_axis(ids, order, axis=1), np.take_along_axis(squares, order, axis=1)
+    if queries is None:
+        ids, squares = without_self(ids, squares)
+    found = squares[:, :n_neighbors].astype(points.dtype)
+    return np.ascontiguousarray(ids[:, :n_neighbors]), found
+
+
+def sparse_square_distances(points: Any, asked: Any, ids: IntArray) -> FloatArray:
+    """Return the squared distances of sparse rows to given points, from differences.
+
+    Parameters
+    ----------
+    points : csr_array of shape (n, d), float64
+        The points.
+    asked : csr_array of shape (q, d), float64
+        The rows.
+    ids : ndarray of shape (q, m), int32
+        The points of each row.
+
+    Returns
+    -------
+    ndarray of shape (q, m), float64
+    """
+    out = np.empty(ids.shape)
+    entries = max(1.0, points.nnz / points.shape[0])
+    size = max(1, int(_DIFFERENCE_BYTES / (24 * entries * ids.shape[1])))
+    for first in range(0, len(ids), size):
+        part = slice(first, min(first + size, len(ids)))
+        rows = np.repeat(np.arange(part.start, part.stop), ids.shape[1])
+        difference = asked[rows] - points[ids[part].ravel()]
+        squares = np.asarray(difference.multiply(difference).sum(axis=1))
+        out[part] = squares.reshape(-1, ids.shape[1])
+    return out

@@ -1,0 +1,285 @@
+"""Graphs that join rows to their nearest neighbours, and the weights of their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.graphs.checks import check_option
+from coterie.graphs.exact import row_ids
+from coterie.graphs.neighbors import Seed, nearest_neighbors
+
+__all__ = [
+    "Weights",
+    "check_weights",
+    "edge_weights",
+    "gaussian_bandwidth",
+    "graph_of_neighbors",
+    "knn_graph",
+]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+Weights: TypeAlias = str | Callable[[Array], npt.ArrayLike]
+
+_WEIGHTS = ("binary", "distance", "gaussian")
+_SYMMETRIZE = ("max", "mean", "none")
+
+
+def knn_graph(
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    metric: str = "euclidean",
+    weights: Weights = "binary",
+    bandwidth: float | None = None,
+    symmetrize: Literal["max", "mean", "none"] = "max",
+    include_self: bool = False,
+    method: str = "auto",
+    random_state: Seed = None,
+    n_threads: int | None = None,
+) -> sp.csr_array:
+    """Build the graph that joins each row to its nearest neighbours.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        The rows: the vertices.
+    n_neighbors : int
+        Neighbours of each row, itself not counted; less than n.
+    metric : {"euclidean", "cosine"}
+        See `nearest_neighbors`.
+    weights : {"binary", "distance", "gaussian"} or callable
+        "binary": 1. "distance": the distance. "gaussian": exp(-distance^2 / (2 s^2)) with the bandwidth s. A
+        callable gets the squared distances, shape (n, n_neighbors), and returns non-negative weights of that shape.
+    bandwidth : float, optional
+        s of the Gaussian weights. None: the root of the mean squared distance to a neighbour, see
+        `gaussian_bandwidth`.
+    symmetrize : {"max", "mean", "none"}
+        What becomes of an edge that goes one way only: "max" gives both ways its weight, "mean" half of it; edges
+        that go both ways keep theirs. "none" leaves the graph directed.
+    include_self : bool
+        Whether each vertex also has an edge to itself, with the weight of the distance 0.
+    method : {"auto", "exact", "approximate"}
+        See `nearest_neighbors`.
+    random_state : int, RandomState or None
+        Seed of the approximate method.
+    n_threads : int, optional
+        None: all processors.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float32 or float64
+        Indices are sorted and, up to 2^31 entries, int32. Symmetric to the bit unless ``symmetrize="none"``. Edges of
+        weight 0 are stored with ``weights="distance"`` (equal rows), left out otherwise.
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, `bandwidth` is not positive, a callable's weights are negative, not finite or of
+        another shape, or as in `nearest_neighbors`.
+
+    Notes
+    -----
+    Time and memory of `nearest_neighbors`, and O(n n_neighbors).
+
+    References
+    ----------
+    von Luxburg, A tutorial on spectral clustering, Statistics and Computing 17, 2007, section 2.2.
+
+    Examples
+    --------
+    >>> from coterie.graphs import knn_graph
+    >>> graph = knn_graph([[0.0], [1.0], [3.0], [3.5]], 1)
+    >>> graph.toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 0., 0.],
+           [0., 0., 0., 1.],
+           [0., 0., 1., 0.]])
+    """
+    check_weights(weights, bandwidth)
+    check_option("symmetrize", symmetrize, _SYMMETRIZE)
+    ids, squares = nearest_neighbors(
+        X, n_neighbors, metric=metric, method=method, random_state=random_state, n_threads=n_threads
+    )
+    return graph_of_neighbors(
+        ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize, include_self=include_self
+    )
+
+
+def graph_of_neighbors(
+    ids: IntArray,
+    square_distances: Array,
+    *,
+    weights: Weights = "binary",
+    bandwidth: float | None = None,
+    symmetrize: Literal["max", "mean", "none"] = "max",
+    include_self: bool = False,
+) -> sp.csr_array:
+    """Build the graph of neighbours that have been found already.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n, n_neighbors), int32
+        The neighbours of each vertex, as `nearest_neighbors` returns them: no one twice, none its own.
+    square_distances : ndarray of shape (n, n_neighbors), float32 or float64
+        How far they are, squared.
+    weights, bandwidth, symmetrize, include_self
+        See `knn_graph`.
+
+    Returns
+    -------
+    csr_array of shape (n, n), dtype of the distances
+        See `knn_graph`.
+
+    Raises
+    ------
+    ValueError
+        See `knn_graph`.
+
+    Examples
+    --------
+    >>> from coterie.graphs import graph_of_neighbors, nearest_neighbors
+    >>> ids, squares = nearest_neighbors([[0.0], [1.0], [3.0]], 1)
+    >>> graph_of_neighbors(ids, squares, weights="distance", symmetrize="none").toarray()
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 2., 0.]])
+    """
+    check_option("symmetrize", symmetrize, _SYMMETRIZE)
+    values = edge_weights(square_distances, weights, bandwidth)
+    if include_self:
+        ids = np.hstack([row_ids(len(ids))[:, None], ids])
+        own = edge_weights(np.zeros((len(ids), 1), dtype=values.dtype), weights, bandwidth)
+        values = np.hstack([own, values])
+    graph = _directed_graph(ids, values)
+    if weights != "distance":
+        graph.eliminate_zeros()
+    return graph if symmetrize == "none" else _symmetric(graph, symmetrize)
+
+
+def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = None) -> Array:
+    """Return the weights of edges from their squared distances.
+
+    Parameters
+    ----------
+    squares : ndarray of any shape, float32 or float64
+        Squared distances.
+    weights : {"binary", "distance", "gaussian"} or callable
+        See `knn_graph`.
+    bandwidth : float, optional
+        s of the Gaussian weights; None: that of these distances, see `gaussian_bandwidth`.
+
+    Returns
+    -------
+    ndarray of the same shape and dtype
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown or a callable's weights are negative, not finite or of another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.graphs import edge_weights
+    >>> edge_weights(np.array([4.0, 9.0]), "distance")
+    array([2., 3.])
+    """
+    check_weights(weights, bandwidth)
+    if callable(weights):
+        return _called_weights(squares, weights)
+    if weights == "binary":
+        return np.ones_like(squares)
+    if weights == "distance":
+        return np.sqrt(squares)
+    if bandwidth is None:
+        bandwidth = gaussian_bandwidth(squares)
+    # Where exp underflows, the edge is too long to count.
+    with np.errstate(under="ignore"):
+        return np.exp(-0.5 * (np.sqrt(squares, dtype=np.float64) / bandwidth) ** 2).astype(squares.dtype)
+
+
+def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
+    """Return the root of the mean squared distance to a neighbour, s of exp(-distance^2 / (2 s^2)).
+
+    Parameters
+    ----------
+    square_distances : array-like of any shape
+        Squared distances to neighbours, as `nearest_neighbors` returns them.
+
+    Returns
+    -------
+    float
+        Positive: 1 if all distances are 0, where any s gives the same weights.
+
+    Raises
+    ------
+    ValueError
+        If there are no distances, or they are negative or not finite.
+
+    References
+    ----------
+    Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, NeurIPS 2018, section 4.
+
+    Examples
+    --------
+    >>> from coterie.graphs import gaussian_bandwidth
+    >>> gaussian_bandwidth([[1.0, 7.0], [4.0, 4.0]])
+    2.0
+    """
+    squares = np.asarray(square_distances)
+    if squares.size == 0:
+        raise ValueError("square_distances is empty.")
+    mean = float(np.mean(squares, dtype=np.float64))
+    if not np.isfinite(mean) or squares.min() < 0:
+        raise ValueError("square_distances must be finite and not negative.")
+    return float(np.sqrt(mean)) or 1.0
+
+
+def check_weights(weights: Any, bandwidth: Any) -> None:
+    """Raise a ValueError if these do not say how edges are weighted."""
+    if not callable(weights) and weights not in _WEIGHTS:
+        allowed = ", ".join(map(repr, _WEIGHTS))
+        raise ValueError(f"weights must be one of {allowed} or callable, got {weights!r}.")
+    if bandwidth is not None and not (isinstance(bandwidth, Real) and 0 < float(bandwidth) < np.inf):
+        raise ValueError(f"bandwidth must be None or a positive number, got {bandwidth!r}.")
+
+
+def _called_weights(squares: Array, weights: Callable[[Array], npt.ArrayLike]) -> Array:
+    found = np.asarray(weights(squares.copy()))
+    if found.shape != squares.shape:
+        raise ValueError(f"weights returned shape {found.shape} for distances of shape {squares.shape}.")
+    found = found.astype(squares.dtype)
+    if not np.all(np.isfinite(found)) or found.min(initial=0) < 0:
+        raise ValueError("weights returned a negative weight, or one that is not finite.")
+    return found
+
+
+def _directed_graph(ids: IntArray, values: Array) -> sp.csr_array:
+    n, m = ids.shape
+    order = np.argsort(ids, axis=1)
+    indices = np.take_along_axis(ids, order, axis=1).ravel()
+    starts = np.arange(0, n * m + 1, m, dtype=np.int32 if n * m <= np.iinfo(np.int32).max else np.int64)
+    data = np.take_along_axis(values, order, axis=1).ravel()
+    graph = sp.csr_array((data, indices.astype(starts.dtype), starts), shape=(n, n))
+    graph.has_canonical_format = True
+    return graph
+
+
+def _symmetric(graph: sp.csr_array, symmetrize: str) -> sp.csr_array:
+    # SciPy drops what comes out as 0: a number far below any other distance stands in for it.
+    tiny = np.finfo(graph.dtype).tiny
+    zero = graph.data == 0
+    graph.data[zero] = tiny
+    other = sp.csr_array(graph.T)
+    graph = graph.maximum(other) if symmetrize == "max" else (graph + other) * graph.dtype.type(0.5)
+    if zero.any():
+        graph.data[graph.data <= tiny] = 0
+    graph.sort_indices()
+    return graph

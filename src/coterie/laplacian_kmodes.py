@@ -1,0 +1,483 @@
+"""Scalable Laplacian K-modes (Ziko, Granger & Ben Ayed 2018): SLK-BO and SLK-MS."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.assignment import Dataset
+from coterie.centroids import SEEDINGS, SeededEstimator
+from coterie.fitting import (
+    FitMonitor,
+    FitProgress,
+    check_iteration_parameters,
+    check_positive_integer,
+    effective_n_threads,
+    single_threaded_blas,
+    with_callbacks,
+)
+from coterie.graph_memberships import GraphMemberships
+from coterie.graphs import (
+    check_graph,
+    edge_weights,
+    gaussian_bandwidth,
+    graph_of_neighbors,
+    nearest_neighbors,
+)
+from coterie.kmeans import KMeans
+from coterie.modes import KernelModes, Modes, ModeSearch, VectorModes
+from coterie.rows import RowSource
+from coterie.rows.normalized import NormalizedRows
+
+__all__ = ["LaplacianKModes"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+AFFINITIES = ("knn", "precomputed")
+MODE_UPDATES = ("byproduct", "mean_shift")
+INITS = (*SEEDINGS, "k-means")
+
+# Starts of a fit that draws them: they matter more than anything else here.
+_STARTS = 10
+
+# Updates of the memberships for the same modes, at most.
+_MOST_UPDATES = 3000
+
+_HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one start ended with."""
+
+    discrete: float
+    relaxation: float
+    labels: IntArray
+    memberships: Array
+    modes: Modes
+    is_shifted: bool
+    converged: bool
+    history: npt.NDArray[Any]
+
+
+class LaplacianKModes(ClusterMixin, SeededEstimator):
+    """Clusters of any shape on a nearest-neighbour graph, each around a mode of its density.
+
+    A row belongs where its nearest neighbours belong, and to a mode that is close. With `mode_update="byproduct"`
+    (SLK-BO) the modes are rows: prototypes of their clusters.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters L.
+    lam : float
+        Weight of the graph against the modes, lambda; the paper chooses between 1 and 4. See `select_lambda`.
+    n_neighbors : int
+        Nearest neighbours of each row in the graph, itself not counted.
+    affinity : {"knn", "precomputed"}
+        "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too; then
+        modes are found as a by-product only.
+    weights : {"binary", "gaussian"} or callable
+        Weights of the graph's edges; see `coterie.graphs.knn_graph`. Those of both directions are averaged.
+    mode_update : {"byproduct", "mean_shift"}
+        Modes are the rows with the largest memberships (SLK-BO), or maxima of the density of their cluster, found
+        by mean shifts (SLK-MS).
+    bandwidth : float, optional
+        s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). By default s^2 is the mean squared distance to the
+        nearest neighbours.
+    shift : bool or "auto"
+        Add each row's degree to the diagonal of the graph. Then updates cannot raise the relaxed objective, but they
+        are smaller, and end in worse minima. "auto": only where it would rise without, before it has settled.
+    normalize : bool
+        Divide each row by its length first.
+    init : {"k-means++", "k-means", "afk-mc2", "random"}, array-like of shape (L, d), fitted model, or callable
+        Where the modes begin: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
+        `affinity="precomputed"`: "random", or L row numbers.
+    n_init : int or "auto"
+        Starts, all on one graph; the one with the lowest discrete objective is kept. "auto": 10 where starts are
+        drawn.
+    max_iter : int
+        Updates of the modes, at most.
+    tol : float
+        The fit has converged when the relaxed objective changes by less than this, relative to itself, or when no
+        mode moves.
+    membership_tol : float
+        The same for the memberships around the same modes.
+    random_state : int, RandomState or None
+        Same seed, same bits, for any number of threads.
+    verbose : bool or int
+        Print each iteration.
+    max_time : float, optional
+        Seconds. The best clusters found by then are returned, with a ConvergenceWarning.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each iteration; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        Cluster of each row.
+    memberships_ : ndarray of shape (n, L)
+        Relaxed memberships z; each row sums to 1.
+    modes_, cluster_centers_ : ndarray of shape (L, d)
+        The modes; not with `affinity="precomputed"`.
+    mode_indices_ : ndarray of shape (L,), int64
+        Which rows they are; -1 where a mode is none.
+    objective_ : float
+        The discrete objective E (see Notes) of `labels_`.
+    relaxation_ : float
+        The relaxed objective R of `memberships_`.
+    is_shifted_ : bool
+        Whether R is that of the graph with the shift.
+    bandwidth_ : float
+        s.
+    affinity_matrix_ : csr_array of shape (n, n)
+        The graph, without the shift.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Updates of the modes.
+    history_ : record array
+        One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
+        memberships), `n_modes_moved`.
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
+        neighbours, an affinity matrix that is not square, symmetric or non-negative, or an unknown option.
+
+    Notes
+    -----
+    With the kernel k and the graph's affinities K,
+    E(Z) = - sum_pl z_pl k(x_p, m_l) + lambda / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot rows z_p, and
+    R(Z) = sum_pl z_pl log z_pl - sum_pl z_pl k(x_p, m_l) - lambda / 2 sum_pq K_pq z_p . z_q over the simplex. Each
+    update z_p = softmax(a_p + lambda sum_q K_pq z_q) minimises a bound of R for all rows at once (Eq. 8).
+
+    The graph takes O(n^2 d) operations where it is exact; an update O(n (rho + 1) L). Memory: three arrays of n x L
+    floats and the graph.
+
+    A cluster that empties keeps its last mode; a ConvergenceWarning says so.
+
+    References
+    ----------
+    Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, NeurIPS 2018. Wang and Carreira-Perpiñán, The Laplacian
+    K-modes algorithm for clustering, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from coterie import LaplacianKModes
+    >>> X, y = make_moons(400, noise=0.05, random_state=0)
+    >>> model = LaplacianKModes(2, lam=2.0, random_state=0).fit(X)
+    >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
+    100
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        lam: float = 1.0,
+        n_neighbors: int = 5,
+        affinity: str = "knn",
+        weights: Any = "binary",
+        mode_update: str = "byproduct",
+        bandwidth: float | None = None,
+        shift: bool | str = "auto",
+        normalize: bool = False,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        membership_tol: float = 1e-6,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.weights = weights
+        self.mode_update = mode_update
+        self.bandwidth = bandwidth
+        self.shift = shift
+        self.normalize = normalize
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.membership_tol = membership_tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> LaplacianKModes:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The data, or (n, n) affinities. Files are read into memory as a whole.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        LaplacianKModes
+            This estimator.
+        """
+        n_threads = effective_n_threads(self.n_threads)
+        self._check_parameters()
+        monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
+        rows = self._rows_of(X, reset=True)
+        self._check_n_rows(rows)
+        given = self._given_start(rows)
+        random = check_random_state(self.random_state)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            self._training_rows = rows.read()
+            graph, modes = self._graph_and_modes(rows, random, n_threads)
+            memberships = GraphMemberships(graph, self.n_clusters, shift=self.shift, n_threads=n_threads)
+            best: _Run | None = None
+            for _ in range(self._n_runs()):
+                monitor.start_run()
+                start = self._start(modes, X, rows, given, random)
+                run = self._run(graph, memberships, modes, start, monitor)
+                if best is None or run.discrete < best.discrete:
+                    best = run
+                if monitor.stopped_by is not None:
+                    break
+            assert best is not None
+            self._store(best, graph)
+        monitor.warn_if_out_of_time()
+        return self
+
+    # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _run(
+        self,
+        graph: sp.csr_array,
+        memberships: GraphMemberships,
+        search: ModeSearch,
+        modes: Modes,
+        monitor: FitMonitor,
+    ) -> _Run:
+        """One start: memberships around the modes, modes of the memberships, until both stay."""
+        moved = list(range(self.n_clusters))
+        relaxation, converged = np.inf, False
+        for _ in range(self.max_iter):
+            for cluster in moved:
+                memberships.affinities[:, cluster] = search.affinity(modes, cluster)
+            before = relaxation
+            fit = memberships.minimise(self.lam, tol=self.membership_tol, max_updates=_MOST_UPDATES)
+            relaxation, labels = fit.relaxation, memberships.labels
+            discrete = self._discrete_objective(graph, memberships.affinities, labels)
+            former, modes = modes, search.update(modes, memberships)
+            moved = modes.moved_since(former)
+            stop = monitor.report(
+                relaxation, modes, discrete=discrete, n_updates=fit.n_updates, n_modes_moved=len(moved)
+            )
+            converged = len(moved) == 0 or abs(before - relaxation) <= self.tol * abs(relaxation)
+            if converged or stop:
+                break
+        # The modes that are returned are those of the memberships that are.
+        Z = memberships.memberships.copy()
+        for cluster in moved:
+            affinities = search.affinity(modes, cluster)
+            relaxation -= float(Z[:, cluster] @ (affinities - memberships.affinities[:, cluster]))
+            memberships.affinities[:, cluster] = affinities
+        discrete = self._discrete_objective(graph, memberships.affinities, labels)
+        return _Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
+
+    def _discrete_objective(self, graph: sp.csr_array, affinities: Array, labels: IntArray) -> float:
+        """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""
+        sources = np.repeat(labels, np.diff(graph.indptr))
+        cut = float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))
+        own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
+        return 0.5 * self.lam * cut - own
+
+    def _graph_and_modes(
+        self, rows: RowSource, random: np.random.RandomState, n_threads: int
+    ) -> tuple[sp.csr_array, ModeSearch]:
+        data = self._training_rows
+        if self.affinity == "precomputed":
+            graph = check_graph(data, rows.shape[0], symmetric=True)
+            self.bandwidth_ = None
+            return graph, KernelModes(graph)
+        ids, squares = nearest_neighbors(data, self.n_neighbors, random_state=random, n_threads=n_threads)
+        self.bandwidth_ = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
+        graph = graph_of_neighbors(
+            ids, squares, weights=self.weights, bandwidth=self.bandwidth_, symmetrize="mean"
+        )
+        by_product = self.mode_update == "byproduct"
+        return graph, VectorModes(data, self.bandwidth_, by_product=by_product, n_threads=n_threads)
+
+    def _start(
+        self,
+        search: ModeSearch,
+        X: Any,
+        rows: RowSource,
+        given: Array | None,
+        random: np.random.RandomState,
+    ) -> Modes:
+        """Return the modes of one start."""
+        if isinstance(search, KernelModes):
+            drawn = random.choice(rows.shape[0], self.n_clusters, replace=False)
+            return search.start(drawn if given is None else given)
+        assert isinstance(search, VectorModes)
+        return search.start(self._centers(X, rows, random) if given is None else given, random)
+
+    def _centers(self, X: Any, rows: RowSource, random: np.random.RandomState) -> Array:
+        n_threads = effective_n_threads(self.n_threads)
+        if isinstance(self.init, str) and self.init == "k-means":
+            seed = random.randint(np.iinfo(np.int32).max)
+            return KMeans(self.n_clusters, random_state=seed, n_threads=n_threads).fit(rows).cluster_centers_
+        data = Dataset(rows, None, n_clusters=self.n_clusters, n_threads=n_threads)
+        return self._drawn_centers(X, data, random)
+
+    def _store(self, run: _Run, graph: sp.csr_array) -> None:
+        self.labels_, self.memberships_ = run.labels, run.memberships
+        self.objective_, self.relaxation_ = run.discrete, run.relaxation
+        self.mode_indices_ = run.modes.indices
+        self.__dict__.pop("modes_", None)
+        if self.affinity == "knn":
+            self.modes_ = run.modes.points
+        self.affinity_matrix_ = graph
+        self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
+        self.n_iter_ = len(run.history)
+        sizes = np.bincount(run.labels, minlength=self.n_clusters)
+        if np.any(sizes == 0):
+            warnings.warn(
+                f"{np.count_nonzero(sizes == 0)} of {self.n_clusters} clusters are empty; they keep their last modes. "
+                "A smaller lam keeps more of them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # --- a fitted model ------------------------------------------------------------------------------------------
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The modes, under the name that clusterings use."""
+        check_is_fitted(self, "labels_")
+        return self.modes_
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the cluster of each row of X: that of its nearest training rows and of the closest mode.
+
+        A row of the fit is its own nearest neighbour here, so its label may differ from the one in `labels_` where
+        its neighbours disagree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
+            Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (m,), int32
+            argmax of k(x, m_l) + lambda times the memberships of the nearest training rows.
+        """
+        check_is_fitted(self, "labels_")
+        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype)
+        n_threads = effective_n_threads(self.n_threads)
+        if self.affinity == "precomputed":
+            affinities = rows.read()
+            own, near = affinities[:, self.mode_indices_], affinities @ self.memberships_
+            logits = (own.toarray() if sp.issparse(own) else own) + self.lam * near
+            return np.asarray(logits.argmax(axis=1), dtype=np.int32)
+        data = rows.read()
+        assert self.bandwidth_ is not None
+        search = VectorModes(data, self.bandwidth_, by_product=True, n_threads=n_threads)
+        modes = Modes(self.modes_, self.mode_indices_)
+        ids, squares = nearest_neighbors(
+            self._training_rows, self.n_neighbors, queries=data, n_threads=n_threads
+        )
+        logits = np.column_stack([search.affinity(modes, cluster) for cluster in range(self.n_clusters)])
+        weights = edge_weights(squares, self.weights, self.bandwidth_)
+        for k in range(self.n_neighbors):
+            logits += self.lam * weights[:, [k]] * self.memberships_[ids[:, k]]
+        return np.asarray(logits.argmax(axis=1), dtype=np.int32)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        return tags
+
+    # --- checks --------------------------------------------------------------------------------------------------
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = super()._rows_of(X, reset)
+        return NormalizedRows(rows) if self.normalize else rows
+
+    def _n_runs(self) -> int:
+        if not self._draws_centers():
+            return 1
+        return _STARTS if self.n_init == "auto" else int(self.n_init)
+
+    def _given_start(self, rows: RowSource) -> Array | None:
+        if self.affinity == "knn" or self._draws_centers():
+            return self._given_centers(rows)
+        indices = np.asarray(self.init)
+        if indices.shape != (self.n_clusters,) or not np.issubdtype(indices.dtype, np.integer):
+            raise ValueError(f"init must be 'random' or {self.n_clusters} row numbers, got {self.init!r}.")
+        if indices.min() < 0 or indices.max() >= rows.shape[0] or len(set(indices.tolist())) < len(indices):
+            raise ValueError("init must hold distinct row numbers of X.")
+        return indices
+
+    def _check_n_rows(self, rows: RowSource) -> None:
+        super()._check_n_rows(rows)
+        if self.affinity == "knn" and self.n_neighbors >= rows.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbour."
+            )
+
+    def _check_init(self) -> None:
+        if self.affinity == "precomputed":
+            if isinstance(self.init, str) and self.init not in ("random", "k-means++"):
+                raise ValueError(f"init must be 'random' or row numbers with affinities, got {self.init!r}.")
+        elif not (isinstance(self.init, str) and self.init == "k-means"):
+            super()._check_init()
+
+    def _check_parameters(self) -> None:
+        check_positive_integer("n_clusters", self.n_clusters)
+        check_positive_integer("n_neighbors", self.n_neighbors)
+        for name, allowed in (("affinity", AFFINITIES), ("mode_update", MODE_UPDATES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        if self.affinity == "precomputed" and self.mode_update != "byproduct":
+            raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
+        if self.shift not in (True, False, "auto"):
+            raise ValueError(f"shift must be True, False or 'auto', got {self.shift!r}.")
+        if not self.lam >= 0:
+            raise ValueError(f"lam must not be negative, got {self.lam!r}.")
+        if self.bandwidth is not None and not self.bandwidth > 0:
+            raise ValueError(f"bandwidth must be positive, got {self.bandwidth!r}.")
+        if self.n_init != "auto":
+            check_positive_integer("n_init", self.n_init)
+        check_iteration_parameters(self)
+        self._check_init()

@@ -1,0 +1,205 @@
+"""Modes of clusters: rows, or maxima of the density of a cluster's rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
+
+from coterie import _kernels
+from coterie.assignment import kernel_rows, nearest_labels
+from coterie.graph_memberships import GraphMemberships
+from coterie.rows import as_rows
+
+__all__ = ["KernelModes", "ModeSearch", "Modes", "VectorModes"]
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+RowNumbers = npt.NDArray[np.int64]
+
+# A mean shift ends when a mode moves by less than this, relative to the bandwidth; or after so many steps.
+_SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
+
+# What a thread works on at a time, so that it stays in the cache.
+_ROWS_PER_PART = 1024
+
+# Members that stand for a cluster in the search for its densest one.
+_DENSITY_SAMPLE = 1000
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of a clustering.
+
+    Attributes
+    ----------
+    points : ndarray of shape (L, d)
+        The modes; of shape (L, 0) where rows have no coordinates.
+    indices : ndarray of shape (L,), int64
+        Which rows they are; -1 for none.
+    """
+
+    points: Array
+    indices: RowNumbers
+
+    @property
+    def centers(self) -> Array:
+        """The modes, under the name by which a callback sees them."""
+        return self.points
+
+    def moved_since(self, former: Modes) -> list[int]:
+        """Return the clusters whose modes are others than they were."""
+        moved = (self.indices != former.indices) | np.any(self.points != former.points, axis=1)
+        return [int(cluster) for cluster in np.flatnonzero(moved)]
+
+
+class ModeSearch(Protocol):
+    """Where modes come from, and how close rows are to them."""
+
+    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
+        """Return the kernel of all rows with the mode of a cluster."""
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of the memberships; a cluster without rows keeps its own."""
+
+
+class VectorModes:
+    """Modes among points of a space, with the kernel exp(-||x - m||^2 / (2 s^2)).
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n, d)
+        The rows.
+    bandwidth : float
+        s.
+    by_product : bool
+        Modes are the rows with the largest memberships; else the ends of mean shifts.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(self, rows: Any, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
+        self._rows, self._block = rows, kernel_rows(rows)
+        self._bandwidth, self._by_product, self._n_threads = bandwidth, by_product, n_threads
+
+    def start(self, centers: Array, random: np.random.RandomState) -> Modes:
+        """Return the modes that a fit with the given centres begins with: the centres, or the densest rows there."""
+        nowhere = np.full(len(centers), -1, dtype=np.int64)
+        if not self._by_product:
+            return Modes(centers, nowhere)
+        shift = np.zeros(centers.shape[1])
+        labels = nearest_labels(as_rows(self._rows), centers, shift, self._n_threads)
+        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(centers))])
+        return self._at_rows(Modes(centers, nowhere), indices)
+
+    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
+        """Return the kernel of all rows with the mode of a cluster."""
+        return self._kernel(self._block, self._rows.shape[0], modes.points[cluster])
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of the memberships; a cluster without rows keeps its own."""
+        if self._by_product:
+            return self._at_rows(modes, surest_members(memberships, len(modes.points)))
+        return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
+
+    def _kernel(self, block: Any, n_rows: int, point: Array) -> FloatArray:
+        squares, labels = np.empty(n_rows), np.zeros(n_rows, dtype=np.int32)
+        center = np.asarray(point, dtype=np.float64)[None]
+        norm = np.einsum("ij,ij->i", center, center)
+        _kernels.own_square_distances(block, center, norm, labels, squares, self._n_threads)
+        return np.asarray(np.exp(squares / (-2 * self._bandwidth**2)))
+
+    def _at_rows(self, modes: Modes, indices: RowNumbers) -> Modes:
+        found = indices >= 0
+        points, rows = modes.points.copy(), self._rows[indices[found]]
+        points[found] = rows.toarray() if sp.issparse(rows) else rows
+        return Modes(points, np.where(found, indices, modes.indices))
+
+    def _densest(self, members: npt.NDArray[np.intp], random: np.random.RandomState) -> int:
+        """Return the member with the largest sum of kernels with the others (the model's definition of a mode)."""
+        if len(members) == 0:
+            return -1
+        if len(members) > _DENSITY_SAMPLE:
+            members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
+        squares = euclidean_distances(self._rows[members], squared=True)
+        return int(members[np.exp(squares / (-2 * self._bandwidth**2)).sum(axis=1).argmax()])
+
+    def _shifted(self, points: Array, memberships: Array) -> Array:
+        """Move each mode to the weighted mean of the rows, again and again, until it stays (mean shift)."""
+        points = points.copy()
+        moving = np.arange(len(points))
+        for _ in range(_MOST_SHIFTS):
+            sums, masses = self._weighted_sums(points[moving], memberships, moving)
+            moving, sums, masses = moving[masses > 0], sums[masses > 0], masses[masses > 0]
+            before, points[moving] = points[moving], sums / masses[:, None]
+            steps = np.linalg.norm(points[moving] - before, axis=1)
+            moving = moving[steps > _SMALLEST_SHIFT * self._bandwidth]
+            if len(moving) == 0:
+                break
+        return points
+
+    def _weighted_sums(
+        self, points: Array, memberships: Array, clusters: npt.NDArray[np.intp]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sum rows with weights z k(x, m), and the weights, for some clusters with modes at the points."""
+        # Around the modes, where products lose less.
+        shift = points.mean(axis=0)
+        relative = points - shift
+        norms = np.einsum("ij,ij->i", relative, relative)
+
+        def part(start: int) -> tuple[FloatArray, FloatArray]:
+            rows = self._rows[start : start + _ROWS_PER_PART]
+            rows = (rows.toarray() if sp.issparse(rows) else rows) - shift
+            squares = np.einsum("ij,ij->i", rows, rows)[:, None] + norms - 2 * (rows @ relative.T)
+            weights = np.exp(squares / (-2 * self._bandwidth**2))
+            weights *= memberships[start : start + _ROWS_PER_PART, clusters]
+            return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
+
+        # The sum of the parts is in their order: the same for any number of threads.
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            parts = list(pool.map(part, range(0, self._rows.shape[0], _ROWS_PER_PART)))
+        masses = np.sum([mass for _, mass in parts], axis=0)
+        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * shift, masses
+
+
+class KernelModes:
+    """Modes among rows that only a matrix of affinities tells of.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        The affinities.
+    """
+
+    def __init__(self, matrix: sp.csr_array) -> None:
+        self._matrix = matrix
+
+    def start(self, indices: RowNumbers) -> Modes:
+        """Return the modes at given rows."""
+        return Modes(np.empty((len(indices), 0)), np.asarray(indices, dtype=np.int64))
+
+    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
+        """Return the affinities of all rows with the mode of a cluster."""
+        return np.asarray(self._matrix[[modes.indices[cluster]]].toarray()[0], dtype=np.float64)
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the rows with the largest memberships; a cluster without rows keeps its mode."""
+        found = surest_members(memberships, len(modes.indices))
+        return Modes(modes.points, np.where(found >= 0, found, modes.indices))
+
+
+def surest_members(memberships: GraphMemberships, n_clusters: int) -> RowNumbers:
+    """Return the row with the largest membership of each cluster (Eq. 11), -1 where it has none."""
+    labels = memberships.labels
+    order = np.lexsort((memberships.rests, labels))
+    firsts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    found = np.full(n_clusters, -1, dtype=np.int64)
+    filled = firsts[:-1] < firsts[1:]
+    found[filled] = order[firsts[:-1][filled]]
+    return found

@@ -1,0 +1,86 @@
+"""Slow, plain versions of neighbour graphs and of what is done with them, in float64: the oracle."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.reference.k_means import square_distances
+
+Array = npt.NDArray[np.float64]
+
+
+def nearest_neighbors(X, n_neighbors, queries=None) -> tuple[npt.NDArray[np.intp], Array]:
+    """By squared distance, then number; a row is not its own neighbour."""
+    squares = square_distances(X if queries is None else queries, X)
+    if queries is None:
+        np.fill_diagonal(squares, np.inf)
+    ids = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
+    return ids, np.take_along_axis(squares, ids, axis=1)
+
+
+def knn_graph(X, n_neighbors, weight=lambda square: 1.0, symmetrize="max", include_self=False) -> Array:
+    """The weights as a full matrix; NaN where there is no edge."""
+    ids, squares = nearest_neighbors(X, n_neighbors)
+    directed = np.full((len(ids), len(ids)), np.nan)
+    for i, row in enumerate(ids):
+        for j, square in zip(row, squares[i]):
+            directed[i, j] = weight(square)
+        if include_self:
+            directed[i, i] = weight(0.0)
+    if symmetrize == "none":
+        return directed
+    both = np.stack([directed, directed.T])
+    some = ~np.isnan(both).all(axis=0)
+    out = np.full(directed.shape, np.nan)
+    filled = np.nan_to_num(both[:, some], nan=0.0)
+    out[some] = filled.max(axis=0) if symmetrize == "max" else filled.mean(axis=0)
+    return out
+
+
+def connected_components(edges) -> npt.NDArray[np.intp]:
+    """Labels in the order of the first vertices; edges is a boolean matrix."""
+    labels = np.full(len(edges), -1)
+    for start in range(len(edges)):
+        if labels[start] < 0:
+            label, waiting = labels.max() + 1, [start]
+            while waiting:
+                vertex = waiting.pop()
+                if labels[vertex] < 0:
+                    labels[vertex] = label
+                    waiting += np.flatnonzero(edges[vertex] | edges[:, vertex]).tolist()
+    return labels
+
+
+def bridges(X, labels) -> list[tuple[int, int]]:
+    """Kruskal's tree of components: all pairs of rows by distance, then numbers, taken if they connect something."""
+    squares = square_distances(X, X)
+    labels = np.array(labels)
+    chosen = []
+    for _, i, j in sorted((squares[i, j], i, j) for i, j in itertools.combinations(range(len(X)), 2)):
+        if labels[i] != labels[j]:
+            labels[labels == labels[j]] = labels[i]
+            chosen.append((i, j))
+    return chosen
+
+
+def laplacian(W, normalized=False) -> Array:
+    W = np.array(W, dtype=np.float64)
+    np.fill_diagonal(W, 0)
+    degrees = W.sum(axis=1)
+    L = np.diag(degrees) - W
+    if normalized:
+        scale = np.array([1 / np.sqrt(degree) if degree > 0 else 0.0 for degree in degrees])
+        L = scale[:, None] * L * scale
+    return L
+
+
+def incidence(W, entry) -> Array:
+    rows = []
+    for i, j in itertools.combinations(range(len(W)), 2):
+        if W[i, j] > 0:
+            rows.append(np.zeros(len(W)))
+            rows[-1][i], rows[-1][j] = entry(W[i, j]), -entry(W[i, j])
+    return np.array(rows).reshape(len(rows), len(W))

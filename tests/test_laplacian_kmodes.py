@@ -1,0 +1,280 @@
+"""Laplacian K-modes: the estimator, its modes, and what the paper and its figures promise."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import coterie
+from coterie import LaplacianKModes
+from coterie.graph_memberships import GraphMemberships
+from coterie.metrics import clustering_accuracy
+from coterie.modes import VectorModes, surest_members
+from tests.reference import laplacian_kmodes as oracle
+
+DTYPES = [np.float32, np.float64]
+MODE_UPDATES = ["byproduct", "mean_shift"]
+
+
+@parametrize_with_checks(
+    [LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update=mode_update) for mode_update in MODE_UPDATES]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(500, noise=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(400, 4, centers=6, cluster_std=0.8, random_state=0)
+
+
+class TestFit:
+    @pytest.mark.parametrize("mode_update", MODE_UPDATES)
+    def test_clusters_of_any_shape(self, moons, mode_update):
+        X, y = moons
+        model = LaplacianKModes(2, lam=2.0, n_neighbors=10, mode_update=mode_update, random_state=0).fit(X)
+        assert clustering_accuracy(y, model.labels_) > 0.99
+
+    @pytest.mark.parametrize("mode_update", MODE_UPDATES)
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("weights", ["binary", "gaussian", lambda squares: 1 / (1 + squares)])
+    def test_what_a_fit_says_of_itself(self, blobs, mode_update, dtype, weights):
+        X, y = blobs[0].astype(dtype), blobs[1]
+        model = LaplacianKModes(6, lam=0.7, mode_update=mode_update, weights=weights, random_state=0).fit(X)
+        assert clustering_accuracy(y, model.labels_) > 0.95
+        assert model.labels_.dtype == np.int32
+        assert model.memberships_.shape == (400, 6)
+        assert model.memberships_.dtype == dtype
+        np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, rtol=1e-5)
+        np.testing.assert_array_equal(model.memberships_.argmax(axis=1), model.labels_)
+        affinities = oracle.kernel(X, model.modes_, model.bandwidth_)
+        K = model.affinity_matrix_.toarray().astype(float)
+        np.testing.assert_array_equal(K, K.T)
+        assert np.all(np.diag(K) == 0)
+        expected = oracle.discrete_objective(model.labels_, affinities, K, 0.7)
+        np.testing.assert_allclose(model.objective_, expected, rtol=1e-4, atol=1e-3)
+        shifted = oracle.shifted(K) if model.is_shifted_ else K
+        relaxed = oracle.relaxed_objective(model.memberships_.astype(float), affinities, shifted, 0.7)
+        np.testing.assert_allclose(model.relaxation_, relaxed, rtol=1e-4, atol=1e-3)
+        assert model.n_iter_ == len(model.history_)
+        np.testing.assert_allclose(model.history_["objective"][-1], model.relaxation_, rtol=0.01)
+        np.testing.assert_allclose(model.history_["discrete"][-1], model.objective_, rtol=0.05)
+        assert model.modes_ is model.cluster_centers_
+
+    def test_modes_are_rows_of_their_clusters(self, blobs):
+        model = LaplacianKModes(6, lam=0.7, random_state=0).fit(blobs[0])
+        np.testing.assert_array_equal(model.modes_, blobs[0][model.mode_indices_])
+        np.testing.assert_array_equal(model.labels_[model.mode_indices_], np.arange(6))
+
+    def test_mean_shifts_end_at_maxima_of_the_density(self, blobs):
+        X = blobs[0]
+        model = LaplacianKModes(6, lam=0.7, mode_update="mean_shift", random_state=0).fit(X)
+        assert np.all(model.mode_indices_ == -1)
+        for cluster in range(6):
+            once = oracle.mean_shift(
+                X, model.memberships_[:, cluster], model.modes_[cluster], model.bandwidth_, 1
+            )
+            assert np.linalg.norm(once - model.modes_[cluster]) < 0.05 * model.bandwidth_
+
+    def test_the_start_with_the_lowest_objective_is_kept(self, blobs):
+        X = blobs[0]
+        several = LaplacianKModes(6, lam=0.7, n_init=5, random_state=3).fit(X)
+        random = np.random.RandomState(3)
+        alone = [LaplacianKModes(6, lam=0.7, n_init=1, random_state=random).fit(X) for _ in range(5)]
+        assert several.objective_ == min(model.objective_ for model in alone)
+
+    def test_without_a_graph_rows_go_to_the_closest_mode(self, blobs):
+        model = LaplacianKModes(6, lam=0.0, random_state=0, max_iter=1).fit(blobs[0])
+        affinities = oracle.kernel(blobs[0], model.modes_, model.bandwidth_)
+        np.testing.assert_array_equal(model.labels_, affinities.argmax(axis=1))
+
+    @pytest.mark.parametrize("init", ["k-means++", "k-means", "afk-mc2", "random"])
+    def test_starts(self, blobs, init):
+        model = LaplacianKModes(6, lam=0.7, init=init, random_state=0).fit(blobs[0])
+        assert normalized_mutual_info_score(blobs[1], model.labels_) > 0.9
+
+    def test_given_starts(self, blobs):
+        X, y = blobs
+        centers = np.array([X[y == c].mean(axis=0) for c in range(6)])
+        first = LaplacianKModes(6, lam=0.7, init=centers).fit(X)
+        assert clustering_accuracy(y, first.labels_) > 0.95
+        again = LaplacianKModes(6, lam=0.7, init=first).fit(X)
+        np.testing.assert_array_equal(again.labels_, first.labels_)
+        called = LaplacianKModes(6, lam=0.7, init=lambda X, k, random_state: centers, n_init=1).fit(X)
+        np.testing.assert_array_equal(called.labels_, first.labels_)
+
+    def test_threads_and_storage_make_no_difference(self, blobs, tmp_path):
+        X = blobs[0].astype(np.float32)
+        np.save(tmp_path / "rows.npy", X)
+        models = [
+            LaplacianKModes(6, lam=0.7, random_state=0, n_threads=n_threads).fit(data)
+            for n_threads, data in [(1, X), (2, X), (3, X), (2, coterie.open_rows(tmp_path / "rows.npy"))]
+        ]
+        for model in models[1:]:
+            for name in ("labels_", "memberships_", "modes_", "mode_indices_"):
+                np.testing.assert_array_equal(getattr(model, name), getattr(models[0], name))
+
+    def test_sparse_rows(self, blobs):
+        X = np.where(np.abs(blobs[0]) < 1, 0, blobs[0])
+        dense = LaplacianKModes(6, lam=0.7, random_state=0).fit(X)
+        for mode_update in MODE_UPDATES:
+            sparse = LaplacianKModes(6, lam=0.7, mode_update=mode_update, random_state=0).fit(sp.csr_array(X))
+            assert normalized_mutual_info_score(dense.labels_, sparse.labels_) > 0.95
+            assert np.mean(sparse.predict(sp.csr_array(X)) == sparse.labels_) > 0.95
+
+    def test_normalized_rows(self):
+        X, y = load_digits(return_X_y=True)
+        model = LaplacianKModes(10, normalize=True, lam=1.0, random_state=0).fit(X)
+        scaled = X / np.linalg.norm(X, axis=1, keepdims=True)
+        other = LaplacianKModes(10, lam=1.0, random_state=0).fit(scaled)
+        np.testing.assert_array_equal(model.labels_, other.labels_)
+        assert normalized_mutual_info_score(y, model.labels_) > 0.8
+
+    def test_an_emptied_cluster_is_an_event_not_an_error(self, moons):
+        X = moons[0]
+        for mode_update in MODE_UPDATES:
+            with pytest.warns(ConvergenceWarning, match="1 of 3 clusters are empty"):
+                model = LaplacianKModes(3, mode_update=mode_update, init=[*X[:2], [900, 900]]).fit(X)
+            assert np.all(np.isfinite(model.memberships_))
+            assert set(model.labels_) == {0, 1}
+            np.testing.assert_array_equal(model.modes_[2], [900, 900])
+            assert model.modes_.shape == (3, 2)
+            assert len(model.predict(X)) == len(X)
+
+    def test_time_callbacks_and_history(self, blobs):
+        seen = []
+        LaplacianKModes(6, lam=0.7, n_init=1, random_state=0, callback=seen.append).fit(blobs[0])
+        assert seen[0].centers.shape == (6, 4)
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            LaplacianKModes(6, lam=0.7, max_time=1e-9, random_state=0).fit(blobs[0])
+        stopped = LaplacianKModes(6, lam=0.7, random_state=0, callback=lambda progress: True).fit(blobs[0])
+        assert stopped.n_iter_ == 1
+
+    def test_duplicates(self):
+        X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 20, axis=0)
+        model = LaplacianKModes(3, random_state=0).fit(X)
+        assert clustering_accuracy(np.repeat([0, 1, 2], 20), model.labels_) == 1
+
+    def test_save_and_load(self, blobs, tmp_path):
+        model = LaplacianKModes(6, lam=0.7, random_state=0).fit(blobs[0])
+        model.save(tmp_path / "model.coterie")
+        for other in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(other.predict(blobs[0]), model.predict(blobs[0]))
+
+    def test_an_unfitted_clone_has_the_same_parameters(self):
+        model = LaplacianKModes(3, lam=2.5, init="k-means")
+        assert clone(model).get_params() == model.get_params()
+
+
+class TestPredict:
+    def test_rows_of_the_fit_keep_their_labels_as_a_rule(self, moons):
+        model = LaplacianKModes(2, lam=2.0, random_state=0).fit(moons[0])
+        assert np.mean(model.predict(moons[0]) == model.labels_) > 0.99
+
+    def test_new_rows_follow_their_neighbours(self, moons):
+        model = LaplacianKModes(2, lam=2.0, random_state=0).fit(moons[0])
+        X, y = make_moons(300, noise=0.05, random_state=1)
+        assert clustering_accuracy(y, model.predict(X)) > 0.99
+
+    def test_by_the_formula(self, blobs):
+        X, new = blobs[0][:300], blobs[0][300:]
+        model = LaplacianKModes(6, lam=0.7, random_state=0).fit(X)
+        order = np.argsort(((new[:, None] - X) ** 2).sum(axis=2), axis=1)[:, :5]
+        logits = oracle.kernel(new, model.modes_, model.bandwidth_)
+        logits = logits + 0.7 * model.memberships_[order].sum(axis=1)
+        np.testing.assert_array_equal(model.predict(new), logits.argmax(axis=1))
+
+
+class TestPrecomputed:
+    def test_any_kernel(self, moons):
+        X, y = moons
+        kernel = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2) / (2 * 0.05**2))
+        kernel[kernel < 1e-3] = 0
+        for given in (kernel, sp.csr_array(kernel)):
+            model = LaplacianKModes(2, lam=2.0, affinity="precomputed", n_init=20, random_state=0).fit(given)
+            assert clustering_accuracy(y, model.labels_) > 0.95
+            assert not hasattr(model, "modes_")
+            np.testing.assert_array_equal(model.labels_[model.mode_indices_], [0, 1])
+            assert np.mean(model.predict(given) == model.labels_) > 0.98
+
+    def test_the_knn_graph_of_a_fit(self, blobs):
+        first = LaplacianKModes(6, lam=0.7, random_state=0).fit(blobs[0])
+        model = LaplacianKModes(6, lam=0.7, affinity="precomputed", init=first.mode_indices_)
+        model.fit(first.affinity_matrix_)
+        assert normalized_mutual_info_score(model.labels_, first.labels_) > 0.95
+
+
+class TestModes:
+    def test_surest_members(self):
+        memberships = GraphMemberships(sp.csr_array((5, 5)), 4, shift=False, n_threads=1)
+        memberships.memberships[:] = np.eye(4)[[2, 0, 0, 2, 3]]
+        memberships.rests[:] = [0.2, 0.1, 0.1, 0.05, 0.3]
+        np.testing.assert_array_equal(surest_members(memberships, 4), [1, -1, 3, 4])
+
+    def test_the_densest_member_is_the_start(self):
+        X = np.array([[0.0], [1], [1.1], [1.2], [5], [20], [21]])
+        search = VectorModes(X, 0.5, by_product=True, n_threads=1)
+        modes = search.start(np.array([[2.0], [20.4]]), np.random.RandomState(0))
+        np.testing.assert_array_equal(modes.indices, [2, 5])
+        np.testing.assert_array_equal(modes.points, [[1.1], [20]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_clusters=0), "n_clusters"),
+        (dict(n_clusters=21), "n_samples=20 should be >= n_clusters=21"),
+        (dict(n_neighbors=0), "n_neighbors"),
+        (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
+        (dict(lam=-1), "lam"),
+        (dict(lam=float("nan")), "lam"),
+        (dict(affinity="cosine"), "affinity must be one of knn, precomputed"),
+        (dict(mode_update="median"), "mode_update must be one of byproduct, mean_shift"),
+        (dict(weights="heat"), "weights"),
+        (dict(bandwidth=0), "bandwidth"),
+        (dict(init="best"), "init must be one of"),
+        (dict(init=np.zeros((3, 3))), "shape"),
+        (dict(n_init=0), "n_init"),
+        (dict(max_iter=0), "max_iter"),
+        (dict(affinity="precomputed"), "square"),
+        (dict(affinity="precomputed", mode_update="mean_shift"), "coordinates"),
+    ],
+)
+def test_wrong_arguments(options, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=message):
+            LaplacianKModes(**(dict(n_clusters=2) | options)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        ("k-means", "random"),
+        ([0, 0], "distinct"),
+        ([0, 99], "distinct"),
+        ([0.5, 1], "row numbers"),
+        ([1], "row numbers"),
+    ],
+)
+def test_wrong_starts_of_affinities(init, message):
+    with pytest.raises(ValueError, match=message):
+        LaplacianKModes(2, affinity="precomputed", init=init).fit(np.ones((5, 5)))
+
+
+def test_asymmetric_affinities():
+    with pytest.raises(ValueError, match="symmetric"):
+        LaplacianKModes(2, affinity="precomputed").fit(np.triu(np.ones((5, 5))))
