@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int32]
 
 AFFINITIES = ("knn", "precomputed")
+SYMMETRIES = ("none", "mean", "max")
 MODE_UPDATES = ("byproduct", "mean_shift")
 INITS = (*SEEDINGS, "k-means")
 
@@ -89,7 +90,10 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too; then
         modes are found as a by-product only.
     weights : {"binary", "gaussian"} or callable
-        Weights of the graph's edges; see `coterie.graphs.knn_graph`. Those of both directions are averaged.
+        Weights of the graph's edges; see `coterie.graphs.knn_graph`.
+    symmetrize : {"none", "mean", "max"}
+        Whether edges from a row to its neighbours count both ways. "none": a row follows its own neighbours only, as in
+        the paper; the objective is that of "mean" all the same. "max": an edge in one direction counts fully in both.
     mode_update : {"byproduct", "mean_shift"}
         Modes are the rows with the largest memberships (SLK-BO), or maxima of the density of their cluster, found
         by mean shifts (SLK-MS).
@@ -97,8 +101,9 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). By default s^2 is the mean squared distance to the
         nearest neighbours.
     shift : bool or "auto"
-        Add each row's degree to the diagonal of the graph. Then updates cannot raise the relaxed objective, but they
-        are smaller, and end in worse minima. "auto": only where it would rise without, before it has settled.
+        Add each row's degree to the diagonal of the graph. Then updates of a symmetric graph cannot raise the relaxed
+        objective, but they are smaller, and end in worse minima. "auto": only where it would rise without, before it
+        has settled. In any case memberships whose objective rose are not kept.
     normalize : bool
         Divide each row by its length first.
     init : {"k-means++", "k-means", "afk-mc2", "random"}, array-like of shape (L, d), fitted model, or callable
@@ -199,6 +204,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         n_neighbors: int = 5,
         affinity: str = "knn",
         weights: Any = "binary",
+        symmetrize: Literal["none", "mean", "max"] = "none",
         mode_update: str = "byproduct",
         bandwidth: float | None = None,
         shift: bool | str = "auto",
@@ -219,6 +225,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         self.n_neighbors = n_neighbors
         self.affinity = affinity
         self.weights = weights
+        self.symmetrize = symmetrize
         self.mode_update = mode_update
         self.bandwidth = bandwidth
         self.shift = shift
@@ -330,7 +337,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         ids, squares = nearest_neighbors(data, self.n_neighbors, random_state=random, n_threads=n_threads)
         self.bandwidth_ = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
         graph = graph_of_neighbors(
-            ids, squares, weights=self.weights, bandwidth=self.bandwidth_, symmetrize="mean"
+            ids, squares, weights=self.weights, bandwidth=self.bandwidth_, symmetrize=self.symmetrize
         )
         by_product = self.mode_update == "byproduct"
         return graph, VectorModes(data, self.bandwidth_, by_product=by_product, n_threads=n_threads)
@@ -466,7 +473,8 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
     def _check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_positive_integer("n_neighbors", self.n_neighbors)
-        for name, allowed in (("affinity", AFFINITIES), ("mode_update", MODE_UPDATES)):
+        options = {"affinity": AFFINITIES, "symmetrize": SYMMETRIES, "mode_update": MODE_UPDATES}
+        for name, allowed in options.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
         if self.affinity == "precomputed" and self.mode_update != "byproduct":

@@ -156,10 +156,20 @@ inline bool is_active(const WeightedGraph<T>& graph, const std::uint8_t* moved, 
     return any != 0;
 }
 
+// Neighbours lie anywhere: their memberships are asked for some rows ahead.
+template <class T>
+inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p) {
+    const Index most = min_index(update.width, 4 * kLanes<T>);
+    for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e)
+        for (Index l = 0; l < most; l += kLanes<T>)
+            __builtin_prefetch(update.before + graph.columns[e] * update.width + l);
+}
+
 // Updates the memberships of all rows at once. OUT sums (2 for each run of kQuantum rows): of attractions, for the
 // memberships before; of own terms, for those after. Returns the number of rows that moved.
 template <class Isa, class T>
 Index update_memberships(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, double* sums, int n_threads) {
+    constexpr Index kAhead = 8;
     const Index n_quanta = ceil_div(graph.n_rows, kQuantum);
     Buffer<Index> n_moved(n_quanta);
     const auto make_scratch = [&] {
@@ -169,6 +179,7 @@ Index update_memberships(const WeightedGraph<T>& graph, const MembershipUpdate<T
         double attraction = 0, own = 0;
         Index moved = 0;
         for (Index p = q * kQuantum; p < min_index(graph.n_rows, (q + 1) * kQuantum); ++p) {
+            if (p + kAhead < graph.n_rows) prefetch_neighbors(graph, update, p + kAhead);
             if (is_active(graph, update.moved_before, p)) update_row<Isa>(graph, update, p, scratch);
             else keep_row<Isa>(update, p);
             attraction += update.attractions[p];
