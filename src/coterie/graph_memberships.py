@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.special import xlogy
 
 from coterie import _kernels
 
@@ -31,8 +32,8 @@ class MembershipFit:
         The relaxed objective R.
     n_updates : int
         Updates of all memberships.
-    relaxations : ndarray of shape (n_updates,), float64
-        R of the memberships before each update; the last one would hardly change them.
+    relaxations : ndarray, float64
+        R of the memberships before each update; with a shift that was added on the way, from then on.
     is_shifted : bool
         Whether R is that of the shifted graph.
     """
@@ -124,39 +125,44 @@ class GraphMemberships:
         -------
         MembershipFit
         """
-        fit = None
-        if self._shift != True:  # noqa: E712 - it may be a word
-            fit = self._descend(lam, tol, max_updates, shifted=False)
-        if fit is None:
-            fit = self._descend(lam, tol, max_updates, shifted=True)
-        assert fit is not None
-        return fit
-
-    def _descend(self, lam: float, tol: float, max_updates: int, *, shifted: bool) -> MembershipFit | None:
-        """Return None if R rises before it has settled, and somebody else can do better."""
-        self._moved[:] = 1
-        self._current[:] = 0
-        self._update(shifted, 0.0, -1.0)
-        own = float(self._sums[:, 1].sum())
-        self._advance()
+        own = self._start()
+        shifted, n_updates = self._shift is True, 0
         relaxations: list[float] = []
         while True:
             n_moved = self._update(shifted, lam, _SMALLEST_CHANGE)
             relaxations.append(own - 0.5 * lam * float(self._sums[:, 0].sum()))
+            n_updates += 1
             fall = relaxations[-2] - relaxations[-1] if len(relaxations) > 1 else np.inf
+            least = tol * abs(relaxations[-1])
+            is_last = n_updates == max_updates
             if fall < 0:
-                if not shifted and self._shift == "auto" and -fall > tol * abs(relaxations[-1]):
-                    return None
-                # Within rounding of a minimum, or in a cycle around one: the step before was better.
+                # The memberships before were better.
                 self._current, self._former = self._former, self._current
                 relaxations.pop()
+                if fall >= -least or shifted or self._shift != "auto" or is_last:
+                    break
+                # Not yet at a minimum: the shift leads out of a cycle. Its R is another one.
+                shifted, relaxations = True, []
+                self._moved[:] = 1
+                own = self._renew_own_terms()
+            elif fall <= least or n_moved == 0 or is_last:
                 break
-            settled = fall <= tol * abs(relaxations[-1]) or n_moved == 0
-            if settled or len(relaxations) == max_updates:
-                break
-            own = float(self._sums[:, 1].sum())
-            self._advance()
-        return MembershipFit(relaxations[-1], len(relaxations), np.array(relaxations), shifted)
+            else:
+                own = self._advance()
+        return MembershipFit(relaxations[-1], n_updates, np.array(relaxations), shifted)
+
+    def _start(self) -> float:
+        """Let the memberships be the softmax of the affinities; return the sum of their own terms of R."""
+        self._moved[:] = 1
+        self._current[:] = 0
+        self._update(False, 0.0, -1.0)
+        return self._advance()
+
+    def _renew_own_terms(self) -> float:
+        memberships = self.memberships.astype(np.float64)
+        logarithms = xlogy(memberships, memberships).sum(axis=1)
+        self._own_terms[:] = logarithms - np.einsum("ij,ij->i", memberships, self.affinities)
+        return float(self._own_terms.sum())
 
     def _update(self, shifted: bool, lam: float, smallest_change: float) -> int:
         return _kernels.update_memberships(
@@ -165,9 +171,11 @@ class GraphMemberships:
             self._sums, self._n_threads,
         )  # fmt: skip
 
-    def _advance(self) -> None:
+    def _advance(self) -> float:
+        """Take the memberships of the last update; return the sum of their own terms of R."""
         self._former, self._current, self._next = self._current, self._next, self._former
         self._moved, self._next_moved = self._next_moved, self._moved
+        return float(self._sums[:, 1].sum())
 
 
 def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any], fill: float) -> Array:
