@@ -1,6 +1,5 @@
 """Memberships on a graph: the kernel against its plain version, and what the paper promises."""
 
-from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -11,21 +10,10 @@ from hypothesis import strategies as st
 
 from coterie import _kernels
 from coterie.graph_memberships import GraphMemberships
+from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import laplacian_kmodes as oracle
 
-INSTRUCTION_SETS = _kernels.available_instruction_sets()
-FUSED = [name for name in INSTRUCTION_SETS if name != "baseline"]  # those with fused multiply-add
 DTYPES = [np.float32, np.float64]
-
-
-@contextmanager
-def using(name):
-    before = _kernels.instruction_set()
-    _kernels.use_instruction_set(name)
-    try:
-        yield
-    finally:
-        _kernels.use_instruction_set(before)
 
 
 def some_graph(n, density, dtype, seed, binary=True, symmetric=True):

@@ -1,7 +1,5 @@
 """Truncated EM: its kernels against their plain versions on every instruction set, and its two steps."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,22 +16,11 @@ from coterie.truncated_em import (
     order_by,
     shared_variance,
 )
+from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import truncated_mixture as oracle
 
-INSTRUCTION_SETS = _kernels.available_instruction_sets()
-FUSED = [name for name in INSTRUCTION_SETS if name != "baseline"]  # those with fused multiply-add
 DTYPES = [np.float32, np.float64]
 COVARIANCE_TYPES = ["tied_spherical", "spherical", "diag"]
-
-
-@contextmanager
-def using(name):
-    before = _kernels.instruction_set()
-    _kernels.use_instruction_set(name)
-    try:
-        yield
-    finally:
-        _kernels.use_instruction_set(before)
 
 
 def tolerance(dtype):
