@@ -22,6 +22,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.nested
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
+	$(BIN)/python -m benchmarks.graphs
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo
