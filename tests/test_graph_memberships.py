@@ -152,7 +152,7 @@ def kernel_arguments(n=5, dtype=np.float64):
     arguments = {name: getattr(memberships, f"_{attribute}") for name, attribute in names.items()}
     graph = memberships._graphs[True]
     return arguments | dict(
-        graph=graph, lambda_=1.0, smallest_change=0.0, rests=memberships.rests, n_threads=1
+        graph=graph, n_clusters=3, lambda_=1.0, smallest_change=0.0, rests=memberships.rests, n_threads=1
     )
 
 
@@ -160,6 +160,7 @@ def kernel_arguments(n=5, dtype=np.float64):
     ("change", "message"),
     [
         (dict(affinities=np.zeros((5, 7))), "width"),
+        (dict(n_clusters=9), "width"),
         (dict(before=np.zeros((4, 8))), "before"),
         (dict(after=np.zeros((5, 16))), "after"),
         (dict(moved_before=np.zeros(4, dtype=np.uint8)), "moved_before"),

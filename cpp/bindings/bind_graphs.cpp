@@ -35,12 +35,13 @@ GraphBlock<T> weighted_graph(In1<Index> starts, In1<std::int32_t> columns, std::
 }
 
 template <class T>
-Index update(const GraphBlock<T>& block, In2<T> affinities, T lambda, T smallest_change, In2<T> before, Out2<T> after,
+Index update(const GraphBlock<T>& block, In2<T> affinities, Index n_clusters, T lambda, T smallest_change, In2<T> before, Out2<T> after,
              In1<std::uint8_t> moved_before, Out1<std::uint8_t> moved_after, Out1<T> rests, Out1<double> attractions,
              Out1<double> own_terms, Out2<double> sums, int n_threads) {
     const WeightedGraph<T> graph = block.view();
     const Index n = graph.n_rows, width = static_cast<Index>(affinities.shape(1));
-    require(width >= 1 && width % kLanes<T> == 0, "the width is not a multiple of a cache line");
+    require(n_clusters >= 1 && width == ceil_div(n_clusters, kLanes<T>) * kLanes<T>,
+            "the width is not that of the clusters in whole cache lines");
     require_size(affinities, n * width, "affinities has the wrong shape");
     require_size(before, n * width, "before has the wrong shape");
     require_size(after, n * width, "after has the wrong shape");
@@ -53,9 +54,9 @@ Index update(const GraphBlock<T>& block, In2<T> affinities, T lambda, T smallest
     require_size(attractions, n, "attractions has the wrong length");
     require_size(own_terms, n, "own_terms has the wrong length");
     require_size(sums, 2 * ceil_div(n, kQuantum), "two sums per run of rows are needed");
-    const MembershipUpdate<T> request{affinities.data(),   lambda,       smallest_change,    width,
-                                      before.data(),       after.data(), moved_before.data(), moved_after.data(),
-                                      rests.data(),        attractions.data(), own_terms.data()};
+    const MembershipUpdate<T> request{affinities.data(),   lambda,       smallest_change,     n_clusters,
+                                      width,               before.data(), after.data(),       moved_before.data(),
+                                      moved_after.data(),  rests.data(), attractions.data(),  own_terms.data()};
     return kernels().graphs<T>().update_memberships(graph, request, sums.data(), n_threads);
 }
 
@@ -64,7 +65,7 @@ void bind_graphs_of(nb::module_& m, const char* name) {
     nb::class_<GraphBlock<T>>(m, name);
     m.def("weighted_graph", &weighted_graph<T>, arg("starts").noconvert(), arg("columns").noconvert(),
           arg("weights").none(), arg("diagonal").noconvert());
-    m.def("update_memberships", &update<T>, arg("graph"), arg("affinities").noconvert(), arg("lambda_"),
+    m.def("update_memberships", &update<T>, arg("graph"), arg("affinities").noconvert(), arg("n_clusters"), arg("lambda_"),
           arg("smallest_change"), arg("before").noconvert(), arg("after").noconvert(),
           arg("moved_before"), arg("moved_after"), arg("rests").noconvert(), arg("attractions"), arg("own_terms"),
           arg("sums"), arg("n_threads"), Unlocked());

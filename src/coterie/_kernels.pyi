@@ -247,6 +247,7 @@ def weighted_graph(
 def update_memberships(
     graph: Graph,
     affinities: Array,
+    n_clusters: int,
     lambda_: float,
     smallest_change: float,
     before: Array,

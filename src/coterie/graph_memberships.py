@@ -166,7 +166,7 @@ class GraphMemberships:
 
     def _update(self, shifted: bool, lam: float, smallest_change: float) -> int:
         return _kernels.update_memberships(
-            self._graphs[shifted], self._affinities, lam, smallest_change, self._current, self._next,
+            self._graphs[shifted], self._affinities, self._n_clusters, lam, smallest_change, self._current, self._next,
             self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
             self._sums, self._n_threads,
         )  # fmt: skip

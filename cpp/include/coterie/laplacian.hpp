@@ -6,6 +6,7 @@
 #pragma once
 
 #include "exponential.hpp"
+#include "lanes.hpp"
 #include "parallel.hpp"
 #include "scores.hpp"
 
@@ -26,7 +27,8 @@ struct MembershipUpdate {
     const T* affinities;                 // n_rows x width: of the rows with the modes
     T lambda;
     T smallest_change;                   // of a membership; a row that changes less stays as it is
-    Index width;                         // a multiple of kLanes
+    Index n_clusters;
+    Index width;                         // n_clusters, rounded up to a multiple of kLanes
     const T* before;                     // n_rows x width: memberships z
     T* after;                            // OUT n_rows x width: those after it
     const std::uint8_t* moved_before;    // n_rows: whether the last update changed the row
@@ -38,42 +40,17 @@ struct MembershipUpdate {
 
 namespace {
 
-template <class Isa, class T>
+// What is known of as many rows as a cache line has lanes.
+template <class T>
 struct MembershipScratch {
-    Buffer<T> neighbors, logits;  // width
+    Buffer<T> neighbors;  // rows x width: sums over their neighbours
+    Buffer<T> columns;    // width x rows: logits, then memberships
 };
 
-template <class V, class T, class Reduce>
-inline T reduce_lanes(const V* vectors, Index n, T start, Reduce reduce) {
-    constexpr Index L = sizeof(V) / sizeof(T);
-    T out = start;
-    for (Index v = 0; v < n; ++v)
-        for (Index l = 0; l < L; ++l) out = reduce(out, vectors[v][l]);
-    return out;
-}
-
-// Sums over a cache line of lanes, in the same order for any register width.
-template <class Isa, class T>
-inline T line_sum(const typename Isa::template Vector<T>* line) {
-    alignas(64) T lanes[kLanes<T>];
-    __builtin_memcpy(lanes, line, sizeof(lanes));
-#pragma GCC unroll 4
-    for (Index half = kLanes<T> / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (Index l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-    return lanes[0];
-}
-
-template <class Isa, class T>
-inline T line_maximum(const typename Isa::template Vector<T>* line) {
-    alignas(64) T lanes[kLanes<T>];
-    __builtin_memcpy(lanes, line, sizeof(lanes));
-#pragma GCC unroll 4
-    for (Index half = kLanes<T> / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (Index l = 0; l < half; ++l) lanes[l] = lanes[l] > lanes[l + half] ? lanes[l] : lanes[l + half];
-    return lanes[0];
-}
+template <class T>
+struct alignas(64) Line {
+    T values[kLanes<T>];
+};
 
 inline double log_one_plus(double x) { return x < 1e-4 ? x - 0.5 * x * x : __builtin_log(1 + x); }
 
@@ -87,65 +64,116 @@ void keep_row(const MembershipUpdate<T>& update, Index p) {
     update.moved_after[p] = 0;
 }
 
-// The new memberships of one row.
+// The sums over the neighbours of some rows, and their logits in columns.
 template <class Isa, class T>
-void update_row(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p,
-                MembershipScratch<Isa, T>& scratch) {
+Line<T> attract(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows,
+                MembershipScratch<T>& scratch) {
+    using V = typename Isa::template Vector<T>;
+    constexpr Index W = kLanes<T>, NV = 64 / sizeof(V);
+    Square<Isa, T> attractions{};
+    for (Index j = 0; j < update.width; j += W) {
+        Square<Isa, T> logits;
+        for (Index r = 0; r < W; ++r) {
+            const Index p = rows[r], at = p * update.width + j;
+            const V* const own = reinterpret_cast<const V*>(update.before + at);
+            const V* const affinities = reinterpret_cast<const V*>(update.affinities + at);
+            V sum[NV];
+            for (Index v = 0; v < NV; ++v) sum[v] = own[v] * graph.diagonal[p];
+            for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e) {
+                const V* const other = reinterpret_cast<const V*>(update.before + graph.columns[e] * update.width + j);
+                const T weight = graph.weights == nullptr ? T(1) : graph.weights[e];
+                for (Index v = 0; v < NV; ++v) sum[v] += other[v] * weight;
+            }
+            V* const kept = reinterpret_cast<V*>(scratch.neighbors.data() + r * update.width + j);
+            for (Index v = 0; v < NV; ++v) {
+                kept[v] = sum[v];
+                attractions.lines[r][v] += own[v] * sum[v];
+                logits.lines[r][v] = affinities[v] + sum[v] * update.lambda;
+            }
+        }
+        logits.transpose();
+        __builtin_memcpy(scratch.columns.data() + j * W, &logits, sizeof(logits));
+    }
+    Line<T> out;
+    attractions.reduce_lines(out.values, Sum{});
+    return out;
+}
+
+// Turns columns of logits into columns of memberships.
+template <class Isa, class T>
+void normalize(T* columns, Index n_clusters, Index width, Line<T>& highest, Line<T>& rests) {
     using V = typename Isa::template Vector<T>;
     constexpr Index L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
-    const Index width = update.width;
-    const V* const own = reinterpret_cast<const V*>(update.before + p * width);
-    const V* const affinities = reinterpret_cast<const V*>(update.affinities + p * width);
-    V* const out = reinterpret_cast<V*>(update.after + p * width);
-    V* const neighbors = reinterpret_cast<V*>(scratch.neighbors.data());
-    V* const logits = reinterpret_cast<V*>(scratch.logits.data());
-    V attraction[NV] = {}, highest[NV];
-    for (Index v = 0; v < NV; ++v) highest[v] = V{} - infinity<T>();
-    for (Index v = 0; v < width / L; v += NV) {
-        V sum[NV];
-        for (Index u = 0; u < NV; ++u) sum[u] = own[v + u] * graph.diagonal[p];
-        for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e) {
-            const V* const other = reinterpret_cast<const V*>(update.before + graph.columns[e] * width) + v;
-            const T weight = graph.weights == nullptr ? T(1) : graph.weights[e];
-            for (Index u = 0; u < NV; ++u) sum[u] += other[u] * weight;
+    for (Index v = 0; v < NV; ++v) {
+        V* const logits = reinterpret_cast<V*>(columns) + v;
+        V most = logits[0];
+        for (Index c = 1; c < n_clusters; ++c) most = logits[c * NV] > most ? logits[c * NV] : most;
+        // The largest is left out of the sum of the others: near 1, its distance from 1 is what tells rows apart.
+        V others = V{}, ties = V{} - 1;
+        for (Index c = 0; c < n_clusters; ++c) {
+            const V logit = logits[c * NV], share = exponential_of_negative<T>(logit - most), zero = V{};
+            others += logit == most ? zero : share;
+            ties += logit == most ? zero + 1 : zero;
+            logits[c * NV] = share;
         }
-        for (Index u = 0; u < NV; ++u) {
-            neighbors[v + u] = sum[u];
-            attraction[u] += own[v + u] * sum[u];
-            const V logit = affinities[v + u] + sum[u] * update.lambda;
-            logits[v + u] = logit;
-            highest[u] = logit > highest[u] ? logit : highest[u];
+        const V rest = others + ties, scale = 1 / (1 + rest);
+        for (Index c = 0; c < n_clusters; ++c) logits[c * NV] *= scale;
+        for (Index c = n_clusters; c < width; ++c) logits[c * NV] = V{};
+        *reinterpret_cast<V*>(highest.values + v * L) = most;
+        *reinterpret_cast<V*>(rests.values + v * L) = rest;
+    }
+}
+
+// Writes columns of memberships to their rows. OUT weighted: their products with the sums over the neighbours;
+// changes: the largest of each row.
+template <class Isa, class T>
+void spread(const MembershipUpdate<T>& update, const Index* rows, const MembershipScratch<T>& scratch,
+            Line<T>& weighted, Line<T>& changes) {
+    using V = typename Isa::template Vector<T>;
+    constexpr Index W = kLanes<T>, NV = 64 / sizeof(V);
+    Square<Isa, T> products{}, largest{};
+    for (Index j = 0; j < update.width; j += W) {
+        Square<Isa, T> shares;
+        __builtin_memcpy(&shares, scratch.columns.data() + j * W, sizeof(shares));
+        shares.transpose();
+        for (Index r = 0; r < W; ++r) {
+            const Index at = rows[r] * update.width + j;
+            const V* const own = reinterpret_cast<const V*>(update.before + at);
+            const V* const neighbors = reinterpret_cast<const V*>(scratch.neighbors.data() + r * update.width + j);
+            V* const out = reinterpret_cast<V*>(update.after + at);
+            for (Index v = 0; v < NV; ++v) {
+                const V share = shares.lines[r][v], difference = share - own[v];
+                const V distance = difference < V{} ? -difference : difference;
+                largest.lines[r][v] = distance > largest.lines[r][v] ? distance : largest.lines[r][v];
+                products.lines[r][v] += share * neighbors[v];
+                out[v] = share;
+            }
         }
     }
-    update.attractions[p] = static_cast<double>(line_sum<Isa, T>(attraction));
-    const T most = line_maximum<Isa, T>(highest);
-    // The largest is left out of the sum of the others: near 1, its distance from 1 is what tells rows apart.
-    V others[NV] = {}, ties[NV] = {}, weighted[NV] = {};
-    for (Index v = 0; v < width / L; v += NV)
-        for (Index u = 0; u < NV; ++u) {
-            const V share = exponential_of_negative<T>(logits[v + u] - most), zero = V{};
-            others[u] += logits[v + u] == most ? zero : share;
-            ties[u] += logits[v + u] == most ? zero + 1 : zero;
-            weighted[u] += share * neighbors[v + u];
-            logits[v + u] = share;
-        }
-    const T rest = line_sum<Isa, T>(others) + (line_sum<Isa, T>(ties) - 1);
-    const T scale = 1 / (1 + rest);
-    V change[NV] = {};
-    for (Index v = 0; v < width / L; v += NV)
-        for (Index u = 0; u < NV; ++u) {
-            const V share = logits[v + u] * scale, difference = share - own[v + u];
-            const V distance = difference < V{} ? -difference : difference;
-            change[u] = distance > change[u] ? distance : change[u];
-            out[v + u] = share;
-        }
-    const bool moved = line_maximum<Isa, T>(change) > update.smallest_change;
-    update.moved_after[p] = moved;
-    update.rests[p] = rest;
-    if (moved)
-        update.own_terms[p] = static_cast<double>(update.lambda * scale * line_sum<Isa, T>(weighted)) -
-                              static_cast<double>(most) - log_one_plus(static_cast<double>(rest));
-    else keep_row<Isa>(update, p);
+    products.reduce_lines(weighted.values, Sum{});
+    largest.reduce_lines(changes.values, Maximum{});
+}
+
+// The new memberships of n rows; the list is as long as a cache line has lanes, and repeats the last of them.
+template <class Isa, class T>
+void update_rows(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows, Index n,
+                 MembershipScratch<T>& scratch) {
+    Line<T> highest, rests, weighted, changes;
+    const Line<T> attractions = attract<Isa>(graph, update, rows, scratch);
+    normalize<Isa>(scratch.columns.data(), update.n_clusters, update.width, highest, rests);
+    spread<Isa>(update, rows, scratch, weighted, changes);
+    for (Index r = 0; r < n; ++r) {
+        const Index p = rows[r];
+        const bool moved = changes.values[r] > update.smallest_change;
+        update.attractions[p] = static_cast<double>(attractions.values[r]);
+        update.moved_after[p] = moved;
+        update.rests[p] = rests.values[r];
+        if (moved)
+            update.own_terms[p] = static_cast<double>(update.lambda * weighted.values[r]) -
+                                  static_cast<double>(highest.values[r]) -
+                                  log_one_plus(static_cast<double>(rests.values[r]));
+        else keep_row<Isa>(update, p);
+    }
 }
 
 // Whether anything changed that the memberships of a row depend on.
@@ -169,19 +197,26 @@ inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUp
 // memberships before; of own terms, for those after. Returns the number of rows that moved.
 template <class Isa, class T>
 Index update_memberships(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, double* sums, int n_threads) {
-    constexpr Index kAhead = 8;
+    constexpr Index W = kLanes<T>, kAhead = 2 * W;
     const Index n_quanta = ceil_div(graph.n_rows, kQuantum);
     Buffer<Index> n_moved(n_quanta);
-    const auto make_scratch = [&] {
-        return MembershipScratch<Isa, T>{Buffer<T>(update.width), Buffer<T>(update.width)};
-    };
-    parallel_for(n_quanta, n_threads, make_scratch, [&](Index q, MembershipScratch<Isa, T>& scratch) {
+    const auto make_scratch = [&] { return MembershipScratch<T>{Buffer<T>(W * update.width), Buffer<T>(W * update.width)}; };
+    parallel_for(n_quanta, n_threads, make_scratch, [&](Index q, MembershipScratch<T>& scratch) {
+        const Index begin = q * kQuantum, end = min_index(graph.n_rows, begin + kQuantum);
+        Index rows[W], n = 0;
+        for (Index p = begin; p < end; ++p) {
+            if (p + kAhead < graph.n_rows) prefetch_neighbors(graph, update, p + kAhead);
+            if (is_active(graph, update.moved_before, p)) rows[n++] = p;
+            else keep_row<Isa>(update, p);
+            if (n == W || (p == end - 1 && n > 0)) {
+                for (Index r = n; r < W; ++r) rows[r] = rows[n - 1];
+                update_rows<Isa>(graph, update, rows, n, scratch);
+                n = 0;
+            }
+        }
         double attraction = 0, own = 0;
         Index moved = 0;
-        for (Index p = q * kQuantum; p < min_index(graph.n_rows, (q + 1) * kQuantum); ++p) {
-            if (p + kAhead < graph.n_rows) prefetch_neighbors(graph, update, p + kAhead);
-            if (is_active(graph, update.moved_before, p)) update_row<Isa>(graph, update, p, scratch);
-            else keep_row<Isa>(update, p);
+        for (Index p = begin; p < end; ++p) {
             attraction += update.attractions[p];
             own += update.own_terms[p];
             moved += update.moved_after[p];

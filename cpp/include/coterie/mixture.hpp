@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdlib>
-#include <utility>
 
+#include "lanes.hpp"
 #include "nearest.hpp"
 #include "parallel.hpp"
 #include "scores.hpp"
@@ -118,28 +118,6 @@ inline Pieces cut_groups(const Index* starts, Index n_groups, Index most) {
 
 // --- squared distances of a few rows to a few means
 
-// a and b hold `Held` sums each, in L / Held parts that lie side by side; returns both, in half as many parts.
-template <int L, int Held, class V, int... I>
-inline __attribute__((always_inline)) V halve(V a, V b, std::integer_sequence<int, I...>) {
-    constexpr int h = L / Held / 2;
-    return __builtin_shufflevector(a, b, (I / h * 2 * h + I % h)...) +
-           __builtin_shufflevector(a, b, (I / h * 2 * h + I % h + h)...);
-}
-
-// The sums over the lanes of N vectors, sum i in lane i. Lanes are added in the same order whatever N is.
-template <int L, int N, int Held, class V>
-inline __attribute__((always_inline)) V lane_sums(const V* v) {
-    if constexpr (Held == L) {
-        return v[0];
-    } else {
-        V out[(N + 1) / 2];
-#pragma GCC unroll 16
-        for (int i = 0; i < (N + 1) / 2; ++i)
-            out[i] = halve<L, Held>(v[2 * i], v[N == 1 ? 0 : 2 * i + 1], std::make_integer_sequence<int, L>{});
-        return lane_sums<L, (N + 1) / 2, 2 * Held>(out);
-    }
-}
-
 // Rows and means are padded with zeros to whole cache lines; out[r * out_stride + c].
 template <class Isa, class T, int R, int C, bool Scaled>
 inline __attribute__((always_inline)) void distance_tile(const T* rows, Index width, const T* const* means,
@@ -180,7 +158,7 @@ inline __attribute__((always_inline)) void distance_tile(const T* rows, Index wi
     }
 #pragma GCC unroll 32
     for (int first = 0; first < N; first += AtOnce) {
-        const V totals = lane_sums<L, AtOnce, 1>(folded + first);
+        const V totals = reduce_lanes<L, AtOnce>(folded + first);
 #pragma GCC unroll 32
         for (int i = 0; i < AtOnce; ++i) out[(first + i) / C * out_stride + (first + i) % C] = totals[i];
     }
