@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
-from coterie.graph_memberships import GraphMemberships
+from coterie.graph_modes import GraphModes, Run, Stopping
 from coterie.graphs import (
     check_graph,
     edge_weights,
@@ -52,24 +51,7 @@ INITS = (*SEEDINGS, "k-means")
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
 
-# Updates of the memberships for the same modes, at most.
-_MOST_UPDATES = 3000
-
 _HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What one start ended with."""
-
-    discrete: float
-    relaxation: float
-    labels: IntArray
-    memberships: Array
-    modes: Modes
-    is_shifted: bool
-    converged: bool
-    history: npt.NDArray[Any]
 
 
 class LaplacianKModes(ClusterMixin, SeededEstimator):
@@ -110,8 +92,8 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         Where the modes begin: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
         `affinity="precomputed"`: "random", or L row numbers.
     n_init : int or "auto"
-        Starts, all on one graph; the one with the lowest discrete objective is kept. "auto": 10 where starts are
-        drawn.
+        Starts, all on one graph. Kept is the one with the fewest empty clusters, of these the one with the lowest
+        discrete objective. "auto": 10 where starts are drawn.
     max_iter : int
         Updates of the modes, at most.
     tol : float
@@ -257,90 +239,54 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         LaplacianKModes
             This estimator.
         """
+        self._fit(X)
+        return self
+
+    # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _fit(
+        self, X: Any, problem: GraphModes | None = None, modes: Modes | None = None
+    ) -> tuple[GraphModes, Modes]:
+        """Fit; return the problem and the modes, with which another lambda can begin."""
         n_threads = effective_n_threads(self.n_threads)
         self._check_parameters()
-        monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
+        n_starts = 1 if modes is not None else self._n_starts()
+        monitor = FitMonitor(self, n_starts, _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            self._training_rows = rows.read()
-            graph, modes = self._graph_and_modes(rows, random, n_threads)
-            memberships = GraphMemberships(graph, self.n_clusters, shift=self.shift, n_threads=n_threads)
-            best: _Run | None = None
-            for _ in range(self._n_runs()):
-                monitor.start_run()
-                start = self._start(modes, X, rows, given, random)
-                run = self._run(graph, memberships, modes, start, monitor)
-                if best is None or run.discrete < best.discrete:
-                    best = run
-                if monitor.stopped_by is not None:
-                    break
-            assert best is not None
-            self._store(best, graph)
+            if problem is None:
+                graph, search = self._graph_and_search(rows.read(), random, n_threads)
+                problem = GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
+            starts = (modes or self._start(problem.search, X, rows, given, random) for _ in range(n_starts))
+            best = self._best_run(problem, starts, monitor)
+        self._store(best, problem)
         monitor.warn_if_out_of_time()
-        return self
+        return problem, best.modes
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
+    def _best_run(self, problem: GraphModes, starts: Iterable[Modes], monitor: FitMonitor) -> Run:
+        stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
+        runs = (problem.run(modes, self.lam, stopping, monitor) for modes in starts)
+        best = next(runs)
+        while monitor.stopped_by is None and (run := next(runs, None)) is not None:
+            best = min(best, run, key=lambda run: run.rank)
+        return best
 
-    def _run(
-        self,
-        graph: sp.csr_array,
-        memberships: GraphMemberships,
-        search: ModeSearch,
-        modes: Modes,
-        monitor: FitMonitor,
-    ) -> _Run:
-        """One start: memberships around the modes, modes of the memberships, until both stay."""
-        moved = list(range(self.n_clusters))
-        relaxation, converged = np.inf, False
-        for _ in range(self.max_iter):
-            for cluster in moved:
-                memberships.affinities[:, cluster] = search.affinity(modes, cluster)
-            before = relaxation
-            fit = memberships.minimise(self.lam, tol=self.membership_tol, max_updates=_MOST_UPDATES)
-            relaxation, labels = fit.relaxation, memberships.labels
-            discrete = self._discrete_objective(graph, memberships.affinities, labels)
-            former, modes = modes, search.update(modes, memberships)
-            moved = modes.moved_since(former)
-            stop = monitor.report(
-                relaxation, modes, discrete=discrete, n_updates=fit.n_updates, n_modes_moved=len(moved)
-            )
-            converged = len(moved) == 0 or abs(before - relaxation) <= self.tol * abs(relaxation)
-            if converged or stop:
-                break
-        # The modes that are returned are those of the memberships that are.
-        Z = memberships.memberships.copy()
-        for cluster in moved:
-            affinities = search.affinity(modes, cluster)
-            relaxation -= float(Z[:, cluster] @ (affinities - memberships.affinities[:, cluster]))
-            memberships.affinities[:, cluster] = affinities
-        discrete = self._discrete_objective(graph, memberships.affinities, labels)
-        return _Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
-
-    def _discrete_objective(self, graph: sp.csr_array, affinities: Array, labels: IntArray) -> float:
-        """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""
-        sources = np.repeat(labels, np.diff(graph.indptr))
-        cut = float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))
-        own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
-        return 0.5 * self.lam * cut - own
-
-    def _graph_and_modes(
-        self, rows: RowSource, random: np.random.RandomState, n_threads: int
+    def _graph_and_search(
+        self, data: Any, random: np.random.RandomState, n_threads: int
     ) -> tuple[sp.csr_array, ModeSearch]:
-        data = self._training_rows
         if self.affinity == "precomputed":
-            graph = check_graph(data, rows.shape[0], symmetric=True)
-            self.bandwidth_ = None
+            graph = check_graph(data, data.shape[0], symmetric=True)
             return graph, KernelModes(graph)
         ids, squares = nearest_neighbors(data, self.n_neighbors, random_state=random, n_threads=n_threads)
-        self.bandwidth_ = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
+        bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
         graph = graph_of_neighbors(
-            ids, squares, weights=self.weights, bandwidth=self.bandwidth_, symmetrize=self.symmetrize
+            ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
         )
         by_product = self.mode_update == "byproduct"
-        return graph, VectorModes(data, self.bandwidth_, by_product=by_product, n_threads=n_threads)
+        return graph, VectorModes(data, bandwidth, by_product=by_product, n_threads=n_threads)
 
     def _start(
         self,
@@ -365,14 +311,15 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         data = Dataset(rows, None, n_clusters=self.n_clusters, n_threads=n_threads)
         return self._drawn_centers(X, data, random)
 
-    def _store(self, run: _Run, graph: sp.csr_array) -> None:
+    def _store(self, run: Run, problem: GraphModes) -> None:
+        self._training_rows, self.bandwidth_ = problem.search.rows, problem.search.bandwidth
         self.labels_, self.memberships_ = run.labels, run.memberships
         self.objective_, self.relaxation_ = run.discrete, run.relaxation
         self.mode_indices_ = run.modes.indices
         self.__dict__.pop("modes_", None)
         if self.affinity == "knn":
             self.modes_ = run.modes.points
-        self.affinity_matrix_ = graph
+        self.affinity_matrix_ = problem.graph
         self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
         self.n_iter_ = len(run.history)
         sizes = np.bincount(run.labels, minlength=self.n_clusters)
@@ -441,7 +388,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         rows = super()._rows_of(X, reset)
         return NormalizedRows(rows) if self.normalize else rows
 
-    def _n_runs(self) -> int:
+    def _n_starts(self) -> int:
         if not self._draws_centers():
             return 1
         return _STARTS if self.n_init == "auto" else int(self.n_init)

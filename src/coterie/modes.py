@@ -62,6 +62,14 @@ class Modes:
 class ModeSearch(Protocol):
     """Where modes come from, and how close rows are to them."""
 
+    @property
+    def rows(self) -> Any:
+        """The rows, or their affinities."""
+
+    @property
+    def bandwidth(self) -> float | None:
+        """s of the kernel of the modes, where it is a Gaussian."""
+
     def affinity(self, modes: Modes, cluster: int) -> FloatArray:
         """Return the kernel of all rows with the mode of a cluster."""
 
@@ -85,8 +93,9 @@ class VectorModes:
     """
 
     def __init__(self, rows: Any, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
-        self._rows, self._block = rows, kernel_rows(rows)
-        self._bandwidth, self._by_product, self._n_threads = bandwidth, by_product, n_threads
+        self.rows, self._block = rows, kernel_rows(rows)
+        self.bandwidth: float = bandwidth
+        self._by_product, self._n_threads = by_product, n_threads
 
     def start(self, centers: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a fit with the given centres begins with: the centres, or the densest rows there."""
@@ -94,13 +103,13 @@ class VectorModes:
         if not self._by_product:
             return Modes(centers, nowhere)
         shift = np.zeros(centers.shape[1])
-        labels = nearest_labels(as_rows(self._rows), centers, shift, self._n_threads)
+        labels = nearest_labels(as_rows(self.rows), centers, shift, self._n_threads)
         indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(centers))])
         return self._at_rows(Modes(centers, nowhere), indices)
 
     def affinity(self, modes: Modes, cluster: int) -> FloatArray:
         """Return the kernel of all rows with the mode of a cluster."""
-        return self._kernel(self._block, self._rows.shape[0], modes.points[cluster])
+        return self._kernel(self._block, self.rows.shape[0], modes.points[cluster])
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; a cluster without rows keeps its own."""
@@ -113,11 +122,11 @@ class VectorModes:
         center = np.asarray(point, dtype=np.float64)[None]
         norm = np.einsum("ij,ij->i", center, center)
         _kernels.own_square_distances(block, center, norm, labels, squares, self._n_threads)
-        return np.asarray(np.exp(squares / (-2 * self._bandwidth**2)))
+        return np.asarray(np.exp(squares / (-2 * self.bandwidth**2)))
 
     def _at_rows(self, modes: Modes, indices: RowNumbers) -> Modes:
         found = indices >= 0
-        points, rows = modes.points.copy(), self._rows[indices[found]]
+        points, rows = modes.points.copy(), self.rows[indices[found]]
         points[found] = rows.toarray() if sp.issparse(rows) else rows
         return Modes(points, np.where(found, indices, modes.indices))
 
@@ -127,8 +136,8 @@ class VectorModes:
             return -1
         if len(members) > _DENSITY_SAMPLE:
             members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
-        squares = euclidean_distances(self._rows[members], squared=True)
-        return int(members[np.exp(squares / (-2 * self._bandwidth**2)).sum(axis=1).argmax()])
+        squares = euclidean_distances(self.rows[members], squared=True)
+        return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
 
     def _shifted(self, points: Array, memberships: Array) -> Array:
         """Move each mode to the weighted mean of the rows, again and again, until it stays (mean shift)."""
@@ -139,7 +148,7 @@ class VectorModes:
             moving, sums, masses = moving[masses > 0], sums[masses > 0], masses[masses > 0]
             before, points[moving] = points[moving], sums / masses[:, None]
             steps = np.linalg.norm(points[moving] - before, axis=1)
-            moving = moving[steps > _SMALLEST_SHIFT * self._bandwidth]
+            moving = moving[steps > _SMALLEST_SHIFT * self.bandwidth]
             if len(moving) == 0:
                 break
         return points
@@ -154,16 +163,16 @@ class VectorModes:
         norms = np.einsum("ij,ij->i", relative, relative)
 
         def part(start: int) -> tuple[FloatArray, FloatArray]:
-            rows = self._rows[start : start + _ROWS_PER_PART]
+            rows = self.rows[start : start + _ROWS_PER_PART]
             rows = (rows.toarray() if sp.issparse(rows) else rows) - shift
             squares = np.einsum("ij,ij->i", rows, rows)[:, None] + norms - 2 * (rows @ relative.T)
-            weights = np.exp(squares / (-2 * self._bandwidth**2))
+            weights = np.exp(squares / (-2 * self.bandwidth**2))
             weights *= memberships[start : start + _ROWS_PER_PART, clusters]
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
         # The sum of the parts is in their order: the same for any number of threads.
         with ThreadPoolExecutor(self._n_threads) as pool:
-            parts = list(pool.map(part, range(0, self._rows.shape[0], _ROWS_PER_PART)))
+            parts = list(pool.map(part, range(0, self.rows.shape[0], _ROWS_PER_PART)))
         masses = np.sum([mass for _, mass in parts], axis=0)
         return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * shift, masses
 
@@ -178,7 +187,7 @@ class KernelModes:
     """
 
     def __init__(self, matrix: sp.csr_array) -> None:
-        self._matrix = matrix
+        self.rows, self.bandwidth = matrix, None
 
     def start(self, indices: RowNumbers) -> Modes:
         """Return the modes at given rows."""
@@ -186,7 +195,7 @@ class KernelModes:
 
     def affinity(self, modes: Modes, cluster: int) -> FloatArray:
         """Return the affinities of all rows with the mode of a cluster."""
-        return np.asarray(self._matrix[[modes.indices[cluster]]].toarray()[0], dtype=np.float64)
+        return np.asarray(self.rows[[modes.indices[cluster]]].toarray()[0], dtype=np.float64)
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the rows with the largest memberships; a cluster without rows keeps its mode."""

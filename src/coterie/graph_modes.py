@@ -1,0 +1,122 @@
+"""Modes and memberships together: one start of Laplacian K-modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.fitting import FitMonitor
+from coterie.graph_memberships import GraphMemberships
+from coterie.modes import Modes, ModeSearch
+
+__all__ = ["GraphModes", "Run", "Stopping"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+# Updates of the memberships for the same modes, at most.
+_MOST_UPDATES = 3000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one start ended with.
+
+    Attributes
+    ----------
+    discrete, relaxation : float
+        The objectives E of the labels and R of the memberships.
+    """
+
+    discrete: float
+    relaxation: float
+    labels: IntArray
+    memberships: Array
+    modes: Modes
+    is_shifted: bool
+    converged: bool
+    history: npt.NDArray[Any]
+
+    @property
+    def n_empty(self) -> int:
+        """Clusters without rows."""
+        return len(self.modes.points) - len(np.unique(self.labels))
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """What makes a run better than another: fewer empty clusters, then a lower E."""
+        return self.n_empty, self.discrete
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When a run ends: updates of the modes at most, and relative changes of R, with and for the same modes."""
+
+    max_iter: int
+    tol: float
+    membership_tol: float
+
+
+class GraphModes:
+    """The data of a Laplacian K-modes problem, and its loops.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Affinities of rows.
+    search : ModeSearch
+        Modes, and the affinities of rows to them.
+    n_clusters : int
+        Number of clusters L.
+    shift : bool or "auto"
+        See `GraphMemberships`.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(
+        self, graph: sp.csr_array, search: ModeSearch, n_clusters: int, *, shift: bool | str, n_threads: int
+    ) -> None:
+        self.graph, self.search, self.n_clusters = graph, search, n_clusters
+        self._memberships = GraphMemberships(graph, n_clusters, shift=shift, n_threads=n_threads)
+
+    def run(self, modes: Modes, lam: float, stopping: Stopping, monitor: FitMonitor) -> Run:
+        """Memberships around the modes, modes of the memberships, until both stay."""
+        monitor.start_run()
+        memberships = self._memberships
+        moved = list(range(self.n_clusters))
+        relaxation, converged = np.inf, False
+        for _ in range(stopping.max_iter):
+            for cluster in moved:
+                memberships.affinities[:, cluster] = self.search.affinity(modes, cluster)
+            before = relaxation
+            fit = memberships.minimise(lam, tol=stopping.membership_tol, max_updates=_MOST_UPDATES)
+            relaxation, labels = fit.relaxation, memberships.labels
+            discrete = self._discrete_objective(memberships.affinities, labels, lam)
+            former, modes = modes, self.search.update(modes, memberships)
+            moved = modes.moved_since(former)
+            stop = monitor.report(
+                relaxation, modes, discrete=discrete, n_updates=fit.n_updates, n_modes_moved=len(moved)
+            )
+            converged = len(moved) == 0 or abs(before - relaxation) <= stopping.tol * abs(relaxation)
+            if converged or stop:
+                break
+        # The modes that are returned are those of the memberships that are.
+        Z = memberships.memberships.copy()
+        for cluster in moved:
+            affinities = self.search.affinity(modes, cluster)
+            relaxation -= float(Z[:, cluster] @ (affinities - memberships.affinities[:, cluster]))
+            memberships.affinities[:, cluster] = affinities
+        discrete = self._discrete_objective(memberships.affinities, labels, lam)
+        return Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
+
+    def _discrete_objective(self, affinities: Array, labels: IntArray, lam: float) -> float:
+        """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""
+        sources = np.repeat(labels, np.diff(self.graph.indptr))
+        cut = float(np.sum(self.graph.data[sources != labels[self.graph.indices]], dtype=np.float64))
+        own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
+        return 0.5 * lam * cut - own
