@@ -460,7 +460,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "mixture.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "mixture.png", "modes.png", "race.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
@@ -470,6 +470,10 @@ def test_demo(folder, capsys, monkeypatch):
     table = [line.split("  ") for line in out.splitlines() if line.startswith("  gmm")]
     assert [line[1] for line in table] == ["gmm", "gmm, coreset of 1,500"]
     assert all(0.7 < float(line[-1]) <= 1 for line in table)  # purity
+    assert "1,797 digits in 10 clusters:\n" in out
+    modes = [line for line in out.splitlines() if line.startswith("  laplacian-kmodes, SLK-")]
+    assert len(modes) == 2
+    assert all(0.7 < float(line.split()[-1]) <= 1 for line in modes)  # accuracy
     scores = json.loads((folder / "demo" / "summary.json").read_text())["scores"]
     assert scores["accuracy"] > 0.7
     assert scores["normalized_mutual_information"] > 0.7

@@ -2,6 +2,7 @@
 
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -44,7 +45,9 @@ def n_points(ax):
 
 
 def is_png(figure, path):
-    figure.savefig(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(path)
     return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 

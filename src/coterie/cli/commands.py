@@ -226,12 +226,12 @@ def info(file: str, /, *, json: Switch = False) -> None:
 
 @app.command
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
-    """Cluster handwritten digits, draw the clusters, and let methods race on more digits.
+    """Cluster handwritten digits in several ways, draw the clusters, and let methods race on more digits.
 
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and four pictures.
+        Folder for the digits, the model, the labels, the summary and five pictures.
     json
         Print one JSON object on the standard output.
     quiet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +29,13 @@ def require_matplotlib() -> None:
         raise ImportError("Drawing needs matplotlib: pip install 'coterie[plot]'") from error
 
 
-def new_figure(size: tuple[float, float]) -> Figure:
-    """A figure that no global list keeps alive and that needs no display."""
+def new_figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """A figure that no global list keeps alive and that needs no display; without a layout places stay as they are."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    figure = Figure(figsize=size, dpi=150, layout=layout)
     FigureCanvasAgg(figure)
     return figure
 

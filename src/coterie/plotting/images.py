@@ -194,7 +194,7 @@ class _Sheet:
         self._cell_height = self._cell_width * image_shape[0] / image_shape[1]
         last = self._cell(n_lines - 1, len(headings) - 1)
         self._size = (max(last.left + last.width + _GAP, _NARROWEST), last.top + last.height + _GAP)
-        self._figure = new_figure(self._size)
+        self._figure = new_figure(self._size, layout=None)
         self._ax: Axes = self._figure.add_axes((0, 0, 1, 1))
         self._ax.set_axis_off()
         for column, heading in enumerate(headings):
