@@ -171,6 +171,67 @@ def test_laplacian_kmodes(folder, rows, X, capsys):
     assert "LaplacianKModes" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "method", ["k-means", "nested", "mini-batch", "gmm", "laplacian-kmodes", "laplacian-kmodes --normalize"]
+)
+def test_images(folder, rows, capsys, method):
+    pytest.importorskip("matplotlib")
+    assert main(["fit", rows, "-k", "3", "--image", "2x2", "--method", *method.split()]) == 0
+    written = ["labels.npy", "model.coterie", "modes.png", "summary.json"]
+    assert everything(folder / "coterie-out") == written
+    assert (folder / "coterie-out" / "modes.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert os.path.join("coterie-out", "modes.png") in capsys.readouterr().out
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert sorted(os.path.basename(path) for path in summary["files"].values()) == written
+
+
+def test_images_of_sparse_rows_and_tables(folder, table, X):
+    from scipy import sparse
+
+    pytest.importorskip("matplotlib")
+    sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))
+    for file, columns in (("sparse.npz", []), (table, ["--columns", "a,b,c,d"])):
+        assert main(["fit", file, "-k", "3", "--image", "1x4", "-q", *columns]) == 0
+        assert (folder / "coterie-out" / "modes.png").is_file()
+
+
+def test_failure_while_drawing_leaves_nothing(folder, rows, capsys, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure.Figure, "savefig", full)
+    assert main(["fit", rows, "-k", "3", "--image", "2x2", "-q"]) == 1
+    assert everything(folder) == ["rows.npy"]
+
+
+def test_images_without_matplotlib(folder, rows, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: pytest.fail("fitted first"))
+    assert "coterie[plot]" in failed(capsys, 1, "fit", rows, "-k", "3", "--image", "2x2")
+    assert everything(folder) == ["rows.npy"]
+
+
+def test_objectives_are_told_apart(rows, capsys):
+    assert main(["fit", rows, "-k", "3", "--method", "laplacian-kmodes", "--n-init", "1"]) == 0
+    printed = capsys.readouterr()
+    assert ", relaxed objective -" in printed.err
+    assert ", objective -" in printed.out
+    assert "relaxed" not in printed.out
+
+
+def test_one_is_no_plural(folder, capsys):
+    np.save("one.npy", np.ones((1, 1)))
+    assert main(["fit", "one.npy", "-k", "1"]) == 0
+    assert main(["predict", "coterie-out/model.coterie", "one.npy"]) == 0
+    first, second, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith("one.npy: 1 row x 1 column in 1 cluster by")
+    assert second.startswith("1 iteration in")
+    assert "1 to 1 row a cluster" in second
+    assert any(line.startswith("one.npy: 1 row labelled") for line in others)
+
+
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
@@ -399,7 +460,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "mixture.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "mixture.png", "modes.png", "race.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
@@ -409,6 +470,10 @@ def test_demo(folder, capsys, monkeypatch):
     table = [line.split("  ") for line in out.splitlines() if line.startswith("  gmm")]
     assert [line[1] for line in table] == ["gmm", "gmm, coreset of 1,500"]
     assert all(0.7 < float(line[-1]) <= 1 for line in table)  # purity
+    assert "1,797 digits in 10 clusters:\n" in out
+    modes = [line for line in out.splitlines() if line.startswith("  laplacian-kmodes, SLK-")]
+    assert len(modes) == 2
+    assert all(0.7 < float(line.split()[-1]) <= 1 for line in modes)  # accuracy
     scores = json.loads((folder / "demo" / "summary.json").read_text())["scores"]
     assert scores["accuracy"] > 0.7
     assert scores["normalized_mutual_information"] > 0.7
@@ -450,6 +515,12 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
     ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),
     ("fit rows.npy -k 9 --coreset 8", "--coreset 8 is fewer rows than -k 9"),
+    ("fit rows.npy -k 3 --image 3x3", "--image: Images of 3x3 have 9 numbers, but the rows have 4 columns"),
+    ("fit rows.npy -k 3 --image 4", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 4xx1", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 0x4", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 2x1x2", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image -2x-2", "must be like 28x28|requires an argument|Unknown option"),
     ("cook rows.npy", "Unknown command"),
     ("predict", "requires an argument"),
     ("predict m.coterie rows.npy --out labels.txt", "must end in .npy or .parquet"),
@@ -457,7 +528,10 @@ BAD_USAGE = [
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_USAGE, ids=[line for line, _ in BAD_USAGE])
-def test_wrong_usage(folder, rows, capsys, line, message):
+def test_wrong_usage(folder, rows, capsys, monkeypatch, line, message):
+    if "--image" in line:
+        pytest.importorskip("matplotlib")
+    monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: pytest.fail("fitted first"))
     told = failed(capsys, 2, *line.split())
     assert any(part in told.replace('"-k"', "-k") for part in message.split("|"))
     assert everything(folder) == ["rows.npy"]
@@ -586,7 +660,7 @@ def test_exit_codes_of_the_process(folder, rows):
     options = (
         "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
     )
-    for option in (*options.split(), "lam", "modes"):
+    for option in (*options.split(), "lam", "modes", "image"):
         assert f"--{option}" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)

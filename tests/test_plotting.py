@@ -2,6 +2,7 @@
 
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from coterie import TruncatedGaussianMixture, plotting
+from coterie import LaplacianKModes, TruncatedGaussianMixture, plotting
 from coterie.rows import as_rows
 
 pytest.importorskip("matplotlib")
@@ -44,7 +45,9 @@ def n_points(ax):
 
 
 def is_png(figure, path):
-    figure.savefig(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(path)
     return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
@@ -87,7 +90,7 @@ def test_points_lie_on_the_principal_components(X):
 def test_large_sparse_rows_stay_sparse(X, monkeypatch):
     X = X * [9, 5, 1, 1, 1, 1]
     dense = plotting.plot_clusters(X, Model(X, 2))
-    monkeypatch.setattr(plotting, "_MOST_DENSE", 0)
+    monkeypatch.setattr(plotting.clusters, "_MOST_DENSE", 0)
     sparse = plotting.plot_clusters(sp.csr_matrix(X), Model(X, 2))
     for left, right in zip(dense.collections[:2], sparse.collections[:2]):
         assert np.allclose(np.abs(left.get_offsets()), np.abs(right.get_offsets()))
@@ -119,7 +122,7 @@ def test_clusters_of_awkward_shapes(shape, tmp_path):
 
 @pytest.mark.parametrize("n_clusters", [2, 7, 8, 10, 11, 50])
 def test_numbered_clusters_look_different(n_clusters):
-    styles = [plotting._style(cluster, n_clusters) for cluster in range(n_clusters)]
+    styles = [plotting.clusters._style(cluster, n_clusters) for cluster in range(n_clusters)]
     assert len(set(styles)) == n_clusters
 
 
@@ -142,7 +145,7 @@ def test_given_axes_are_used(X):
     [*((n, (2, 3)) for n in (1, 2, 3, 5, 7, 10, 40, 41)), (1, (2, 1, 3)), (3, (2, 1, 3))],
 )
 def test_cluster_images(n_images, image_shape, monkeypatch):
-    monkeypatch.setattr(plotting, "_MOST_IMAGES", 40)
+    monkeypatch.setattr(plotting.images, "_MOST_IMAGES", 40)
     centers = np.arange(n_images * 6, dtype=float).reshape(n_images, 6)
     figure = plotting.plot_cluster_images(centers, image_shape, np.arange(n_images) * 1000)
     pictures = [ax for ax in figure.axes if ax.images]
@@ -177,12 +180,137 @@ def test_bad_images(centers, image_shape, counts, message):
         plotting.plot_cluster_images(centers, image_shape, counts)
 
 
+def pictures(figure):
+    """What `plot_modes` has drawn: a list of images for each line."""
+    (ax,) = figure.axes
+    lines = {}
+    for image in ax.images:
+        lines.setdefault(image.get_extent()[3], []).append(np.asarray(image.get_array()))
+    return list(lines.values())
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def shown(row, image_shape=(2, 3)):
+    """How a row is drawn: from 0 to 1."""
+    return (row.reshape(image_shape) - row.min()) / np.ptp(row)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.float32, sp.csr_matrix, sp.csr_array, as_rows])
+def test_modes_means_and_nearest_rows(X, kind, tmp_path):
+    model = Model(X, 3)
+    model.cluster_centers_ = model.cluster_centers_ + 0.01
+    figure = plotting.plot_modes(kind(X), model, (2, 3), n_neighbors=4)
+    drawn = pictures(figure)
+    assert [len(line) for line in drawn] == [6, 6, 6]
+    for cluster, (center, mean, *nearest) in enumerate(drawn):
+        assert np.allclose(center, shown(model.cluster_centers_[cluster]))
+        assert np.allclose(mean, shown(X[model.labels_ == cluster].mean(axis=0)), atol=1e-5)
+        squares = ((X - model.cluster_centers_[cluster]) ** 2).sum(axis=1)
+        for row, picture in zip(np.argsort(squares), nearest):
+            assert np.allclose(picture, shown(X[row]), atol=1e-5)
+    written = texts(figure)
+    assert written[:6] == ["centre", "mean", "nearest", "2nd", "3rd", "4th"]
+    assert written[6:9] == ["cluster 0\n67 rows", "cluster 1\n67 rows", "cluster 2\n66 rows"]
+    assert is_png(figure, tmp_path / "modes.png")
+
+
+def test_a_mode_is_not_its_own_neighbor(X):
+    model = LaplacianKModes(3, normalize=True, n_init=1, random_state=0).fit(X)
+    figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=2)
+    assert texts(figure)[0] == "mode"
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    for mode, (picture, _, *nearest) in zip(model.mode_indices_, pictures(figure)):
+        assert np.allclose(picture, shown(unit[mode]))
+        order = np.argsort(((unit - unit[mode]) ** 2).sum(axis=1))
+        assert order[0] == mode
+        for row, drawn in zip(order[1:], nearest):
+            assert np.allclose(drawn, shown(unit[row]))
+
+
+def test_nearest_rows_of_other_clusters_are_framed(X):
+    model = Model(X, 2)
+    figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=3)
+    strangers = 0
+    for cluster, center in enumerate(model.cluster_centers_):
+        order = np.argsort(((X - center) ** 2).sum(axis=1))[1:4]
+        strangers += np.count_nonzero(model.labels_[order] != cluster)
+    frames = [patch.get_linewidth() for patch in figure.axes[0].patches]
+    assert 0 < strangers == np.count_nonzero(np.array(frames) > 1)
+    assert texts(figure)[-1] == "2 clusters; framed: nearest rows of other clusters"
+
+
+def test_the_largest_clusters_and_empty_ones(X):
+    model = Model(X, 15)
+    model.labels_ = np.minimum(np.arange(len(X)) // 10, 13)
+    figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=1)
+    written = texts(figure)
+    assert written[-1].startswith("12 clusters, the largest of 15")
+    names = [text.split("\n") for text in written if text.startswith("cluster")]
+    assert [name for name, _ in names] == [f"cluster {i}" for i in (*range(11), 13)]
+    assert [rows for _, rows in names] == ["10 rows"] * 11 + ["70 rows"]
+    model = Model(X, 3)
+    model.labels_[:] = 1
+    assert [len(line) for line in pictures(plotting.plot_modes(X, model, (2, 3), 2))] == [3, 4, 3]
+
+
+def test_modes_of_few_rows_and_of_other_rows(X):
+    (line,) = pictures(plotting.plot_modes(X[:3], Model(X[:3], 1), (2, 3)))
+    assert len(line) == 4  # the mode, the mean, and all other rows
+    (line,) = pictures(plotting.plot_modes(X[:1], Model(X[:1], 1), (2, 3)))
+    assert len(line) == 2
+    figure = plotting.plot_modes(X[:50], Model(X, 3), (1, 6))
+    assert "cluster 0\n50 rows" in texts(figure)
+
+
+def test_modes_in_colour(tmp_path):
+    X = np.random.default_rng(0).integers(0, 255, size=(40, 24), dtype=np.uint8)
+    figure = plotting.plot_modes(X, Model(X, 2), (4, 2, 3))
+    for line in pictures(figure):
+        assert [picture.shape for picture in line] == [(4, 2, 3)] * 10
+    assert is_png(figure, tmp_path / "modes.png")
+
+
+def test_ordinals():
+    names = list(plotting.images._ordinals(23))
+    assert names[:4] == ["nearest", "2nd", "3rd", "4th"]
+    assert names[10:13] == ["11th", "12th", "13th"]
+    assert names[20:] == ["21st", "22nd", "23rd"]
+
+
+@pytest.mark.parametrize(
+    ("image_shape", "n_neighbors", "message"),
+    [
+        ((2, 2), 8, "Images of 2x2 have 4 numbers, but the rows have 6 columns"),
+        ((6,), 8, "image_shape must be"),
+        ((-2, -3), 8, "image_shape must be"),
+        ((2, 3), 0, "n_neighbors"),
+    ],
+)
+def test_bad_modes(X, image_shape, n_neighbors, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.plot_modes(X, Model(X, 2), image_shape, n_neighbors)
+
+
+def test_modes_without_coordinates(X):
+    affinities = np.exp(-((X[:30, None] - X[:30]) ** 2).sum(axis=2))
+    model = LaplacianKModes(2, affinity="precomputed", init="random", random_state=0).fit(affinities)
+    with pytest.raises(ValueError, match="no centres with coordinates"):
+        plotting.plot_modes(affinities, model, (5, 6))
+
+
 def test_unfitted(X):
     class Unfitted(BaseEstimator):
         def fit(self, X):
             """Never called."""
 
-    for draw in (plotting.plot_history, lambda model: plotting.plot_clusters(X, model)):
+    for draw in (
+        plotting.plot_history,
+        lambda model: plotting.plot_clusters(X, model),
+        lambda model: plotting.plot_modes(X, model, (2, 3)),
+    ):
         with pytest.raises(NotFittedError):
             draw(Unfitted())
 
@@ -193,6 +321,7 @@ def test_missing_matplotlib(X, monkeypatch):
         lambda: plotting.plot_history(Model(X, 2)),
         lambda: plotting.plot_clusters(X, Model(X, 2)),
         lambda: plotting.plot_cluster_images(X, (2, 3)),
+        lambda: plotting.plot_modes(X, Model(X, 2), (2, 3)),
     ):
         with pytest.raises(ImportError, match=r"coterie\[plot\]"):
             draw()

@@ -68,6 +68,7 @@ def fit(
     threads: int | None = None,
     normalize: Switch = False,
     columns: str | None = None,
+    image: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -128,8 +129,11 @@ def fit(
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
     columns
         Use only these columns of a table: names, or positions from 0, with commas between them.
+    image
+        Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
+        centre), mean and nearest rows to modes.png.
     out
-        Folder for model.coterie, labels.npy (labels.parquet for a table) and summary.json.
+        Folder for model.coterie, labels.npy (labels.parquet for a table), summary.json and modes.png.
     json
         Print one JSON object on the standard output.
     quiet
@@ -164,6 +168,7 @@ def fit(
         parameters={name: value for name, value in given.items() if value is not None},
         normalize=normalize,
         columns=_names(columns),
+        image_shape=_image_shape(image),
         quiet=quiet,
     )
     _report(run_fit(job)[1], _fit_lines, json, quiet)
@@ -221,12 +226,12 @@ def info(file: str, /, *, json: Switch = False) -> None:
 
 @app.command
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
-    """Cluster handwritten digits, draw the clusters, and let methods race on more digits.
+    """Cluster handwritten digits in several ways, draw the clusters, and let methods race on more digits.
 
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and four pictures.
+        Folder for the digits, the model, the labels, the summary and five pictures.
     json
         Print one JSON object on the standard output.
     quiet
@@ -250,17 +255,21 @@ def _report(
         print("\n".join(lines(facts)))
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _fit_lines(facts: dict[str, Any]) -> list[str]:
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
     asked = facts["clusters"]
     dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
     direction = " (higher is better)" if facts["higher_is_better"] else ""
     return [
-        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns in {left:,} clusters{dropped} "
-        f"by {facts['method']}",
-        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
+        f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
+        f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
+        f"{_counted(facts['iterations'], 'iteration')} in {facts['seconds']:.3g} s, "
         f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
-        f"{sizes['smallest']:,} to {sizes['largest']:,} rows a cluster",
+        f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
@@ -281,8 +290,8 @@ def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
 
 def _predict_lines(facts: dict[str, Any]) -> list[str]:
     return [
-        f"{facts['input']['file']}: {facts['input']['rows']:,} rows labelled in {facts['seconds']:.3g} s, "
-        f"{facts['clusters']:,} clusters",
+        f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
+        f"{_counted(facts['clusters'], 'cluster')}",
         *_file_lines(facts),
     ]
 
@@ -319,3 +328,14 @@ def _names(columns: str | None) -> list[str | int] | None:
     if not all(names):
         raise UsageError(f"--columns must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
+
+
+def _image_shape(image: str | None) -> tuple[int, ...] | None:
+    """The height, width and colours between the crosses of --image."""
+    if image is None:
+        return None
+    parts = image.lower().split("x")
+    is_colour = parts[2:] in (["3"], ["4"])
+    if not all(part.isdecimal() and int(part) for part in parts) or not (len(parts) == 2 or is_colour):
+        raise UsageError(f"--image must be like 28x28 or, for colour images, 32x32x3, got {image!r}.")
+    return tuple(map(int, parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture
+from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.cli.jobs import FitJob, fit
 from coterie.cli.output import check_writable, staged_files
 from coterie.cli.progress import display, fit_callback
@@ -17,7 +18,13 @@ from coterie.datasets import load_digits, make_moved_digits
 from coterie.fitting import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
 from coterie.persistence import replacing
-from coterie.plotting import plot_cluster_images, plot_clusters, plot_curves, require_matplotlib
+from coterie.plotting import (
+    plot_cluster_images,
+    plot_clusters,
+    plot_curves,
+    plot_modes,
+    require_matplotlib,
+)
 
 __all__ = ["run_demo"]
 
@@ -40,7 +47,7 @@ class Race:
 
 
 def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result; then two races.
+    """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result; then three contests.
 
     Parameters
     ----------
@@ -52,8 +59,8 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
     Returns
     -------
     dict
-        The summary of the fit with `scores` against the true digits, the results of the `races` and the paths of all
-        files.
+        The summary of the fit with `scores` against the true digits, the results of the contests (`races`) and the
+        paths of all files.
     """
     require_matplotlib()
     check_writable(out)
@@ -61,23 +68,18 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
     with staged_files(out, [INPUT]) as paths, open(paths[INPUT], "wb") as file:
         np.save(file, X.astype(np.uint8))
 
-    def evaluate(labels: np.ndarray) -> dict[str, float]:
-        return {
-            "normalized_mutual_information": float(normalized_mutual_info_score(y, labels)),
-            "accuracy": clustering_accuracy(y, labels),
-        }
-
     job = FitJob(
         file=str(out / INPUT),
         n_clusters=10,
         out=out,
         parameters={"n_init": 10, "random_state": 0},
         quiet=quiet,
-        evaluate=evaluate,
+        evaluate=lambda labels: scores(y, labels),
     )
     model, summary = fit(job)
-    pictures: dict[str, Any] = {}
-    results: dict[str, dict[str, Any]] = {}
+    modes, found = compare_modes(X, y, quiet=quiet)
+    pictures: dict[str, Any] = {"modes": modes}
+    results: dict[str, dict[str, Any]] = {f"{len(X):,} digits in 10 clusters": found}
     for name, race in {"race": few_clusters(), "mixture": many_clusters()}.items():
         curves, results[str(race)] = run_race(race, quiet=quiet)
         drawn = plot_curves(
@@ -94,6 +96,41 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
             figure.savefig(temporary)
         files[name] = str(path)
     return {**summary, "command": "demo", "races": results, "files": files}
+
+
+def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """How well labels agree with the true ones."""
+    return {
+        "normalized_mutual_information": float(normalized_mutual_info_score(y, labels)),
+        "accuracy": clustering_accuracy(y, labels),
+    }
+
+
+def compare_modes(X: np.ndarray, y: np.ndarray, *, quiet: bool = False) -> tuple[Any, dict[str, Any]]:
+    """Modes on a graph of nearest neighbours against k-means, ten starts each.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+        The modes of SLK-BO.
+    results : dict of str to dict
+        For each method its seconds and the agreement with the true digits.
+    """
+    options: dict[str, Any] = {"lam": 2.0, "normalize": True, "random_state": 0}
+    models = {
+        "k-means": KMeans(10, n_init=10, random_state=0),
+        "laplacian-kmodes, SLK-BO": LaplacianKModes(10, **options),
+        "laplacian-kmodes, SLK-MS": LaplacianKModes(10, mode_update="mean_shift", **options),
+    }
+    results = {}
+    for name, model in models.items():
+        with display(quiet) as screen:
+            watched = "inertia" if name == "k-means" else "relaxed objective"
+            started = time.perf_counter()
+            model.set_params(callback=fit_callback(screen, None, watched)).fit(X)
+            seconds = time.perf_counter() - started
+        results[name] = {"seconds": round(seconds, 3), **scores(y, model.labels_)}
+    return plot_modes(X, models["laplacian-kmodes, SLK-BO"], (8, 8)), results
 
 
 def few_clusters() -> Race:

@@ -26,23 +26,28 @@ from coterie.cli.output import (
 )
 from coterie.cli.progress import Step, display, fit_callback
 from coterie.fitting import effective_n_threads
+from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["METHODS", "FitJob", "describe_file", "describe_model", "fit", "is_model", "predict"]
 
-MODEL, SUMMARY = "model.coterie", "summary.json"
+MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How the command line makes an estimator, and what its objective is called."""
+    """How the command line makes an estimator, and what its objective is called.
+
+    `watched_name` is what its iterations report, where that is not the objective of the result.
+    """
 
     estimator: str
     clusters: str = "n_clusters"
     objective: str = "inertia_"
     objective_name: str = "inertia"
     higher_is_better: bool = False
+    watched_name: str = ""
 
 
 METHODS = {
@@ -50,7 +55,12 @@ METHODS = {
     "nested": Method("NestedMiniBatchKMeans"),
     "mini-batch": Method("MiniBatchKMeans"),
     "gmm": Method("TruncatedGaussianMixture", "n_components", "lower_bound_", "free energy", True),
-    "laplacian-kmodes": Method("LaplacianKModes", objective="objective_", objective_name="objective"),
+    "laplacian-kmodes": Method(
+        "LaplacianKModes",
+        objective="objective_",
+        objective_name="objective",
+        watched_name="relaxed objective",
+    ),
 }
 
 # Without --method, the number of rows decides between these, where both have the parameters that are set.
@@ -75,6 +85,7 @@ class FitJob:
     parameters: dict[str, Any] = field(default_factory=dict)
     normalize: bool = False
     columns: list[str | int] | None = None
+    image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     evaluate: Callable[[np.ndarray], Mapping[str, float]] | None = None
 
@@ -95,12 +106,16 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
         raise UsageError(f"--coreset {coreset_size} is fewer rows than -k {job.n_clusters}.")
     candidates = _candidates(job)
     models = {name: _estimator(name, job) for name in candidates}
+    if job.image_shape is not None:
+        require_matplotlib()
     check_writable(job.out)
     rows = _open(job.file, columns=job.columns, normalize=job.normalize)
     name = candidates[0] if rows.shape[0] <= NESTED_ROWS else candidates[-1]
     job, method, model = replace(job, method=name), METHODS[name], models[name]
     if job.n_clusters > rows.shape[0]:
         raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
+    if job.image_shape is not None:
+        _check_image(job.image_shape, rows.shape[1])
     if rows.is_sparse and not _takes_sparse(model):
         able = [other for other in METHODS if _takes_sparse(_estimator_class(other)())]
         raise ValueError(
@@ -113,13 +128,15 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     started = time.perf_counter()
     with display(job.quiet) as screen, recorded_warnings() as warned:
         max_iter = model.get_params().get("max_iter")
-        show = fit_callback(screen, max_iter, method.objective_name, method.higher_is_better)
+        watched = method.watched_name or method.objective_name
+        show = fit_callback(screen, max_iter, watched, method.higher_is_better)
         model.set_params(callback=show)
         model.fit(rows)
     model.set_params(callback=None)
     seconds = time.perf_counter() - started
 
-    names = [MODEL, label_name, SUMMARY]
+    picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
+    names = [MODEL, label_name, SUMMARY, *([PICTURE] if picture else [])]
     summary = {**_fit_summary(job, method, model, rows, seconds), "warnings": warned}
     summary["files"] = {name.split(".")[0]: str(job.out / name) for name in names}
     with staged_files(job.out, names) as paths:
@@ -128,6 +145,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
         persistence.save(model, paths[MODEL], metadata=metadata)
         write_labels(paths[label_name], model.labels_)
         paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+        if picture:
+            picture.savefig(paths[PICTURE])
     return model, summary
 
 
@@ -274,6 +293,13 @@ def _estimator(method: str, job: FitJob) -> Any:
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error
     return model
+
+
+def _check_image(image_shape: tuple[int, ...], n_columns: int) -> None:
+    try:
+        check_image_shape(image_shape, n_columns)
+    except ValueError as error:
+        raise UsageError(f"--image: {error}") from error
 
 
 def _takes_sparse(model: Any) -> bool:

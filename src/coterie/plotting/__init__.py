@@ -1,0 +1,19 @@
+"""Pictures of fitted models. matplotlib is imported only when a picture is drawn.
+
+Every function returns the matplotlib `Axes` or `Figure`, so that the caller can change, show or save it.
+"""
+
+from coterie.plotting.clusters import plot_clusters
+from coterie.plotting.curves import plot_curves, plot_history
+from coterie.plotting.figures import require_matplotlib
+from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
+
+__all__ = [
+    "check_image_shape",
+    "plot_cluster_images",
+    "plot_clusters",
+    "plot_curves",
+    "plot_history",
+    "plot_modes",
+    "require_matplotlib",
+]

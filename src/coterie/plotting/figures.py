@@ -1,0 +1,60 @@
+"""What every picture needs: figures without a display, colours, quiet axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FEW_COLOURS", "INK", "axes_or_new", "counted", "new_figure", "require_matplotlib", "tidy"]
+
+# Colours that people with any kind of colour vision tell apart: Okabe and Ito's without the yellow (too pale on white).
+FEW_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
+INK = "#333333"
+
+
+def require_matplotlib() -> None:
+    """Fail now if nothing can be drawn later.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing; the message names the extra that brings it.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Drawing needs matplotlib: pip install 'coterie[plot]'") from error
+
+
+def new_figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """A figure that no global list keeps alive and that needs no display; without a layout places stay as they are."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=150, layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    return new_figure(size).subplots() if ax is None else ax
+
+
+def tidy(ax: Axes) -> None:
+    """No box, quiet axes, a title that starts with the picture."""
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#999999")
+    ax.tick_params(colors=INK, labelsize=9)
+    ax.title.set_fontsize(11)
+    ax.title.set_color(INK)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
