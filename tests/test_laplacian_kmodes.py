@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import coterie
 from coterie import LaplacianKModes
 from coterie.graph_memberships import GraphMemberships
+from coterie.graph_modes import Run
 from coterie.metrics import clustering_accuracy
-from coterie.modes import VectorModes, surest_members
+from coterie.modes import Modes, VectorModes, surest_members
 from tests.reference import laplacian_kmodes as oracle
 
 DTYPES = [np.float32, np.float64]
@@ -188,6 +189,18 @@ class TestFit:
     def test_an_unfitted_clone_has_the_same_parameters(self):
         model = LaplacianKModes(3, lam=2.5, init="k-means")
         assert clone(model).get_params() == model.get_params()
+
+    def test_starts_that_leave_no_cluster_empty_come_first(self):
+        labels, modes = (
+            np.array([0, 0, 1], dtype=np.int32),
+            Modes(np.zeros((2, 1)), np.zeros(2, dtype=np.int64)),
+        )
+
+        def run(discrete, labels):
+            return Run(discrete, 0.0, labels, np.zeros((3, 2)), modes, False, True, np.zeros(0))
+
+        ranked = sorted([run(-3, labels * 0), run(-1, labels), run(-2, labels)], key=lambda run: run.rank)
+        assert [run.discrete for run in ranked] == [-2, -1, -3]
 
 
 class TestPredict:

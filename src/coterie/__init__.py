@@ -12,6 +12,7 @@ from coterie import coresets, datasets, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
+from coterie.lambda_selection import LambdaScan, select_lambda
 from coterie.laplacian_kmodes import LaplacianKModes
 from coterie.mini_batch_kmeans import MiniBatchKMeans
 from coterie.nested_kmeans import NestedMiniBatchKMeans
@@ -22,6 +23,7 @@ from coterie.truncated_mixture import TruncatedGaussianMixture
 __all__ = [
     "FitProgress",
     "KMeans",
+    "LambdaScan",
     "LaplacianKModes",
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
@@ -37,4 +39,5 @@ __all__ = [
     "open_rows",
     "save",
     "seeding",
+    "select_lambda",
 ]

@@ -1,0 +1,185 @@
+"""How much the graph should count in Laplacian K-modes: one graph, several lambdas, each from the last one's modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from coterie.laplacian_kmodes import LaplacianKModes
+from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LambdaScan", "select_lambda"]
+
+# Around what Ziko, Granger and Ben Ayed choose from, 1 to 4.
+LAMBDAS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
+
+
+@dataclass(frozen=True)
+class LambdaScan:
+    """Clusterings of the same rows with several weights of the graph. Printed, it is a table.
+
+    Attributes
+    ----------
+    models : tuple of LaplacianKModes
+        Fitted, by ascending lambda.
+    labels : ndarray of shape (n,) or None
+        The labels given, -1 for none.
+    """
+
+    models: tuple[LaplacianKModes, ...]
+    labels: npt.NDArray[Any] | None = None
+
+    @property
+    def lambdas(self) -> npt.NDArray[np.float64]:
+        """The lambdas, ascending."""
+        return np.array([model.lam for model in self.models], dtype=np.float64)
+
+    @property
+    def objectives(self) -> npt.NDArray[np.float64]:
+        """The discrete objective of each."""
+        return np.array([model.objective_ for model in self.models])
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Rows of each cluster, descending; of shape (n_lambdas, L)."""
+        counts = [np.bincount(model.labels_, minlength=model.n_clusters) for model in self.models]
+        return -np.sort(-np.array(counts), axis=1)
+
+    @property
+    def normalized_mutual_information(self) -> npt.NDArray[np.float64] | None:
+        """That of the rows with labels, if there are any."""
+        return self._scores(normalized_mutual_info_score)
+
+    @property
+    def accuracy(self) -> npt.NDArray[np.float64] | None:
+        """That of the rows with labels, under the best matching of clusters with classes, if there are any."""
+        return self._scores(clustering_accuracy)
+
+    @property
+    def best_model(self) -> LaplacianKModes:
+        """The model with the highest accuracy; without labels, the fewest empty clusters, then the lowest objective."""
+        n_empty = np.sum(self.sizes == 0, axis=1)
+        accuracy = self.accuracy
+        unlike = np.zeros(len(self.models)) if accuracy is None else -accuracy
+        return self.models[int(np.lexsort((self.objectives, n_empty, unlike))[0])]
+
+    @property
+    def best_lambda(self) -> float:
+        """That of the best model."""
+        return float(self.best_model.lam)
+
+    def __str__(self) -> str:
+        columns = {
+            "lambda": [f"{lam:g}" for lam in self.lambdas],
+            "objective": [f"{objective:,.1f}" for objective in self.objectives],
+            "smallest": [f"{row[-1]:,}" for row in self.sizes],
+            "largest": [f"{row[0]:,}" for row in self.sizes],
+            "empty": [str(int(np.sum(row == 0))) for row in self.sizes],
+        }
+        scores = {"NMI": self.normalized_mutual_information, "accuracy": self.accuracy}
+        columns |= {
+            name: [f"{value:.3f}" for value in values]
+            for name, values in scores.items()
+            if values is not None
+        }
+        widths = {name: max(len(name), *map(len, cells)) for name, cells in columns.items()}
+        lines = ["  ".join(name.rjust(widths[name]) for name in columns)]
+        for i, model in enumerate(self.models):
+            line = "  ".join(cells[i].rjust(widths[name]) for name, cells in columns.items())
+            lines.append(line + (" *" if model is self.best_model else ""))
+        return "\n".join(lines)
+
+    def plot(self) -> Figure:
+        """Draw objective, sizes and scores over lambda.
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        """
+        from coterie.plotting import plot_lambda_scan
+
+        return plot_lambda_scan(self)
+
+    def _scores(self, score: Any) -> npt.NDArray[np.float64] | None:
+        if self.labels is None:
+            return None
+        known = self.labels != -1
+        return np.array([score(self.labels[known], model.labels_[known]) for model in self.models])
+
+
+def select_lambda(
+    estimator: LaplacianKModes, X: Any, lambdas: Sequence[float] = LAMBDAS, *, y: npt.ArrayLike | None = None
+) -> LambdaScan:
+    """Fit Laplacian K-modes for several weights of the graph, which is made once.
+
+    The largest lambda starts as the estimator says, each other one from the modes of the next larger.
+
+    Parameters
+    ----------
+    estimator : LaplacianKModes
+        What to fit; it stays as it is, and its `lam` does not count.
+    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        The data.
+    lambdas : sequence of float
+        What to try.
+    y : array-like of shape (n,), optional
+        Labels of some rows (the paper takes a tenth), -1 for the others. They only choose between the models.
+
+    Returns
+    -------
+    LambdaScan
+
+    Raises
+    ------
+    ValueError
+        If `lambdas` is empty or has repeats, `y` has not one value per row, or knows none of them; and as
+        `LaplacianKModes.fit`.
+
+    Notes
+    -----
+    A lambda can be too small for the graph to decide anything: memberships stay mixed and the objective is high. As
+    lambda grows the objective rises with the weight of the edges that are cut. Hence without labels the lowest one is
+    taken, of those that leave no cluster empty.
+
+    References
+    ----------
+    Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, NeurIPS 2018, section 4.
+
+    Examples
+    --------
+    >>> from coterie import LaplacianKModes, select_lambda
+    >>> from coterie.datasets import load_digits
+    >>> X, y = load_digits()
+    >>> scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), X, [1.3, 2, 4])
+    >>> scan.best_lambda in scan.lambdas
+    True
+    """
+    values = sorted(float(lam) for lam in lambdas)
+    if not values or len(set(values)) < len(values):
+        raise ValueError(f"lambdas must be different numbers, got {list(lambdas)!r}.")
+    labels = None if y is None else column_or_1d(y)
+    if labels is not None:
+        check_consistent_length(X, labels)
+        if np.all(labels == -1):
+            raise ValueError("y must know the label of a row: all of them are -1.")
+    models: list[LaplacianKModes] = []
+    problem, modes = None, None
+    for lam in reversed(values):
+        model = clone(estimator).set_params(lam=lam)
+        problem, modes = model._fit(X, problem, modes)
+        models.append(model)
+    return LambdaScan(tuple(reversed(models)), labels)

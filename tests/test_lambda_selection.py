@@ -1,0 +1,120 @@
+"""Scans of lambda: one graph, warm starts, and which model is taken."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import coterie.laplacian_kmodes
+from coterie import LambdaScan, LaplacianKModes, select_lambda
+from coterie.datasets import load_digits
+from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits()
+
+
+@pytest.fixture(scope="module")
+def some_labels(digits):
+    y = digits[1]
+    return np.where(np.random.default_rng(0).random(len(y)) < 0.1, y, -1)
+
+
+@pytest.fixture(scope="module")
+def scan(digits, some_labels):
+    estimator = LaplacianKModes(10, normalize=True, random_state=0)
+    return select_lambda(estimator, digits[0], [4, 0.3, 1.3], y=some_labels)
+
+
+def test_one_graph_and_ascending_lambdas(digits):
+    estimator = LaplacianKModes(10, lam=7.0, random_state=0)
+    nearest_neighbors = coterie.laplacian_kmodes.nearest_neighbors
+    with patch("coterie.laplacian_kmodes.nearest_neighbors", wraps=nearest_neighbors) as search:
+        scan = select_lambda(estimator, digits[0], [2, 1, 3])
+    assert search.call_count == 1
+    np.testing.assert_array_equal(scan.lambdas, [1, 2, 3])
+    assert [model.lam for model in scan.models] == [1, 2, 3]
+    assert estimator.lam == 7.0
+    assert not hasattr(estimator, "labels_")
+
+
+@pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])
+def test_the_largest_is_a_plain_fit_and_the_others_start_from_its_modes(digits, mode_update):
+    X = digits[0]
+    estimator = LaplacianKModes(10, mode_update=mode_update, random_state=3)
+    scan = select_lambda(estimator, X, [1, 2])
+    plain = LaplacianKModes(10, mode_update=mode_update, lam=2, random_state=3).fit(X)
+    assert np.array_equal(scan.models[1].labels_, plain.labels_)
+    assert scan.models[1].objective_ == plain.objective_
+    if mode_update == "mean_shift":  # modes that are rows begin at the densest row near a given centre
+        warm = LaplacianKModes(10, mode_update=mode_update, lam=1, init=plain.modes_, random_state=3).fit(X)
+        assert np.array_equal(scan.models[0].labels_, warm.labels_)
+
+
+def test_every_model_is_whole(digits, scan):
+    for model in scan.models:
+        assert model.predict(digits[0][:50]).shape == (50,)
+        assert model.affinity_matrix_.shape == (len(digits[0]), len(digits[0]))
+        assert model.bandwidth_ == scan.models[0].bandwidth_
+
+
+def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
+    known = some_labels >= 0
+    for i, model in enumerate(scan.models):
+        assert scan.accuracy[i] == clustering_accuracy(some_labels[known], model.labels_[known])
+        nmi = normalized_mutual_info_score(some_labels[known], model.labels_[known])
+        assert scan.normalized_mutual_information[i] == nmi
+    assert scan.best_lambda == scan.lambdas[np.argmax(scan.accuracy)]
+
+
+def test_without_labels_the_lowest_objective_is_taken(digits):
+    scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), digits[0], [1.3, 4])
+    assert scan.accuracy is None
+    assert scan.normalized_mutual_information is None
+    assert np.all(scan.sizes > 0)
+    assert scan.best_model is scan.models[int(np.argmin(scan.objectives))]
+
+
+def test_empty_clusters_come_last():
+    X, _ = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
+    with pytest.warns(UserWarning, match="empty"):
+        scan = select_lambda(LaplacianKModes(6, n_neighbors=20, random_state=0), X, [0.01, 8])
+    n_empty = np.sum(scan.sizes == 0, axis=1)
+    assert n_empty[0] < n_empty[1]
+    assert scan.best_lambda == 0.01
+
+
+def test_the_table(scan):
+    lines = str(scan).split("\n")
+    assert lines[0].split() == ["lambda", "objective", "smallest", "largest", "empty", "NMI", "accuracy"]
+    assert [line.split()[0] for line in lines[1:]] == ["0.3", "1.3", "4"]
+    assert [line.endswith("*") for line in lines[1:]].count(True) == 1
+    assert len({len(line.removesuffix(" *")) for line in lines}) == 1
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_picture(scan, labelled, tmp_path):
+    figure = (scan if labelled else LambdaScan(scan.models)).plot()
+    assert len(figure.axes) == (3 if labelled else 2)
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), scan.objectives)
+    assert len(figure.axes[1].lines) == 10 + 1
+    figure.savefig(tmp_path / "scan.png")
+
+
+@pytest.mark.parametrize(
+    ("lambdas", "y", "message"),
+    [
+        ([], None, "different numbers"),
+        ([1, 1.0], None, "different numbers"),
+        ([1, -1], None, "lam must not be negative"),
+        ([1], [0, 1], "inconsistent numbers of samples"),
+        ([1], [-1] * 30, "all of them are -1"),
+    ],
+)
+def test_wrong_arguments(lambdas, y, message):
+    X = np.random.default_rng(0).random((30, 2))
+    with pytest.raises(ValueError, match=message):
+        select_lambda(LaplacianKModes(2, random_state=0), X, lambdas, y=y)
