@@ -200,6 +200,7 @@ class LaplacianBenchmark(Benchmark):
                 f"{s['objective']:,.0f}",
                 f"{s['cut']:.2%}",
                 sizes,
+                f"{s['updates']:,.0f}",
                 *time_cells(s),
                 f"{s['peak_bytes'] / MIB:.0f}",
             ]
