@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,11 +85,10 @@ class GraphMemberships:
             shifted: _kernels.weighted_graph(*edges, degrees if shifted else np.zeros_like(degrees))
             for shifted in (False, True)
         }
-        self._affinities = _padded_rows(n_rows, n_clusters, dtype, -np.inf)
+        self._affinities = _padded_rows(n_rows, n_clusters, dtype)
         # The last memberships, those before them, and room for the next.
-        self._current, self._former, self._next = (
-            _padded_rows(n_rows, n_clusters, dtype, 0.0) for _ in range(3)
-        )
+        self._current, self._former, self._next = (_padded_rows(n_rows, n_clusters, dtype) for _ in range(3))
+        self._labels: IntArray | None = None
         self._moved, self._next_moved = (np.ones(n_rows, dtype=np.uint8) for _ in range(2))
         self.rests = np.empty(n_rows, dtype=dtype)
         self._attractions, self._own_terms = np.empty(n_rows), np.empty(n_rows)
@@ -107,7 +107,18 @@ class GraphMemberships:
     @property
     def labels(self) -> IntArray:
         """The cluster with the largest membership of each row."""
-        return self.memberships.argmax(axis=1).astype(np.int32)
+        if self._labels is None:
+            parts = np.array_split(self.memberships, self._n_threads)
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                found = list(pool.map(lambda part: part.argmax(axis=1), parts))
+            self._labels = np.concatenate(found).astype(np.int32)
+        return self._labels
+
+    def take(self) -> Array:
+        """Return the memberships, which then belong to the caller: the next ones get another array."""
+        taken = self.memberships
+        self._current = _padded_rows(len(taken), self._n_clusters, taken.dtype)
+        return taken
 
     def minimise(self, lam: float, *, tol: float, max_updates: int) -> MembershipFit:
         """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
@@ -125,6 +136,7 @@ class GraphMemberships:
         -------
         MembershipFit
         """
+        self._labels = None
         own = self._start()
         shifted, n_updates = self._shift is True, 0
         relaxations: list[float] = []
@@ -154,7 +166,7 @@ class GraphMemberships:
     def _start(self) -> float:
         """Let the memberships be the softmax of the affinities; return the sum of their own terms of R."""
         self._moved[:] = 1
-        self._current[:] = 0
+        # Without lambda it makes no difference what the memberships were.
         self._update(False, 0.0, -1.0)
         return self._advance()
 
@@ -178,10 +190,10 @@ class GraphMemberships:
         return float(self._sums[:, 1].sum())
 
 
-def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any], fill: float) -> Array:
-    """Return rows that begin at cache lines and fill whole ones."""
+def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
+    """Return rows of zeros that begin at cache lines and fill whole ones; memory that nobody writes costs nothing."""
     lanes = _kernels.LINE_BYTES // dtype.itemsize
     width = -(-n_columns // lanes) * lanes
-    buffer = np.full(n_rows * width + lanes, fill, dtype=dtype)
+    buffer = np.zeros(n_rows * width + lanes, dtype=dtype)
     first = -buffer.ctypes.data % _kernels.LINE_BYTES // dtype.itemsize
     return buffer[first : first + n_rows * width].reshape(n_rows, width)

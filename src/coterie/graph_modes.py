@@ -91,8 +91,7 @@ class GraphModes:
         moved = list(range(self.n_clusters))
         relaxation, converged = np.inf, False
         for _ in range(stopping.max_iter):
-            for cluster in moved:
-                memberships.affinities[:, cluster] = self.search.affinity(modes, cluster)
+            self.search.write_affinities(modes, moved, memberships.affinities)
             before = relaxation
             fit = memberships.minimise(lam, tol=stopping.membership_tol, max_updates=_MOST_UPDATES)
             relaxation, labels = fit.relaxation, memberships.labels
@@ -106,11 +105,12 @@ class GraphModes:
             if converged or stop:
                 break
         # The modes that are returned are those of the memberships that are.
-        Z = memberships.memberships.copy()
-        for cluster in moved:
-            affinities = self.search.affinity(modes, cluster)
-            relaxation -= float(Z[:, cluster] @ (affinities - memberships.affinities[:, cluster]))
-            memberships.affinities[:, cluster] = affinities
+        Z = memberships.take()
+        if moved:
+            former_affinities = memberships.affinities[:, moved]
+            self.search.write_affinities(modes, moved, memberships.affinities)
+            changes = memberships.affinities[:, moved] - former_affinities
+            relaxation -= float(np.einsum("ij,ij->", Z[:, moved], changes, dtype=np.float64))
         discrete = self._discrete_objective(memberships.affinities, labels, lam)
         return Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
 

@@ -370,7 +370,8 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         ids, squares = nearest_neighbors(
             self._training_rows, self.n_neighbors, queries=data, n_threads=n_threads
         )
-        logits = np.column_stack([search.affinity(modes, cluster) for cluster in range(self.n_clusters)])
+        logits = np.empty((data.shape[0], self.n_clusters))
+        search.write_affinities(modes, list(range(self.n_clusters)), logits)
         weights = edge_weights(squares, self.weights, self.bandwidth_)
         for k in range(self.n_neighbors):
             logits += self.lam * weights[:, [k]] * self.memberships_[ids[:, k]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,8 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coterie import _kernels
-from coterie.assignment import kernel_rows, nearest_labels
+from coterie.assignment import nearest_labels
 from coterie.graph_memberships import GraphMemberships
 from coterie.rows import as_rows
 
@@ -70,8 +70,8 @@ class ModeSearch(Protocol):
     def bandwidth(self) -> float | None:
         """s of the kernel of the modes, where it is a Gaussian."""
 
-    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
-        """Return the kernel of all rows with the mode of a cluster."""
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; a cluster without rows keeps its own."""
@@ -93,7 +93,7 @@ class VectorModes:
     """
 
     def __init__(self, rows: Any, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
-        self.rows, self._block = rows, kernel_rows(rows)
+        self.rows = rows
         self.bandwidth: float = bandwidth
         self._by_product, self._n_threads = by_product, n_threads
 
@@ -107,22 +107,19 @@ class VectorModes:
         indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(centers))])
         return self._at_rows(Modes(centers, nowhere), indices)
 
-    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
-        """Return the kernel of all rows with the mode of a cluster."""
-        return self._kernel(self._block, self.rows.shape[0], modes.points[cluster])
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
+
+        def write(part: slice, _: Array, affinities: Array) -> None:
+            out[part, clusters] = affinities
+
+        self._for_parts(modes.points[clusters], write)
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; a cluster without rows keeps its own."""
         if self._by_product:
             return self._at_rows(modes, surest_members(memberships, len(modes.points)))
         return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
-
-    def _kernel(self, block: Any, n_rows: int, point: Array) -> FloatArray:
-        squares, labels = np.empty(n_rows), np.zeros(n_rows, dtype=np.int32)
-        center = np.asarray(point, dtype=np.float64)[None]
-        norm = np.einsum("ij,ij->i", center, center)
-        _kernels.own_square_distances(block, center, norm, labels, squares, self._n_threads)
-        return np.asarray(np.exp(squares / (-2 * self.bandwidth**2)))
 
     def _at_rows(self, modes: Modes, indices: RowNumbers) -> Modes:
         found = indices >= 0
@@ -157,24 +154,34 @@ class VectorModes:
         self, points: Array, memberships: Array, clusters: npt.NDArray[np.intp]
     ) -> tuple[FloatArray, FloatArray]:
         """Sum rows with weights z k(x, m), and the weights, for some clusters with modes at the points."""
-        # Around the modes, where products lose less.
-        shift = points.mean(axis=0)
-        relative = points - shift
-        norms = np.einsum("ij,ij->i", relative, relative)
 
-        def part(start: int) -> tuple[FloatArray, FloatArray]:
-            rows = self.rows[start : start + _ROWS_PER_PART]
-            rows = (rows.toarray() if sp.issparse(rows) else rows) - shift
-            squares = np.einsum("ij,ij->i", rows, rows)[:, None] + norms - 2 * (rows @ relative.T)
-            weights = np.exp(squares / (-2 * self.bandwidth**2))
-            weights *= memberships[start : start + _ROWS_PER_PART, clusters]
+        def sums(part: slice, rows: Array, affinities: Array) -> tuple[FloatArray, FloatArray]:
+            weights = affinities * memberships[part, clusters]
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
         # The sum of the parts is in their order: the same for any number of threads.
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            parts = list(pool.map(part, range(0, self.rows.shape[0], _ROWS_PER_PART)))
+        parts = self._for_parts(points, sums)
         masses = np.sum([mass for _, mass in parts], axis=0)
-        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * shift, masses
+        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * points.mean(axis=0), masses
+
+    def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
+        """Return what `do` makes of each part of the rows: of their place, of them and of their kernel with the points.
+
+        The rows are relative to the mean of the points, where products lose less.
+        """
+        center = points.mean(axis=0)
+        relative = points - center
+        norms = np.einsum("ij,ij->i", relative, relative)
+
+        def one(start: int) -> Any:
+            rows = self.rows[start : start + _ROWS_PER_PART]
+            rows = (rows.toarray() if sp.issparse(rows) else rows) - center
+            squares = np.einsum("ij,ij->i", rows, rows)[:, None] + norms - 2 * (rows @ relative.T)
+            affinities = np.exp(np.maximum(squares, 0) / (-2 * self.bandwidth**2))
+            return do(slice(start, start + len(rows)), rows, affinities)
+
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            return list(pool.map(one, range(0, self.rows.shape[0], _ROWS_PER_PART)))
 
 
 class KernelModes:
@@ -193,9 +200,10 @@ class KernelModes:
         """Return the modes at given rows."""
         return Modes(np.empty((len(indices), 0)), np.asarray(indices, dtype=np.int64))
 
-    def affinity(self, modes: Modes, cluster: int) -> FloatArray:
-        """Return the affinities of all rows with the mode of a cluster."""
-        return np.asarray(self.rows[[modes.indices[cluster]]].toarray()[0], dtype=np.float64)
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
+        for cluster in clusters:
+            out[:, cluster] = self.rows[[modes.indices[cluster]]].toarray()[0]
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the rows with the largest memberships; a cluster without rows keeps its mode."""

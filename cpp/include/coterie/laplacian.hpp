@@ -2,7 +2,7 @@
 // Ben Ayed 2018, Eq. 8).
 //
 // Memberships and affinities lie row by row, each row padded to whole cache lines: those of a neighbour are one line for
-// up to 16 clusters. In the padding affinities are minus infinity and memberships 0.
+// up to 16 clusters. In the padding memberships are 0, and affinities do not matter.
 #pragma once
 
 #include "exponential.hpp"
@@ -64,29 +64,52 @@ void keep_row(const MembershipUpdate<T>& update, Index p) {
     update.moved_after[p] = 0;
 }
 
+// Neighbours lie anywhere: their memberships are asked for some rows ahead.
+template <class T>
+inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p) {
+    for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e)
+        for (Index l = 0; l < update.width; l += kLanes<T>)
+            __builtin_prefetch(update.before + graph.columns[e] * update.width + l);
+}
+
+// The memberships of the neighbours of a row, added up.
+template <class Isa, class T>
+inline void sum_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p, T* out) {
+    using V = typename Isa::template Vector<T>;
+    constexpr Index L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
+    for (Index j = 0; j < update.width; j += NV * L) {
+        const V* const own = reinterpret_cast<const V*>(update.before + p * update.width + j);
+        V sum[NV];
+        for (Index v = 0; v < NV; ++v) sum[v] = own[v] * graph.diagonal[p];
+        for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e) {
+            const V* const other = reinterpret_cast<const V*>(update.before + graph.columns[e] * update.width + j);
+            const T weight = graph.weights == nullptr ? T(1) : graph.weights[e];
+            for (Index v = 0; v < NV; ++v) sum[v] += other[v] * weight;
+        }
+        for (Index v = 0; v < NV; ++v) reinterpret_cast<V*>(out + j)[v] = sum[v];
+    }
+}
+
 // The sums over the neighbours of some rows, and their logits in columns.
 template <class Isa, class T>
-Line<T> attract(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows,
+Line<T> attract(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows, Index n_listed,
                 MembershipScratch<T>& scratch) {
     using V = typename Isa::template Vector<T>;
-    constexpr Index W = kLanes<T>, NV = 64 / sizeof(V);
+    constexpr Index W = kLanes<T>, NV = 64 / sizeof(V), kLinesAhead = 16;
+    const Index ahead = max_index(2, kLinesAhead * W / update.width);
+    for (Index r = 0; r < W; ++r) {
+        if (r + ahead < n_listed) prefetch_neighbors(graph, update, rows[r + ahead]);
+        sum_neighbors<Isa>(graph, update, rows[r], scratch.neighbors.data() + r * update.width);
+    }
     Square<Isa, T> attractions{};
     for (Index j = 0; j < update.width; j += W) {
         Square<Isa, T> logits;
         for (Index r = 0; r < W; ++r) {
-            const Index p = rows[r], at = p * update.width + j;
+            const Index at = rows[r] * update.width + j;
             const V* const own = reinterpret_cast<const V*>(update.before + at);
             const V* const affinities = reinterpret_cast<const V*>(update.affinities + at);
-            V sum[NV];
-            for (Index v = 0; v < NV; ++v) sum[v] = own[v] * graph.diagonal[p];
-            for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e) {
-                const V* const other = reinterpret_cast<const V*>(update.before + graph.columns[e] * update.width + j);
-                const T weight = graph.weights == nullptr ? T(1) : graph.weights[e];
-                for (Index v = 0; v < NV; ++v) sum[v] += other[v] * weight;
-            }
-            V* const kept = reinterpret_cast<V*>(scratch.neighbors.data() + r * update.width + j);
+            const V* const sum = reinterpret_cast<const V*>(scratch.neighbors.data() + r * update.width + j);
             for (Index v = 0; v < NV; ++v) {
-                kept[v] = sum[v];
                 attractions.lines[r][v] += own[v] * sum[v];
                 logits.lines[r][v] = affinities[v] + sum[v] * update.lambda;
             }
@@ -154,15 +177,15 @@ void spread(const MembershipUpdate<T>& update, const Index* rows, const Membersh
     largest.reduce_lines(changes.values, Maximum{});
 }
 
-// The new memberships of n rows; the list is as long as a cache line has lanes, and repeats the last of them.
+// The new memberships of the first rows of a list, as many as a cache line has lanes; beyond its end it repeats the last.
 template <class Isa, class T>
-void update_rows(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows, Index n,
+void update_rows(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows, Index n_listed,
                  MembershipScratch<T>& scratch) {
     Line<T> highest, rests, weighted, changes;
-    const Line<T> attractions = attract<Isa>(graph, update, rows, scratch);
+    const Line<T> attractions = attract<Isa>(graph, update, rows, n_listed, scratch);
     normalize<Isa>(scratch.columns.data(), update.n_clusters, update.width, highest, rests);
     spread<Isa>(update, rows, scratch, weighted, changes);
-    for (Index r = 0; r < n; ++r) {
+    for (Index r = 0; r < min_index(n_listed, kLanes<T>); ++r) {
         const Index p = rows[r];
         const bool moved = changes.values[r] > update.smallest_change;
         update.attractions[p] = static_cast<double>(attractions.values[r]);
@@ -184,36 +207,23 @@ inline bool is_active(const WeightedGraph<T>& graph, const std::uint8_t* moved, 
     return any != 0;
 }
 
-// Neighbours lie anywhere: their memberships are asked for some rows ahead.
-template <class T>
-inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p) {
-    const Index most = min_index(update.width, 4 * kLanes<T>);
-    for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e)
-        for (Index l = 0; l < most; l += kLanes<T>)
-            __builtin_prefetch(update.before + graph.columns[e] * update.width + l);
-}
-
 // Updates the memberships of all rows at once. OUT sums (2 for each run of kQuantum rows): of attractions, for the
 // memberships before; of own terms, for those after. Returns the number of rows that moved.
 template <class Isa, class T>
 Index update_memberships(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, double* sums, int n_threads) {
-    constexpr Index W = kLanes<T>, kAhead = 2 * W;
+    constexpr Index W = kLanes<T>;
     const Index n_quanta = ceil_div(graph.n_rows, kQuantum);
     Buffer<Index> n_moved(n_quanta);
     const auto make_scratch = [&] { return MembershipScratch<T>{Buffer<T>(W * update.width), Buffer<T>(W * update.width)}; };
     parallel_for(n_quanta, n_threads, make_scratch, [&](Index q, MembershipScratch<T>& scratch) {
         const Index begin = q * kQuantum, end = min_index(graph.n_rows, begin + kQuantum);
-        Index rows[W], n = 0;
+        Index active[kQuantum + W], n = 0;
         for (Index p = begin; p < end; ++p) {
-            if (p + kAhead < graph.n_rows) prefetch_neighbors(graph, update, p + kAhead);
-            if (is_active(graph, update.moved_before, p)) rows[n++] = p;
+            if (is_active(graph, update.moved_before, p)) active[n++] = p;
             else keep_row<Isa>(update, p);
-            if (n == W || (p == end - 1 && n > 0)) {
-                for (Index r = n; r < W; ++r) rows[r] = rows[n - 1];
-                update_rows<Isa>(graph, update, rows, n, scratch);
-                n = 0;
-            }
         }
+        for (Index r = n; r < n + W && n > 0; ++r) active[r] = active[n - 1];
+        for (Index first = 0; first < n; first += W) update_rows<Isa>(graph, update, active + first, n - first, scratch);
         double attraction = 0, own = 0;
         Index moved = 0;
         for (Index p = begin; p < end; ++p) {
