@@ -113,7 +113,9 @@ class LaplacianBenchmark(Benchmark):
                 return isolated_within(self.options.limit, run_clustering, name, data, setting, repeat)
             return isolated(run_clustering, name, data, setting, repeat)
 
-        return self._measure(f"{key}: {row.title}", [GRAPH, *self._select(CONTENDERS)], run)
+        names = [GRAPH, *self._select(CONTENDERS)]
+        # A group of its own for each: a slow one is repeated like any other.
+        return self._measure(f"{key}: {row.title}", names, run, group_of=lambda name: name)
 
     def _row_table(self, key: str, row: LabelledRow, summaries: Summaries) -> None:
         graph = summaries[GRAPH]["seconds"]
