@@ -33,13 +33,14 @@ MODE_UPDATES = {SLK_MS: "mean_shift", SLK_BO: "byproduct"}
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes."""
+    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes, `init` is theirs too."""
 
     n_clusters: int
     lam: float
     n_init: int
     n_threads: int
     bandwidth_factor: float = 1.0
+    init: str = "k-means++"
 
 
 @dataclass(frozen=True)
@@ -228,8 +229,8 @@ def _slk(name: str, X: np.ndarray, neighbors: Neighbors, setting: Setting, seed:
 
     return LaplacianKModes(
         setting.n_clusters, lam=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=MODE_UPDATES[name],
-        bandwidth=setting.bandwidth_factor * gaussian_bandwidth(neighbors.squares), n_init=setting.n_init,
-        random_state=seed, n_threads=setting.n_threads,
+        bandwidth=setting.bandwidth_factor * gaussian_bandwidth(neighbors.squares), init=setting.init,
+        n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
 
 
