@@ -284,7 +284,13 @@ def convex_edges(
 
 # IN/OUT former (n_edges, p): the duals before, then those after.
 def dual_step(
-    edges: ConvexEdges, gamma: float, momentum: float, points: Array, duals: Array, former: Array, n_threads: int
+    edges: ConvexEdges,
+    gamma: float,
+    momentum: float,
+    points: Array,
+    duals: Array,
+    former: Array,
+    n_threads: int,
 ) -> None: ...
 
 # IN rows, current; OUT next, ahead (n, p), squares (ceil(n / ROW_QUANTUM),).
@@ -311,7 +317,9 @@ def split_lengths(
 ) -> None: ...
 
 # IN/OUT parents (n,), OUT labels (n,). Returns how many sets there are.
-def join_ends(edges: ConvexEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints) -> int: ...
+def join_ends(
+    edges: ConvexEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints
+) -> int: ...
 
 # OUT columns first .. last - 1 of means (n, p).
 def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...

@@ -52,7 +52,9 @@ class Edges:
         """Whether there is an edge between any two nodes."""
         return 2 * len(self) == self.n_nodes * (self.n_nodes - 1)
 
-    def renumbered(self, order: npt.NDArray[np.int64]) -> tuple[Edges, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def renumbered(
+        self, order: npt.NDArray[np.int64]
+    ) -> tuple[Edges, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Number the nodes anew: node i becomes the former `order[i]`.
 
         Returns

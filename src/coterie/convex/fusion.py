@@ -1,9 +1,9 @@
 """Centroids that are fused, made of points that are nearly so, and the certificate that comes with them.
 
 The points U = X + Delta of a dual iterate are never quite equal within a cluster, and the penalty counts their small
-differences in full: the gap would fall with the error of the duals only. Means of sets that are about to fuse leave a gap
-that falls with its square. A set of fused points moves as one, by the sum of all that pulls at it: its mean is the mean
-of its points, whatever the duals inside are.
+differences in full: the gap would only fall with the error of the duals. Means of sets that are about to fuse leave a
+gap that falls with its square. A set of fused points moves as one, by the sum of all that pulls at it: its mean is the
+mean of its points, whatever the duals inside are.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["Certificate", "Fuser"]
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int32]
 
-# The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to it,
-# and the shortest one.
+# The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to
+# it, and the shortest one.
 _FIRST_LENGTH = 1e-3
 _LADDER = (0.0, 0.25, 1.0, 4.0)
 _LEAST_LENGTH = 1e-9
@@ -128,7 +128,9 @@ class Fuser:
             means = np.empty_like(points)
             for (labels, n), first, last in zip(sets, problem.group_starts, problem.group_starts[1:]):
                 _kernels.set_means(points, labels, n, first, last, means)
-            levels.append(_Candidate(means, problem.objectives(gamma, means), [labels for labels, _ in sets], n_sets))
+            levels.append(
+                _Candidate(means, problem.objectives(gamma, means), [labels for labels, _ in sets], n_sets)
+            )
         self._remember(levels)
         return levels
 
@@ -138,7 +140,9 @@ class Fuser:
 
     def _best(self, gamma: float, points: Array, levels: list[_Candidate]) -> _Candidate:
         """Return the best of each group of columns; the points as they are, where fusing makes them worse."""
-        as_they_are = _Candidate(points, self._problem.objectives(gamma, points), levels[0].labels, levels[0].n_sets)
+        as_they_are = _Candidate(
+            points, self._problem.objectives(gamma, points), levels[0].labels, levels[0].n_sets
+        )
         candidates = [*levels, as_they_are]
         objectives = np.array([candidate.objectives for candidate in candidates])
         winners = objectives.argmin(axis=0)

@@ -19,6 +19,9 @@ IntArray = npt.NDArray[np.int32]
 # Step sizes follow the weights, but no smaller ones than this share of the largest weight.
 _LEAST_STEP_WEIGHT = 1e-8
 
+# Intervals of a dual norm are halved so often.
+_HALVINGS = 40
+
 
 class ConvexProblem:
     """The model F(U) = 1/2 ||X - U||^2 + gamma sum_l w_l ||u_head - u_tail||, and its dual, for any gamma.
@@ -42,7 +45,7 @@ class ConvexProblem:
     ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.edges = edges
-        self.group_starts = norm.group_starts
+        self.group_starts, self._is_maximum = norm.group_starts, norm.is_maximum
         self.steps = _steps(edges, step_size)
         self.energy = 0.5 * float(np.sum(self.rows**2, dtype=np.float64))
         self._n_threads = n_threads
@@ -104,6 +107,13 @@ class ConvexProblem:
         """Write the duals, made feasible for gamma, to `out`."""
         self.step(gamma, 0.0, np.zeros_like(self.rows), duals, out)
 
+    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """Return the dual norm of each row: the smallest radius whose ball holds it."""
+        if self._is_maximum:
+            return np.abs(vectors).sum(axis=1)
+        squares = np.add.reduceat(vectors.astype(np.float64) ** 2, self.group_starts[:-1], axis=1)
+        return np.sqrt(squares.max(axis=1))
+
     def _penalty(self, gamma: float, points: Array, duals: Array | None) -> npt.NDArray[np.float64]:
         _kernels.fusion_penalty(self._kernel, gamma, points, duals, self._edge_sums, self._n_threads)
         return self._edge_sums.sum(axis=0)
@@ -138,6 +148,22 @@ class CustomProblem(ConvexProblem):
         if duals is not None:
             slack = float(np.maximum(gamma * lengths + np.einsum("ij,ij->i", duals, differences), 0).sum())
         return np.array([lengths.sum(dtype=np.float64), slack])
+
+    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """See `ConvexProblem.dual_norms`; by halving intervals, for the user gives the projection only."""
+        low = np.zeros(len(vectors))
+        high = np.full(len(vectors), 1.0)
+        while np.any(outside := self._is_outside(vectors, high)):
+            high[outside] *= 2
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            outside = self._is_outside(vectors, middle)
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        return high
+
+    def _is_outside(self, vectors: Array, radii: Array) -> npt.NDArray[np.bool_]:
+        moved = np.abs(self._norm.dual_projection(vectors.copy(), radii) - vectors).max(axis=1)
+        return moved > 1e-9 * np.abs(vectors).max(axis=1)
 
     def _differences(self, points: Array) -> Array:
         return points[self.edges.heads] - points[self.edges.tails]

@@ -1,8 +1,9 @@
-"""The iterations: AMA, plain or accelerated, and ADMM. Their duals are feasible at any time, so each has a certificate."""
+"""The iterations: AMA, plain or accelerated, and ADMM. Their duals are always feasible: each has a certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,7 +59,7 @@ class AMA:
         self.problem = problem
         self.duals = np.zeros(problem.dual_shape, dtype=problem.rows.dtype)
         self.points = problem.rows.copy()
-        self._former = np.empty_like(self.duals)
+        self._former = np.zeros_like(self.duals)
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
         self._acceleration = acceleration
 
@@ -103,8 +104,8 @@ class AMA:
 class ADMM:
     """Alternating directions with one step size nu.
 
-    The differences V are never stored: lambda_new = -nu (prox's rest), so v = u_head - u_tail + (lambda_new - lambda) / nu,
-    and the update of U becomes U + (I + nu L)^-1 (X + 2 Delta_new - Delta - U), with the Laplacian L of the edges.
+    The differences V are never stored: v = u_head - u_tail + (lambda_new - lambda) / nu, and the update of U becomes
+    U + (I + nu L)^-1 (X + 2 Delta_new - Delta - U), with the Laplacian L of the edges.
 
     Parameters
     ----------
@@ -116,10 +117,9 @@ class ADMM:
         self.problem = problem
         self.duals = np.zeros(problem.dual_shape, dtype=problem.rows.dtype)
         self.points = problem.rows.copy()
-        self._former = np.empty_like(self.duals)
+        self._former = np.zeros_like(self.duals)
         self._origin, self._spare = problem.rows.copy(), np.empty_like(self.points)
         self._solve = _system(problem)
-        self.primal_residual = self.dual_residual = np.inf
 
     def start(self, gamma: float) -> None:
         """See `Solver`."""
@@ -142,9 +142,9 @@ class ADMM:
         return self._origin
 
     def _take_origin(self) -> None:
-        self._spare = np.empty_like(self.points)
-        self.problem.points_of(self.duals, 0.0, self.points, self._spare, np.empty_like(self.points))
-        self._origin = self._spare
+        origin = np.empty_like(self.points)
+        self.problem.points_of(self.duals, 0.0, self.points, origin, self._spare)
+        self._origin = origin
 
 
 def solve(
@@ -190,8 +190,11 @@ def solve(
         late = is_late()
         if done >= next_check or done == max_iter or late:
             found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), tol)
-            if best is None or found.gap <= best.gap:
-                best = found
+            if best is not None and best.objective < found.objective:
+                # The gap that counts is the one to the present duals.
+                gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
+                found = replace(best, gap=gap)
+            best = found
             converged = best.gap <= fuser.enough(best.objective, tol)
             if is_stopped(best, done) or converged or done == max_iter or late:
                 return best, done, converged
@@ -217,7 +220,9 @@ def _system(problem: ConvexProblem) -> Callable[[Array], Array]:
     diagonal = sp.diags_array(1 / matrix.diagonal())
 
     def by_conjugate_gradients(right: Array) -> Array:
-        columns = [cg(matrix, column, rtol=_CG_TOLERANCE, M=diagonal)[0] for column in right.T.astype(np.float64)]
+        columns = [
+            cg(matrix, column, rtol=_CG_TOLERANCE, M=diagonal)[0] for column in right.T.astype(np.float64)
+        ]
         return np.column_stack(columns).astype(rows.dtype)
 
     return by_conjugate_gradients
