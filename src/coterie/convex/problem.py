@@ -16,8 +16,8 @@ __all__ = ["ConvexProblem", "CustomProblem", "make_problem"]
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int32]
 
-# Step sizes follow the weights, but no smaller ones than this share of the largest weight.
-_LEAST_STEP_WEIGHT = 1e-8
+# Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
+_SHARE_OF_MEAN = 0.1
 
 # Intervals of a dual norm are halved so often.
 _HALVINGS = 40
@@ -192,9 +192,18 @@ def _steps(edges: Edges, step_size: float | None) -> Array:
         return np.full(len(edges), step_size, dtype=edges.weights.dtype)
     if len(edges) == 0:
         return edges.weights.copy()
-    shares = np.maximum(edges.weights.astype(np.float64), _LEAST_STEP_WEIGHT * edges.weights.max())
-    sums = np.bincount(edges.heads, shares, edges.n_nodes) + np.bincount(edges.tails, shares, edges.n_nodes)
+    weights = edges.weights.astype(np.float64)
+    means = _sums_at_nodes(edges, weights) / np.maximum(_sums_at_nodes(edges, np.ones(len(edges))), 1)
+    shares = weights + _SHARE_OF_MEAN * (means[edges.heads] + means[edges.tails])
+    sums = _sums_at_nodes(edges, shares)
     return (shares / (2 * np.maximum(sums[edges.heads], sums[edges.tails]))).astype(edges.weights.dtype)
+
+
+def _sums_at_nodes(edges: Edges, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    sums = np.zeros(edges.n_nodes)
+    sums += np.bincount(edges.heads, values, edges.n_nodes)
+    sums += np.bincount(edges.tails, values, edges.n_nodes)
+    return sums
 
 
 def _starts(ends: IntArray, n_nodes: int) -> npt.NDArray[np.int64]:
