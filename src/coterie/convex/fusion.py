@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int32]
 # The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to
 # it, and the shortest one.
 _FIRST_LENGTH = 1e-3
-_LADDER = (0.0, 0.25, 1.0, 4.0)
+_LADDER = (0.0, 0.3, 3.0)
 _LEAST_LENGTH = 1e-9
 
 
