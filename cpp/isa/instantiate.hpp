@@ -52,8 +52,8 @@ constexpr NeighborKernels<T> neighbor_kernels() {
 
 template <class Isa, class T>
 constexpr ConvexKernels<T> convex_kernels() {
-    return {dual_step<Isa, T>, primal_points<Isa, T>, fusion_penalty<Isa, T>, split_lengths<Isa, T>,
-            join_ends<Isa, T>, number_sets, set_means<Isa, T>};
+    return {dual_step<Isa, T>, primal_points<Isa, T>, dual_sweep<Isa, T>, fusion_penalty<Isa, T>,
+            split_lengths<Isa, T>, join_ends<Isa, T>, number_sets, set_means<Isa, T>};
 }
 
 template <class Isa>

@@ -35,6 +35,7 @@ template <class T>
 struct PrimalPoints;
 
 struct FusionNorm;
+struct FusionWindows;
 struct Cells;
 struct CellVisits;
 
@@ -87,6 +88,8 @@ template <class T>
 struct ConvexKernels {
     void (*dual_step)(const FusionEdges<T>&, const FusionNorm&, const DualStep<T>&, int);
     void (*primal_points)(const FusionEdges<T>&, const PrimalPoints<T>&, const T*, Index, double*, int);
+    void (*dual_sweep)(const FusionEdges<T>&, const FusionNorm&, const FusionWindows&, const DualStep<T>&,
+                       const PrimalPoints<T>&, T*, double*, int);
     void (*fusion_penalty)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, double*, int);
     void (*split_lengths)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, T*, int);
     void (*join_ends)(const FusionEdges<T>&, const T*, T, T, std::int32_t*);

@@ -19,6 +19,11 @@ IntArray = npt.NDArray[np.int32]
 # Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
 _SHARE_OF_MEAN = 0.1
 
+# Edges of a window of sums, for few and for many columns, and how many rows windows may have beyond the nodes, relative
+# to the edges.
+_WINDOW_EDGES, _FEW_COLUMNS = (4096, 8192), 4
+_WINDOW_SHARE = 0.5
+
 # Intervals of a dual norm are halved so often.
 _HALVINGS = 40
 
@@ -55,6 +60,8 @@ class ConvexProblem:
             _starts(edges.tails, edges.n_nodes), tail_order, norm.group_starts, norm.is_maximum,
         )  # fmt: skip
         self._node_sums = np.zeros(-(-edges.n_nodes // _kernels.ROW_QUANTUM))
+        self._windows, n_rows = _windows(edges, rows.shape[1]) if len(edges) else (None, 0)
+        self._window_sums = np.empty((n_rows, rows.shape[1]), dtype=rows.dtype)
         self._edge_sums = np.zeros((self._kernel.n_tasks, self.n_groups + 1))
 
     @property
@@ -70,6 +77,25 @@ class ConvexProblem:
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
         _kernels.dual_step(self._kernel, gamma, momentum, points, duals, former, self._n_threads)
+
+    def sweep(
+        self,
+        gamma: float,
+        momenta: tuple[float, float],
+        duals: Array,
+        former: Array,
+        points: tuple[Array, ...],
+    ) -> float:
+        """Do `step` and `points_of` at once: `points` are the current, the next and those ahead; return ||U||^2."""
+        current, next_, ahead = points
+        if self._windows is None:
+            self.step(gamma, momenta[0], ahead, duals, former)
+            return self.points_of(former, momenta[1], current, next_, ahead)
+        _kernels.dual_sweep(
+            self._kernel, *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
+            self._window_sums, self._node_sums, self._n_threads,
+        )  # fmt: skip
+        return float(self._node_sums.sum())
 
     def points_of(self, duals: Array, momentum: float, current: Array, next_: Array, ahead: Array) -> float:
         """Write U = X + Delta into `next_`, U + momentum (U - current) into `ahead`; return ||U||^2."""
@@ -129,6 +155,7 @@ class CustomProblem(ConvexProblem):
         kernel_norm = KernelNorm(np.arange(rows.shape[1]), whole)
         super().__init__(rows, edges, kernel_norm, step_size=step_size, n_threads=n_threads)
         self._norm = norm
+        self._windows = None
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """See `ConvexProblem.step`."""
@@ -204,6 +231,23 @@ def _sums_at_nodes(edges: Edges, values: npt.NDArray[np.float64]) -> npt.NDArray
     sums += np.bincount(edges.heads, values, edges.n_nodes)
     sums += np.bincount(edges.tails, values, edges.n_nodes)
     return sums
+
+
+def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] | None, int]:
+    """Cut the heads into runs; return first heads, reaches and offsets, and the rows of all windows.
+
+    None where the windows would be large beside the duals: then these are read again instead.
+    """
+    head_starts = _starts(edges.heads, edges.n_nodes)
+    size = _WINDOW_EDGES[n_columns > _FEW_COLUMNS]
+    cuts = np.searchsorted(head_starts, np.arange(0, len(edges), size), side="left")
+    starts = np.unique(np.concatenate([[0], cuts, [edges.n_nodes]])).astype(np.int64)
+    furthest = np.maximum.accumulate(np.concatenate([[0], edges.tails + 1]))  # of all edges up to each
+    reaches = np.maximum(starts[1:], furthest[head_starts[starts[1:]]]).astype(np.int64)
+    heights = reaches - starts[:-1]
+    if heights.sum() > _WINDOW_SHARE * len(edges) + edges.n_nodes:
+        return None, 0
+    return (starts, reaches, np.cumsum(heights) - heights), int(heights.sum())
 
 
 def _starts(ends: IntArray, n_nodes: int) -> npt.NDArray[np.int64]:

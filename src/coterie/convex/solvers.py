@@ -75,11 +75,16 @@ class AMA:
     def iterate(self) -> None:
         """See `Solver`."""
         momentum = self._momentum
-        self.problem.step(self._gamma, momentum, self._ahead, self.duals, self._former)
-        self.duals, self._former = self._former, self.duals
         if self._acceleration:
             self._advance()
-        square = self.problem.points_of(self.duals, self._momentum, self.points, self._spare, self._ahead)
+        square = self.problem.sweep(
+            self._gamma,
+            (momentum, self._momentum),
+            self.duals,
+            self._former,
+            (self.points, self._spare, self._ahead),
+        )
+        self.duals, self._former = self._former, self.duals
         self.points, self._spare = self._spare, self.points
         if square > self._square:  # D = 1/2 ||X||^2 - 1/2 ||U||^2
             self._begin_anew()
