@@ -208,9 +208,19 @@ void short_dual_steps(const FusionEdges<T>& edges, const DualStep<T>& step, Inde
             targets[l] = target;
             squares[l] = Row::sum(target * target);
         }
+        // Inside a cluster all are in their balls, as a rule: roots and quotients are dear.
+        int n_outside = 0;
         for (Index l = 0; l < n; ++l) {
-            const T radius = step.gamma * edges.weights[first + l], length = square_root(squares[l]);
-            scales[l] = length > radius ? radius / length : T(1);
+            const T radius = step.gamma * edges.weights[first + l];
+            n_outside += squares[l] > radius * radius;
+        }
+        if (n_outside == 0) {
+            for (Index l = 0; l < n; ++l) Row::store(step.former, first + l, targets[l]);
+            continue;
+        }
+        for (Index l = 0; l < n; ++l) {
+            const T radius = step.gamma * edges.weights[first + l];
+            scales[l] = squares[l] > radius * radius ? radius / square_root(squares[l]) : T(1);
         }
         for (Index l = 0; l < n; ++l) Row::store(step.former, first + l, targets[l] * scales[l]);
     }
