@@ -20,8 +20,7 @@ _BEYOND_THE_END = 1.25
 
 def has_fission(finer: IntArray, coarser: IntArray) -> bool:
     """Tell whether rows that share a label of the first array have different ones in the second."""
-    n_pairs = len(np.unique(np.column_stack([finer, coarser]), axis=0))
-    return n_pairs > int(finer.max()) + 1
+    return len(_pairs(finer, coarser)) > int(finer.max()) + 1
 
 
 def linkage_of_path(gammas: Array, labels_path: IntArray) -> npt.NDArray[np.float64]:
@@ -65,11 +64,17 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> npt.NDArray[np.floa
     return np.array(merges, dtype=np.float64).reshape(-1, 4)
 
 
+def _pairs(first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
+    """Return the different pairs of labels, of shape (n_pairs, 2)."""
+    n_labels = int(second.max()) + 1
+    return np.column_stack(np.divmod(np.unique(first.astype(np.int64) * n_labels + second), n_labels))
+
+
 def _merged(
     current: IntArray, labels: IntArray, names: Array, sizes: Array, height: float, merges: list[Any], n: int
 ) -> tuple[IntArray, Array, Array]:
     """Join clusters that share a label; return the new labels of the rows, and the clusters' names and sizes."""
-    pairs = np.unique(np.column_stack([current, labels]), axis=0)
+    pairs = _pairs(current, labels)
     n_clusters, n_labels = len(names), int(labels.max()) + 1
     shape = (n_clusters + n_labels, n_clusters + n_labels)
     shared = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], n_clusters + pairs[:, 1])), shape=shape)
