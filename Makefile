@@ -24,6 +24,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.laplacian_kmodes
+	$(BIN)/python -m benchmarks.convex
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo

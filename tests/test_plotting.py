@@ -122,7 +122,7 @@ def test_clusters_of_awkward_shapes(shape, tmp_path):
 
 @pytest.mark.parametrize("n_clusters", [2, 7, 8, 10, 11, 50])
 def test_numbered_clusters_look_different(n_clusters):
-    styles = [plotting.clusters._style(cluster, n_clusters) for cluster in range(n_clusters)]
+    styles = [plotting.figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     assert len(set(styles)) == n_clusters
 
 

@@ -3,6 +3,7 @@
 
 #include "coterie/bounded.hpp"
 #include "coterie/centers.hpp"
+#include "coterie/convex.hpp"
 #include "coterie/isa.hpp"
 #include "coterie/kernel_table.hpp"
 #include "coterie/laplacian.hpp"
@@ -49,6 +50,12 @@ constexpr NeighborKernels<T> neighbor_kernels() {
     return {nearest_apart<Isa, T>, nearest_in_cells<Isa, T>};
 }
 
+template <class Isa, class T>
+constexpr ConvexKernels<T> convex_kernels() {
+    return {dual_step<Isa, T>, primal_points<Isa, T>, dual_sweep<Isa, T>, fusion_penalty<Isa, T>,
+            split_lengths<Isa, T>, join_ends<Isa, T>, number_sets, set_means<Isa, T>};
+}
+
 template <class Isa>
 constexpr KernelTable kernel_table(const char* name) {
     return {name,
@@ -65,7 +72,9 @@ constexpr KernelTable kernel_table(const char* name) {
             graph_kernels<Isa, float>(),
             graph_kernels<Isa, double>(),
             neighbor_kernels<Isa, float>(),
-            neighbor_kernels<Isa, double>()};
+            neighbor_kernels<Isa, double>(),
+            convex_kernels<Isa, float>(),
+            convex_kernels<Isa, double>()};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ Examples
 
 from coterie import coresets, datasets, graphs, metrics, seeding
 from coterie._kernels import __version__
+from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.fitting import FitProgress
 from coterie.kmeans import KMeans
 from coterie.lambda_selection import LambdaScan, select_lambda
@@ -21,6 +22,8 @@ from coterie.rows import RowSource, as_rows, open_rows
 from coterie.truncated_mixture import TruncatedGaussianMixture
 
 __all__ = [
+    "ConvexClusterPath",
+    "ConvexClustering",
     "FitProgress",
     "KMeans",
     "LambdaScan",

@@ -260,3 +260,88 @@ def update_memberships(
     sums: Doubles,
     n_threads: int,
 ) -> int: ...
+
+# Convex clustering. Edges ascend by head; IN points (n, p), duals (n_edges, p).
+class ConvexEdgesFloat32:
+    n_tasks: int
+
+class ConvexEdgesFloat64:
+    n_tasks: int
+
+ConvexEdges = ConvexEdgesFloat32 | ConvexEdgesFloat64
+Longs = npt.NDArray[np.int64]
+
+def convex_edges(
+    heads: Ints,
+    tails: Ints,
+    weights: Array,
+    steps: Array,
+    head_starts: Longs,
+    tail_starts: Longs,
+    tail_edges: Ints,
+    group_starts: Longs,
+    is_maximum: bool,
+) -> ConvexEdges: ...
+
+# IN/OUT former (n_edges, p): the duals before, then those after.
+def dual_step(
+    edges: ConvexEdges,
+    gamma: float,
+    momentum: float,
+    points: Array,
+    duals: Array,
+    former: Array,
+    n_threads: int,
+) -> None: ...
+
+# IN rows, current; OUT next, ahead (n, p), squares (ceil(n / ROW_QUANTUM),).
+def primal_points(
+    edges: ConvexEdges,
+    momentum: float,
+    rows: Array,
+    duals: Array,
+    current: Array,
+    next: Array,
+    ahead: Array,
+    squares: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# The two in one. IN starts (n_windows + 1,), reaches, offsets (n_windows,); IN/OUT former, ahead; OUT next, squares;
+# scratch sums (rows of all windows, p). A reach covers the tails of its window's edges: that is not checked.
+def dual_sweep(
+    edges: ConvexEdges,
+    starts: Longs,
+    reaches: Longs,
+    offsets: Longs,
+    gamma: float,
+    momentum: float,
+    next_momentum: float,
+    rows: Array,
+    duals: Array,
+    former: Array,
+    current: Array,
+    next: Array,
+    ahead: Array,
+    sums: Array,
+    squares: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# OUT sums (n_tasks, n_groups + 1).
+def fusion_penalty(
+    edges: ConvexEdges, gamma: float, points: Array, duals: Array | None, sums: Doubles, n_threads: int
+) -> None: ...
+
+# OUT lengths (n_groups, n_edges).
+def split_lengths(
+    edges: ConvexEdges, gamma: float, points: Array, duals: Array, lengths: Array, n_threads: int
+) -> None: ...
+
+# IN/OUT parents (n,), OUT labels (n,). Returns how many sets there are.
+def join_ends(
+    edges: ConvexEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints
+) -> int: ...
+
+# OUT columns first .. last - 1 of means (n, p).
+def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...

@@ -96,12 +96,19 @@ class FitMonitor:
         How many runs (starts) the fit makes, each of at most `max_iter` iterations.
     extra_fields : tuple of (name, dtype)
         What the system adds to each row of the history.
+    max_reports : int, optional
+        How many reports a run makes at most, if not `max_iter`.
     """
 
     def __init__(
-        self, estimator: Any, n_runs: int = 1, extra_fields: tuple[tuple[str, Any], ...] = ()
+        self,
+        estimator: Any,
+        n_runs: int = 1,
+        extra_fields: tuple[tuple[str, Any], ...] = (),
+        max_reports: int | None = None,
     ) -> None:
         self._estimator = estimator
+        self._max_reports = estimator.max_iter if max_reports is None else max_reports
         self._n_runs = n_runs
         self._dtype = [
             ("iteration", np.int64),
@@ -134,7 +141,7 @@ class FitMonitor:
         if not getattr(self._estimator, "_skl_callbacks", None):
             yield
             return
-        steps = self._n_runs * self._estimator.max_iter
+        steps = self._n_runs * self._max_reports
         self._context = self._estimator._init_callback_context(max_subtasks=steps)
         self._context.call_on_fit_task_begin(estimator=self._estimator, X=X)
         yield
@@ -196,8 +203,8 @@ class FitMonitor:
         return stop
 
     def _remaining(self, iteration: int, seconds: float) -> float | None:
-        max_iter, max_time = self._estimator.max_iter, self._estimator.max_time
-        steps_left = (self._n_runs - self._run + 1) * max_iter - iteration
+        max_time = self._estimator.max_time
+        steps_left = (self._n_runs - self._run + 1) * self._max_reports - iteration
         estimates = [seconds / self._done * steps_left]
         if max_time is not None:
             estimates.append(max_time - seconds - self._in_callbacks)

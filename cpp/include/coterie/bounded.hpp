@@ -46,12 +46,6 @@ namespace {
 template <class T>
 inline constexpr T kUlp = sizeof(T) == 4 ? T(5.9604645e-8) : T(1.1102230246251565e-16);
 
-template <class T>
-T square_root(T x) {
-    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x > 0 ? x : 0);
-    else return __builtin_sqrt(x > 0 ? x : 0);
-}
-
 // What a row knows of its search so far.
 template <class T>
 struct Search {

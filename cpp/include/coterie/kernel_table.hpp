@@ -27,7 +27,15 @@ template <class T>
 struct WeightedGraph;
 template <class T>
 struct MembershipUpdate;
+template <class T>
+struct FusionEdges;
+template <class T>
+struct DualStep;
+template <class T>
+struct PrimalPoints;
 
+struct FusionNorm;
+struct FusionWindows;
 struct Cells;
 struct CellVisits;
 
@@ -77,6 +85,19 @@ struct GraphKernels {
 
 // Of dense rows only.
 template <class T>
+struct ConvexKernels {
+    void (*dual_step)(const FusionEdges<T>&, const FusionNorm&, const DualStep<T>&, int);
+    void (*primal_points)(const FusionEdges<T>&, const PrimalPoints<T>&, const T*, Index, double*, int);
+    void (*dual_sweep)(const FusionEdges<T>&, const FusionNorm&, const FusionWindows&, const DualStep<T>&,
+                       const PrimalPoints<T>&, T*, double*, int);
+    void (*fusion_penalty)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, double*, int);
+    void (*split_lengths)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, T*, int);
+    void (*join_ends)(const FusionEdges<T>&, const T*, T, T, std::int32_t*);
+    Index (*number_sets)(std::int32_t*, std::int32_t*, Index);
+    void (*set_means)(const T*, const std::int32_t*, Index, Index, Index, Index, Index, T*);
+};
+
+template <class T>
 struct NeighborKernels {
     void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
                           std::int32_t*, T*, int);
@@ -100,6 +121,14 @@ struct KernelTable {
     GraphKernels<double> graph_double;
     NeighborKernels<float> neighbor_float;
     NeighborKernels<double> neighbor_double;
+    ConvexKernels<float> convex_float;
+    ConvexKernels<double> convex_double;
+
+    template <class T>
+    const ConvexKernels<T>& convex() const {
+        if constexpr (__is_same(T, float)) return convex_float;
+        else return convex_double;
+    }
 
     template <class T>
     const NeighborKernels<T>& neighbors() const {

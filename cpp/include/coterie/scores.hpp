@@ -28,6 +28,12 @@ constexpr T epsilon() {
     return static_cast<T>(__is_same(T, float) ? __FLT_EPSILON__ : __DBL_EPSILON__);
 }
 
+template <class T>
+inline T square_root(T x) {
+    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x > 0 ? x : 0);
+    else return __builtin_sqrt(x > 0 ? x : 0);
+}
+
 inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 inline Index min_index(Index a, Index b) { return a < b ? a : b; }
 inline Index max_index(Index a, Index b) { return a > b ? a : b; }

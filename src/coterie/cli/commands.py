@@ -209,6 +209,88 @@ def predict(
 
 
 @app.command
+def path(
+    file: str,
+    /,
+    *,
+    neighbors: int = 5,
+    phi: float = 0.5,
+    weights: Literal["knn", "dense"] = "knn",
+    connect: Switch = False,
+    norm: Literal["l2", "l1", "linf"] = "l2",
+    solver: Literal["ama", "admm"] = "ama",
+    gammas: int = 100,
+    clusters: int | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    threads: int | None = None,
+    columns: str | None = None,
+    out: Path = Path("coterie-path"),
+    json: Switch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Follow convex clustering from every row by itself to one cluster; write the path and two pictures.
+
+    Parameters
+    ----------
+    file
+        The rows; any file of dense rows that `coterie fit` reads.
+    neighbors
+        Nearest neighbours that each row is drawn to.
+    phi
+        Neighbours at the distance d count exp(-phi d^2), in the units of the columns; 0: all the same.
+    weights
+        knn, or dense for edges between all rows.
+    connect
+        Connect the graph, so that one cluster is left in the end.
+    norm
+        Of the differences of centroids.
+    solver
+        ama (projected gradients) or admm.
+    gammas
+        How many strengths of the penalty.
+    clusters
+        Colour the pictures by the first clusters that are at most so many; by default the number that lasts longest.
+    tol
+        The duality gap of each gamma, relative to its objective.
+    max_iter
+        Iterations for each gamma, at most.
+    max_time
+        End the path after this many seconds.
+    threads
+        Threads; by default all processors of this process.
+    columns
+        Use only these columns of a table: names, or positions from 0, with commas between them.
+    out
+        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
+        and summary.json.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.paths import PathJob, follow
+
+    given = {
+        "n_neighbors": neighbors,
+        "phi": phi,
+        "weights": weights,
+        "connect": connect,
+        "norm": norm,
+        "solver": solver,
+        "n_gammas": gammas,
+        "tol": tol,
+        "max_iter": max_iter,
+        "max_time": max_time,
+        "n_threads": threads,
+    }
+    parameters = {name: value for name, value in given.items() if value is not None}
+    job = PathJob(file, out, parameters, clusters, _names(columns), quiet)
+    _report(follow(job), _path_lines, json, quiet)
+
+
+@app.command
 def info(file: str, /, *, json: Switch = False) -> None:
     """Say what is in a file of rows or in a saved model.
 
@@ -292,6 +374,18 @@ def _predict_lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
         f"{_counted(facts['clusters'], 'cluster')}",
+        *_file_lines(facts),
+    ]
+
+
+def _path_lines(facts: dict[str, Any]) -> list[str]:
+    source, counts = facts["input"], facts["clusters"]
+    return [
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "
+        f"{len(facts['gammas']):,} gammas up to {facts['gammas'][-1]:.4g}, {counts[0]:,} to {counts[-1]:,} clusters",
+        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
+        f"duality gaps up to {facts['largest_gap']:.2g} of the objective",
+        *(["rows part again at some gammas: see fissions in summary.json"] if facts["fissions"] else []),
         *_file_lines(facts),
     ]
 

@@ -58,7 +58,11 @@ def display(quiet: bool) -> Display:
 
 
 def fit_callback(
-    screen: Display, max_iter: int | None, objective_name: str = "inertia", higher_is_better: bool = False
+    screen: Display,
+    max_iter: int | None,
+    objective_name: str = "inertia",
+    higher_is_better: bool = False,
+    unit: str = "iteration",
 ) -> Callable[[FitProgress], None]:
     """A callback for a fit that shows each iteration.
 
@@ -72,6 +76,8 @@ def fit_callback(
         What the fit minimises or maximises.
     higher_is_better : bool
         Whether it maximises.
+    unit : str
+        What the fit does one after the other.
     """
     direction = " (higher is better)" if higher_is_better else ""
     starts = iterations = 0
@@ -84,7 +90,7 @@ def fit_callback(
             Step(
                 done=progress.iteration,
                 total=max_iter,
-                unit="iteration",
+                unit=unit,
                 seconds=progress.seconds,
                 rate=iterations / max(progress.seconds, 1e-9),
                 remaining=progress.remaining,

@@ -7,6 +7,7 @@ from coterie.plotting.clusters import plot_clusters
 from coterie.plotting.curves import plot_curves, plot_history, plot_lambda_scan
 from coterie.plotting.figures import require_matplotlib
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
+from coterie.plotting.paths import plot_path, plot_path_dendrogram
 
 __all__ = [
     "check_image_shape",
@@ -16,5 +17,7 @@ __all__ = [
     "plot_history",
     "plot_lambda_scan",
     "plot_modes",
+    "plot_path",
+    "plot_path_dendrogram",
     "require_matplotlib",
 ]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.plotting.figures import FEW_COLOURS, axes_or_new, counted, tidy
+from coterie.plotting.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.rows import RowSource, as_rows
 
 if TYPE_CHECKING:
@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_clusters"]
 
-# For many clusters Tol's muted colours with a grey. Where they run out, points change shape.
-_MANY_COLOURS = (
-    *("#332288", "#DDCC77", "#117733", "#88CCEE", "#CC6677"),
-    *("#999933", "#882255", "#44AA99", "#AA4499", "#777777"),
-)
-_SHAPES = ("o", "^", "s", "D", "v", "P", "X")
 _MOST_ROWS = 20_000
-_MOST_NUMBERED = 50
 _MOST_DENSE = 2e7
 
 
@@ -73,7 +66,7 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
 
     size = float(np.clip(25_000 / max(len(points), 1), 5, 36))
     n_clusters = len(centers) if centers is not None else int(labels.max(initial=0)) + 1
-    styles = [_style(cluster, n_clusters) for cluster in range(n_clusters)]
+    styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     for cluster, (colour, shape) in enumerate(styles):
         chosen = points[labels == cluster]
         ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.6)
@@ -134,7 +127,7 @@ def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[flo
 
 def _mark_centers(ax: Axes, points: np.ndarray, colours: list[str]) -> None:
     """Numbered discs for a legible number of centres, small crosses for more."""
-    if len(points) > _MOST_NUMBERED:
+    if len(points) > MOST_NUMBERED:
         ax.scatter(points[:, 0], points[:, 1], s=14, c="black", marker="x", linewidths=0.8, zorder=3)
         return
     for cluster, (point, colour) in enumerate(zip(points, colours)):
@@ -142,10 +135,3 @@ def _mark_centers(ax: Axes, points: np.ndarray, colours: list[str]) -> None:
         ax.annotate(
             str(cluster), point, ha="center", va="center_baseline", fontsize=8, color="black", zorder=4
         )
-
-
-def _style(cluster: int, n_clusters: int) -> tuple[str, str]:
-    """Colour and shape of a cluster's points; the shape changes where the colours run out."""
-    colours = FEW_COLOURS if n_clusters <= len(FEW_COLOURS) else _MANY_COLOURS
-    shape = (cluster // len(colours)) % len(_SHAPES) if n_clusters <= _MOST_NUMBERED else 0
-    return colours[cluster % len(colours)], _SHAPES[shape]

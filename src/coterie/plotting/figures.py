@@ -8,11 +8,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FEW_COLOURS", "INK", "axes_or_new", "counted", "new_figure", "require_matplotlib", "tidy"]
+__all__ = [
+    "FEW_COLOURS", "INK", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
+    "style_of", "tidy",
+]  # fmt: skip
 
 # Colours that people with any kind of colour vision tell apart: Okabe and Ito's without the yellow (too pale on white).
 FEW_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
 INK = "#333333"
+
+# For many clusters Tol's muted colours with a grey. Where they run out, points change shape.
+_MANY_COLOURS = (
+    *("#332288", "#DDCC77", "#117733", "#88CCEE", "#CC6677"),
+    *("#999933", "#882255", "#44AA99", "#AA4499", "#777777"),
+)
+_SHAPES = ("o", "^", "s", "D", "v", "P", "X")
+
+# Clusters that can be numbered in a picture.
+MOST_NUMBERED = 50
 
 
 def require_matplotlib() -> None:
@@ -58,3 +71,10 @@ def tidy(ax: Axes) -> None:
 
 def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def style_of(cluster: int, n_clusters: int) -> tuple[str, str]:
+    """Colour and shape of a cluster's points; the shape changes where the colours run out."""
+    colours = FEW_COLOURS if n_clusters <= len(FEW_COLOURS) else _MANY_COLOURS
+    shape = (cluster // len(colours)) % len(_SHAPES) if n_clusters <= MOST_NUMBERED else 0
+    return colours[cluster % len(colours)], _SHAPES[shape]

@@ -1,0 +1,133 @@
+"""The work behind `coterie path`: from a file of rows to a path, its labels and its pictures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import coterie
+from coterie import ConvexClusterPath
+from coterie.cli import UsageError
+from coterie.cli.jobs import _input_facts, _settings
+from coterie.cli.output import _pyarrow_parquet, check_writable, recorded_warnings, staged_files, to_json
+from coterie.cli.progress import display, fit_callback
+from coterie.fitting import effective_n_threads
+from coterie.plotting import require_matplotlib
+from coterie.rows import open_rows
+
+__all__ = ["PathJob", "follow"]
+
+PATH, SUMMARY, PICTURE, TREE = "path.npz", "summary.json", "path.png", "dendrogram.png"
+
+
+@dataclass(frozen=True, slots=True)
+class PathJob:
+    """Which path to follow, and where the results go. `n_clusters` gives the colours of the pictures."""
+
+    file: str
+    out: Path
+    parameters: dict[str, Any]
+    n_clusters: int | None = None
+    columns: list[str | int] | None = None
+    quiet: bool = False
+
+
+def follow(job: PathJob) -> dict[str, Any]:
+    """Follow the path of a file; write it, the labels, two pictures and a summary.
+
+    Returns
+    -------
+    dict
+        What `summary.json` holds.
+    """
+    model = _estimator(job)
+    require_matplotlib()
+    check_writable(job.out)
+    rows = open_rows(job.file, job.columns)
+    if rows.is_sparse:
+        raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
+    if rows.is_table:
+        _pyarrow_parquet()
+    started = time.perf_counter()
+    with display(job.quiet) as screen, recorded_warnings() as warned:
+        model.set_params(callback=fit_callback(screen, model.n_gammas, "objective", unit="gamma")).fit(rows)
+    model.set_params(callback=None)
+    seconds = time.perf_counter() - started
+    pictures: dict[str, Any] = {PICTURE: model.plot(n_clusters=job.n_clusters).figure}
+    if rows.shape[0] > 1:
+        pictures[TREE] = model.plot_dendrogram(n_clusters=job.n_clusters).figure
+    label_name = "labels.parquet" if rows.is_table else "labels.csv"
+    names = [PATH, label_name, *pictures, SUMMARY]
+    summary = {
+        "coterie": coterie.__version__,
+        "command": "path",
+        "input": _input_facts(job.file, rows),
+        "columns": job.columns,
+        "parameters": _settings(model),
+        "gammas": model.gammas_,
+        "clusters": model.n_clusters_path_,
+        "fissions": model.fissions_,
+        "largest_gap": _largest_gap(model),
+        "iterations": model.n_iter_,
+        "seconds": round(seconds, 6),
+        "warnings": warned,
+        "files": {name.split(".")[0]: str(job.out / name) for name in names},
+    }
+    with staged_files(job.out, names) as paths:
+        _write_path(paths[PATH], model)
+        _write_labels(paths[label_name], model)
+        for name, figure in pictures.items():
+            figure.savefig(paths[name], format="png")
+        paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+    return {**summary, "fissions": model.fissions_.tolist()}
+
+
+def _estimator(job: PathJob) -> ConvexClusterPath:
+    model = ConvexClusterPath(**job.parameters)
+    try:
+        effective_n_threads(model.n_threads)
+        model._check_parameters()
+        model._given_gammas()
+        if job.n_clusters is not None and job.n_clusters < 1:
+            raise ValueError(f"--clusters must be at least 1, got {job.n_clusters}.")
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+    return model
+
+
+def _largest_gap(model: ConvexClusterPath) -> float:
+    positive = model.objectives_ > 0
+    return float(np.max(model.dual_gaps_[positive] / model.objectives_[positive], initial=0.0))
+
+
+def _write_path(path: Path, model: ConvexClusterPath) -> None:
+    arrays = {
+        "gammas": model.gammas_,
+        "labels": model.labels_path_,
+        "n_clusters": model.n_clusters_path_,
+        "centroids": model.centroids_path_,
+        "objectives": model.objectives_,
+        "dual_gaps": model.dual_gaps_,
+        "fissions": model.fissions_,
+        "linkage": model.linkage_,
+        "edges": model.edges_,
+        "edge_weights": model.edge_weights_,
+    }
+    with open(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _write_labels(path: Path, model: ConvexClusterPath) -> None:
+    """A column for each gamma, named after it."""
+    names = [f"gamma={gamma:.6g}" for gamma in model.gammas_]
+    names = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    if path.suffix == ".parquet":
+        import pyarrow
+
+        _pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, model.labels_path_))), path)
+        return
+    np.savetxt(path, model.labels_path_.T, fmt="%d", delimiter=",", header=",".join(names), comments="")

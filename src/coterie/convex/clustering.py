@@ -1,0 +1,253 @@
+"""Convex clustering for one strength of the penalty (Chi & Lange 2015)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.convex.base import ConvexEstimator, Setting
+from coterie.convex.fusion import Certificate
+from coterie.convex.solvers import solve
+from coterie.fitting import FitMonitor, FitProgress, single_threaded_blas, with_callbacks
+
+__all__ = ["ConvexClustering", "CurrentCentroids"]
+
+Array = npt.NDArray[Any]
+
+_HISTORY_FIELDS = (
+    ("n_steps", np.int64),
+    ("dual", np.float64),
+    ("gap", np.float64),
+    ("n_clusters", np.int64),
+)
+
+
+class CurrentCentroids:
+    """What a callback sees: the centroids, in the order of the data once somebody looks."""
+
+    def __init__(self, setting: Setting, certificate: Certificate) -> None:
+        self._setting, self._certificate = setting, certificate
+
+    @property
+    def centers(self) -> Array:
+        return self._setting.centroids(self._certificate)
+
+
+class ConvexClustering(ClusterMixin, ConvexEstimator):
+    """Clusters as rows whose centroids fuse: the one minimum of a convex function, with a certificate.
+
+    Each row has a centroid of its own, drawn to the row and to the centroids of its neighbours. The stronger gamma, the
+    more of them are equal. `ConvexClusterPath` follows them over many gammas.
+
+    Parameters
+    ----------
+    gamma : float
+        Strength of the penalty. 0 leaves each row alone; with a large one each component of the graph is one cluster.
+    weights : {"knn", "dense", "precomputed"}
+        Edges between nearest neighbours (of either end), between all rows, or those of a symmetric graph given to
+        `fit`.
+    n_neighbors : int
+        Nearest neighbours of each row, with `weights="knn"`.
+    phi : float
+        Weights are exp(-phi ||x_i - x_j||^2), on the features as they are: scale them first if their units
+        differ, and note that phi has the unit of 1 / feature^2. 0: all weights are 1.
+    connect : bool
+        Add the shortest edges that connect the components of the graph (a spanning tree of them), so that one cluster
+        is left in the end. Else each component has its own limit.
+    norm : {"l2", "l1", "linf"}, list of groups of columns, or object
+        Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
+        has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
+    solver : {"ama", "admm"}
+        Projected gradients of the dual, or alternating directions (a sparse linear system each).
+    acceleration : bool
+        Whether AMA extrapolates (Nesterov), beginning anew where the dual decreases.
+    step_size : float, optional
+        nu. None: for AMA the largest safe one of each edge, in proportion to its weight; for ADMM 1.
+    tol : float
+        The fit has converged when the duality gap is at most `tol` times the objective.
+    max_iter : int
+        Iterations, at most.
+    random_state : int, RandomState or None
+        Of the approximate search for neighbours, where the exact one would take too long.
+    verbose : bool or int
+        Print each check of the gap.
+    max_time : float, optional
+        Seconds. The best centroids found by then are returned, with a ConvergenceWarning.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` at each check of the gap; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    centroids_ : ndarray of shape (n, p)
+        U: the centroid of each row, equal within clusters ("linf" and objects: nearly equal, if that is better).
+    labels_ : ndarray of shape (n,), int32
+        Clusters: components of the edges whose ends are fused, numbered by their first rows.
+    n_clusters_ : int
+        How many.
+    cluster_centers_ : ndarray of shape (n_clusters_, p)
+        The different centroids.
+    dual_ : ndarray of shape (n_edges, p)
+        Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
+    edges_ : ndarray of shape (n_edges, 2), int32
+        Ends of the edges, the lower one first.
+    edge_weights_ : ndarray of shape (n_edges,)
+        Their weights.
+    objective_ : float
+        F of `centroids_`.
+    dual_gap_ : float
+        F - D(Lambda), never negative: no centroids have an objective lower by more than this. Also
+        ||U - U*||^2 <= 2 dual_gap_ for the true minimiser U*.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Iterations.
+    history_ : record array
+        One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations by
+        then), `dual`, `gap`, `n_clusters`, all of the best centroids so far.
+    n_features_in_ : int
+        Number of columns p.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, too few rows for the neighbours, a
+        graph that is not square, symmetric or non-negative, an unsafe step size or an unknown option.
+    TypeError
+        If X is sparse.
+
+    Notes
+    -----
+    F(U) = 1/2 sum_i ||x_i - u_i||^2 + gamma sum_l w_l ||u_l1 - u_l2|| (Eq. 1.1). An iteration takes O(n_edges p) time;
+    memory: two arrays of n_edges x p floats, no differences V are stored. The points of a dual iterate are fused where
+    their edges are short, and the gap is that of the fused centroids: it falls with the square of the error. Both
+    solvers have feasible duals at any time, so each gap is a proof.
+
+    References
+    ----------
+    Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConvexClustering
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> model = ConvexClustering(1.0, weights="dense", phi=0.1).fit(X)
+    >>> model.labels_
+    array([0, 0, 1, 1], dtype=int32)
+    >>> bool(model.dual_gap_ <= 1e-5 * model.objective_)
+    True
+    """
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        *,
+        weights: str = "knn",
+        n_neighbors: int = 5,
+        phi: float = 0.5,
+        connect: bool = False,
+        norm: Any = "l2",
+        solver: str = "ama",
+        acceleration: bool = True,
+        step_size: float | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.gamma = gamma
+        self.weights = weights
+        self.n_neighbors = n_neighbors
+        self.phi = phi
+        self.connect = connect
+        self.norm = norm
+        self.solver = solver
+        self.acceleration = acceleration
+        self.step_size = step_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClustering:
+        """Find the centroids of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, p)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+        graph : sparse matrix or array-like of shape (n, n), optional
+            Symmetric weights, with `weights="precomputed"`.
+
+        Returns
+        -------
+        ConvexClustering
+            This estimator.
+        """
+        self._check_parameters()
+        monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            setting = self._setting(X, graph)
+            monitor.start_run()
+
+            def is_stopped(best: Certificate, n_steps: int) -> bool:
+                return monitor.report(
+                    best.objective, CurrentCentroids(setting, best), n_steps=n_steps, dual=best.objective - best.gap,
+                    gap=best.gap, n_clusters=best.n_clusters,
+                )  # fmt: skip
+
+            certificate, self.n_iter_, self.converged_ = solve(
+                setting.solver, setting.fuser, float(self.gamma), tol=self.tol, max_iter=self.max_iter,
+                is_stopped=is_stopped, is_late=lambda: monitor.out_of_time,
+            )  # fmt: skip
+            self._store(setting, certificate)
+        self.history_ = monitor.history()
+        if not self.converged_ and monitor.stopped_by is None:
+            warnings.warn(
+                f"The duality gap is {self.dual_gap_ / max(self.objective_, 1e-300):.2g} of the objective after "
+                f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        if not self.converged_:
+            monitor.warn_if_out_of_time()
+        return self
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The centroid of each cluster: that of its first row."""
+        check_is_fitted(self, "labels_")
+        return self.centroids_[np.unique(self.labels_, return_index=True)[1]]
+
+    def _store(self, setting: Setting, certificate: Certificate) -> None:
+        self.centroids_, self.labels_ = setting.centroids(certificate), setting.labels(certificate)
+        self.n_clusters_ = certificate.n_clusters
+        self.dual_ = setting.duals()
+        self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])
+        self.edge_weights_ = setting.edges.weights
+        self.objective_, self.dual_gap_ = certificate.objective, certificate.gap
+
+    def _check_parameters(self) -> None:
+        if not 0 <= self.gamma < np.inf:
+            raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
+        super()._check_parameters()

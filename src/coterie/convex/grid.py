@@ -1,0 +1,111 @@
+"""Which gammas a path visits: from the first that can fuse two rows to one that fuses all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import cg, splu
+
+from coterie.convex.problem import ConvexProblem
+from coterie.graphs import graph_laplacian
+
+__all__ = ["coalescing_gamma", "default_gammas"]
+
+Array = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+
+# Which of the edges, ascending by the gamma that can fuse them, the grid begins with.
+_FIRST_SHARE = 0.05
+
+# Rounds that spread the load over the edges, how strongly they do, and for how many nodes a factorisation is cheap.
+_ROUNDS, _STRENGTH = 8, 0.5
+_MOST_FACTORED = 20_000
+
+# What a flow may miss of the demand, relative to it.
+_MISSES = 1e-6
+
+
+def default_gammas(problem: ConvexProblem, n_gammas: int) -> Doubles:
+    """Return 0 and a geometric grid up to a gamma at which each component of the graph is one cluster."""
+    last = coalescing_gamma(problem)
+    first = min(_first_gamma(problem), 0.1 * last)
+    if n_gammas == 1:
+        return np.array([last])
+    return np.concatenate([[0.0], np.geomspace(first, last, n_gammas - 1)])
+
+
+def coalescing_gamma(problem: ConvexProblem) -> float:
+    """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
+
+    They are if there are feasible duals with x_i + Delta_i = mean for all i: a flow from the rows to their mean. The
+    flow of least energy has the ratio ||lambda_l|| / w_l on its most loaded edge; a few rounds that make loaded edges
+    resist more lower it.
+    """
+    edges = problem.edges
+    if len(edges) == 0:
+        return 1.0
+    weights = edges.weights.astype(np.float64)
+    demand = _means(problem) - problem.rows.astype(np.float64)
+    conductance = weights / weights.mean()
+    lowest = np.inf
+    for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
+        potentials = _potentials(problem, conductance)(demand)
+        flow = conductance[:, None] * (potentials[edges.heads] - potentials[edges.tails])
+        loads = problem.dual_norms(flow) / weights
+        highest = float(loads.max())
+        if highest == 0:
+            return 1.0
+        if _misses(problem, flow, demand) > _MISSES and lowest < np.inf:
+            break
+        lowest = min(lowest, highest)
+        conductance *= np.maximum(loads / highest, 0.1) ** -_STRENGTH
+        conductance = np.clip(conductance / conductance.mean(), 1e-3, 1e3)
+    return lowest
+
+
+def _first_gamma(problem: ConvexProblem) -> float:
+    """Return a gamma below which few edges can fuse: no end moves by more than gamma times its weights."""
+    edges = problem.edges
+    if len(edges) == 0:
+        return 1.0
+    reach = np.bincount(edges.heads, edges.weights, edges.n_nodes) + np.bincount(
+        edges.tails, edges.weights, edges.n_nodes
+    )
+    lengths = np.linalg.norm(problem.rows[edges.heads] - problem.rows[edges.tails], axis=1)
+    bounds = lengths / (reach[edges.heads] + reach[edges.tails])
+    bounds = bounds[bounds > 0]
+    return float(np.quantile(bounds, _FIRST_SHARE)) if len(bounds) else 1.0
+
+
+def _misses(problem: ConvexProblem, flow: Doubles, demand: Doubles) -> float:
+    edges = problem.edges
+    given = [
+        np.bincount(edges.heads, column, edges.n_nodes) - np.bincount(edges.tails, column, edges.n_nodes)
+        for column in flow.T
+    ]
+    return float(np.linalg.norm(np.column_stack(given) - demand) / np.linalg.norm(demand))
+
+
+def _means(problem: ConvexProblem) -> Doubles:
+    edges = problem.edges
+    labels = csgraph.connected_components(edges.adjacency(np.ones(len(edges))), directed=False)[1]
+    counts = np.bincount(labels)
+    columns = problem.rows.astype(np.float64).T
+    return np.column_stack([(np.bincount(labels, column) / counts)[labels] for column in columns])
+
+
+def _potentials(problem: ConvexProblem, conductance: Doubles) -> Callable[[Array], Array]:
+    """Return what solves L Y = B, where the columns of B add up to 0 in each component."""
+    laplacian = graph_laplacian(problem.edges.adjacency(conductance))
+    degrees = laplacian.diagonal()
+    # A trace of the identity makes the matrix regular; it moves the solution by as little.
+    matrix = sp.csc_array(laplacian + sp.diags_array(1e-12 * degrees + (degrees == 0)))
+    if len(degrees) <= _MOST_FACTORED:
+        return splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve
+    jacobi = sp.diags_array(1 / matrix.diagonal())
+    return lambda right: np.column_stack([cg(matrix, b, rtol=1e-8, M=jacobi)[0] for b in right.T])

@@ -1,0 +1,307 @@
+"""The path of convex clustering: centroids for a whole range of gammas, each with its certificate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.convex.base import ConvexEstimator, Setting
+from coterie.convex.clustering import CurrentCentroids
+from coterie.convex.fusion import Certificate
+from coterie.convex.grid import default_gammas
+from coterie.convex.solvers import solve
+from coterie.convex.tree import has_fission, linkage_of_path
+from coterie.convex.warm_start import WarmStart
+from coterie.fitting import (
+    FitMonitor,
+    FitProgress,
+    check_positive_integer,
+    single_threaded_blas,
+    with_callbacks,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ConvexClusterPath"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+_HISTORY_FIELDS = (
+    ("gamma", np.float64),
+    ("n_steps", np.int64),
+    ("gap", np.float64),
+    ("n_clusters", np.int64),
+)
+
+
+class ConvexClusterPath(ConvexEstimator):
+    """Follow the centroids of convex clustering from every row by itself to one cluster per component.
+
+    Each gamma begins where the one before ended, and ends with a duality gap that bounds its error.
+
+    Parameters
+    ----------
+    gammas : array-like of shape (m,), optional
+        Strengths of the penalty, ascending. None: 0 and a geometric grid from the first that can fuse rows to one at
+        which each component of the graph is one cluster.
+    n_gammas : int
+        How many, if they are not given.
+    weights, n_neighbors, phi, connect, norm, solver, acceleration, step_size
+        See `ConvexClustering`.
+    tol : float
+        Each gamma is done when its duality gap is at most `tol` times its objective.
+    max_iter : int
+        Iterations for each gamma, at most.
+    random_state : int, RandomState or None
+        Of the approximate search for neighbours, where the exact one would take too long.
+    verbose : bool or int
+        Print each gamma.
+    max_time : float, optional
+        Seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact than asked for.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each gamma; the path ends if it returns True.
+
+    Attributes
+    ----------
+    gammas_ : ndarray of shape (m,)
+        The gammas that were done.
+    labels_path_ : ndarray of shape (m, n), int32
+        Clusters at each gamma, numbered by their first rows.
+    n_clusters_path_ : ndarray of shape (m,), int64
+        How many.
+    centroids_path_ : ndarray of shape (m, n, p)
+        U at each gamma.
+    objectives_, dual_gaps_ : ndarray of shape (m,)
+        F of these, and F - D: how much too high they are at most.
+    fissions_ : ndarray, int64
+        Numbers of the gammas at which rows part that shared a cluster at the gamma before (the model allows it).
+    linkage_ : ndarray of shape (n - 1, 4)
+        The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Rows that part again stay
+        together in it; what never fuses is joined at 1.25 times the last gamma.
+    edges_, edge_weights_ : ndarray of shape (n_edges, 2) and (n_edges,)
+        The graph.
+    converged_ : bool
+        Whether all gammas reached `tol`.
+    n_iter_ : int
+        Iterations in all.
+    history_ : record array
+        One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
+    n_features_in_ : int
+        Number of columns p.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, where X was a table.
+
+    Raises
+    ------
+    ValueError
+        If gammas are negative, not finite or not ascending; else as `ConvexClustering`.
+    TypeError
+        If X is sparse.
+
+    Notes
+    -----
+    Memory: `centroids_path_`, m n p numbers, and three arrays of n_edges x p. Time: O(n_edges p) for each iteration;
+    how many there are grows with the diameter of the clusters in the graph.
+
+    References
+    ----------
+    Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConvexClusterPath
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> path = ConvexClusterPath([0.0, 0.5, 20.0], weights="dense", phi=0.0).fit(X)
+    >>> path.n_clusters_path_
+    array([4, 2, 1])
+    >>> path.labels_at(2)
+    array([0, 0, 1, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        gammas: npt.ArrayLike | None = None,
+        *,
+        n_gammas: int = 100,
+        weights: str = "knn",
+        n_neighbors: int = 5,
+        phi: float = 0.5,
+        connect: bool = False,
+        norm: Any = "l2",
+        solver: str = "ama",
+        acceleration: bool = True,
+        step_size: float | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+    ) -> None:
+        self.gammas = gammas
+        self.n_gammas = n_gammas
+        self.weights = weights
+        self.n_neighbors = n_neighbors
+        self.phi = phi
+        self.connect = connect
+        self.norm = norm
+        self.solver = solver
+        self.acceleration = acceleration
+        self.step_size = step_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClusterPath:
+        """Follow the path of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, p)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+        graph : sparse matrix or array-like of shape (n, n), optional
+            Symmetric weights, with `weights="precomputed"`.
+
+        Returns
+        -------
+        ConvexClusterPath
+            This estimator.
+        """
+        self._check_parameters()
+        given = self._given_gammas()
+        n_gammas = self.n_gammas if given is None else len(given)
+        monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            setting = self._setting(X, graph)
+            gammas = default_gammas(setting.solver.problem, n_gammas) if given is None else given
+            monitor.start_run()
+            done = self._follow(setting, gammas, monitor)
+        self.history_ = monitor.history()
+        self._store(setting, gammas[: len(done)], done)
+        n_open = np.count_nonzero(
+            self.dual_gaps_ > self.tol * self.objectives_ + setting.fuser.enough(0.0, 0.0)
+        )
+        self.converged_ = bool(n_open == 0)
+        if n_open and monitor.stopped_by is None:
+            warnings.warn(
+                f"The duality gaps of {n_open} of {len(done)} gammas are larger than tol={self.tol:g} allows after "
+                f"max_iter={self.max_iter} iterations each.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        if len(done) < len(gammas) or n_open:
+            monitor.warn_if_out_of_time()
+        return self
+
+    def labels_at(self, n_clusters: int) -> IntArray:
+        """Return the labels at the first gamma that leaves at most so many clusters.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The most clusters. The path may jump over a number: then there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+
+        Raises
+        ------
+        ValueError
+            If the path does not get to so few clusters.
+        """
+        return self.labels_path_[self.index_at(n_clusters)]
+
+    def index_at(self, n_clusters: int) -> int:
+        """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""
+        check_is_fitted(self, "labels_path_")
+        check_positive_integer("n_clusters", n_clusters)
+        few = np.flatnonzero(self.n_clusters_path_ <= n_clusters)
+        if len(few) == 0:
+            raise ValueError(
+                f"The path has at least {self.n_clusters_path_.min()} clusters, so no gamma leaves {n_clusters}: "
+                "give larger gammas, or connect the graph with connect=True."
+            )
+        return int(few[0])
+
+    def plot(self, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the paths of the centroids; see `coterie.plotting.plot_path`."""
+        from coterie.plotting import plot_path
+
+        return plot_path(self, n_clusters=n_clusters, ax=ax)
+
+    def plot_dendrogram(
+        self, *, names: Any = None, n_clusters: int | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the tree of the path; see `coterie.plotting.plot_path_dendrogram`."""
+        from coterie.plotting import plot_path_dendrogram
+
+        return plot_path_dendrogram(self, names=names, n_clusters=n_clusters, ax=ax)
+
+    def _follow(
+        self, setting: Setting, gammas: Array, monitor: FitMonitor
+    ) -> list[tuple[Array, IntArray, Certificate]]:
+        """Solve for one gamma after the other; return centroids, labels and certificate of each."""
+        done: list[tuple[Array, IntArray, Certificate]] = []
+        warm_start = WarmStart(setting.solver)
+        self.n_iter_ = 0
+        for gamma in gammas:
+            warm_start.predict(float(gamma))
+            certificate, n_steps, _ = solve(
+                setting.solver, setting.fuser, float(gamma), tol=self.tol, max_iter=self.max_iter,
+                is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time,
+            )  # fmt: skip
+            done.append((setting.centroids(certificate), setting.labels(certificate), certificate))
+            self.n_iter_ += n_steps
+            stop = monitor.report(
+                certificate.objective, CurrentCentroids(setting, certificate), gamma=gamma, n_steps=n_steps,
+                gap=certificate.gap, n_clusters=certificate.n_clusters,
+            )  # fmt: skip
+            if stop:
+                break
+        return done
+
+    def _store(
+        self, setting: Setting, gammas: Array, done: list[tuple[Array, IntArray, Certificate]]
+    ) -> None:
+        self.gammas_ = gammas
+        self.centroids_path_ = np.array([centroids for centroids, _, _ in done])
+        self.labels_path_ = np.array([labels for _, labels, _ in done])
+        self.n_clusters_path_ = np.array([certificate.n_clusters for _, _, certificate in done])
+        self.objectives_ = np.array([certificate.objective for _, _, certificate in done])
+        self.dual_gaps_ = np.array([certificate.gap for _, _, certificate in done])
+        self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])
+        self.edge_weights_ = setting.edges.weights
+        pairs = zip(self.labels_path_[:-1], self.labels_path_[1:])
+        self.fissions_ = 1 + np.flatnonzero([has_fission(finer, coarser) for finer, coarser in pairs])
+        self.linkage_ = linkage_of_path(self.gammas_, self.labels_path_)
+
+    def _given_gammas(self) -> npt.NDArray[np.float64] | None:
+        if self.gammas is None:
+            check_positive_integer("n_gammas", self.n_gammas)
+            return None
+        gammas = np.array(self.gammas, dtype=np.float64)
+        if gammas.ndim != 1 or len(gammas) == 0:
+            raise ValueError(f"gammas must be one-dimensional and not empty, got shape {gammas.shape}.")
+        if not np.all(np.isfinite(gammas)) or gammas[0] < 0 or np.any(np.diff(gammas) <= 0):
+            raise ValueError("gammas must be finite, not negative and ascending.")
+        return gammas

@@ -1,0 +1,254 @@
+"""One problem of convex clustering: rows, edges and a norm, and what solvers ask of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie import _kernels
+from coterie.convex.edges import Edges
+from coterie.convex.norms import KernelNorm, NormObject
+
+__all__ = ["ConvexProblem", "CustomProblem", "make_problem"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+# Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
+_SHARE_OF_MEAN = 0.1
+
+# Edges of a window of sums, for few and for many columns, and how many rows windows may have beyond the nodes, relative
+# to the edges.
+_WINDOW_EDGES, _FEW_COLUMNS = (4096, 8192), 4
+_WINDOW_SHARE = 0.5
+
+# Intervals of a dual norm are halved so often.
+_HALVINGS = 40
+
+
+class ConvexProblem:
+    """The model F(U) = 1/2 ||X - U||^2 + gamma sum_l w_l ||u_head - u_tail||, and its dual, for any gamma.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p), float32 or float64
+        X, best centred.
+    edges : Edges
+        Weights of the same dtype.
+    norm : KernelNorm
+        Its groups are neighbouring columns already.
+    step_size : float, optional
+        One for all duals. None: for each edge the largest safe one in proportion to its weight.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(
+        self, rows: Array, edges: Edges, norm: KernelNorm, *, step_size: float | None, n_threads: int
+    ) -> None:
+        self.rows = np.ascontiguousarray(rows)
+        self.edges = edges
+        self.group_starts, self._is_maximum = norm.group_starts, norm.is_maximum
+        self.steps = _steps(edges, step_size)
+        self.energy = 0.5 * float(np.sum(self.rows**2, dtype=np.float64))
+        self._n_threads = n_threads
+        tail_order = np.argsort(edges.tails, kind="stable").astype(np.int32)
+        self._kernel = _kernels.convex_edges(
+            edges.heads, edges.tails, edges.weights, self.steps, _starts(edges.heads, edges.n_nodes),
+            _starts(edges.tails, edges.n_nodes), tail_order, norm.group_starts, norm.is_maximum,
+        )  # fmt: skip
+        self._node_sums = np.zeros(-(-edges.n_nodes // _kernels.ROW_QUANTUM))
+        self._windows, n_rows = _windows(edges, rows.shape[1]) if len(edges) else (None, 0)
+        self._window_sums = np.empty((n_rows, rows.shape[1]), dtype=rows.dtype)
+        self._edge_sums = np.zeros((self._kernel.n_tasks, self.n_groups + 1))
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups of columns do not know each other."""
+        return len(self.group_starts) - 1
+
+    @property
+    def dual_shape(self) -> tuple[int, int]:
+        """Shape of the duals: edges and columns."""
+        return len(self.edges), self.rows.shape[1]
+
+    def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
+        """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
+        _kernels.dual_step(self._kernel, gamma, momentum, points, duals, former, self._n_threads)
+
+    def sweep(
+        self,
+        gamma: float,
+        momenta: tuple[float, float],
+        duals: Array,
+        former: Array,
+        points: tuple[Array, ...],
+    ) -> float:
+        """Do `step` and `points_of` at once: `points` are the current, the next and those ahead; return ||U||^2."""
+        current, next_, ahead = points
+        if self._windows is None:
+            self.step(gamma, momenta[0], ahead, duals, former)
+            return self.points_of(former, momenta[1], current, next_, ahead)
+        _kernels.dual_sweep(
+            self._kernel, *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
+            self._window_sums, self._node_sums, self._n_threads,
+        )  # fmt: skip
+        return float(self._node_sums.sum())
+
+    def points_of(self, duals: Array, momentum: float, current: Array, next_: Array, ahead: Array) -> float:
+        """Write U = X + Delta into `next_`, U + momentum (U - current) into `ahead`; return ||U||^2."""
+        _kernels.primal_points(
+            self._kernel, momentum, self.rows, duals, current, next_, ahead, self._node_sums, self._n_threads
+        )
+        return float(self._node_sums.sum())
+
+    def objectives(self, gamma: float, points: Array) -> npt.NDArray[np.float64]:
+        """Return what each group of columns contributes to F."""
+        penalties = self._penalty(gamma, points, None)[: self.n_groups]
+        squares = np.sum((self.rows - points) ** 2, axis=0, dtype=np.float64)
+        return 0.5 * np.add.reduceat(squares, self.group_starts[:-1]) + gamma * penalties
+
+    def gap(self, gamma: float, candidate: Array, duals: Array, points: Array) -> float:
+        """Return F(candidate) - D(duals), as a sum of terms that cannot be negative.
+
+        It is 1/2 ||candidate - points||^2 + sum_l (gamma w_l ||v_l|| + <lambda_l, v_l>) where points = X + Delta.
+        """
+        slack = self._penalty(gamma, candidate, duals)[self.n_groups]
+        return 0.5 * float(np.sum((candidate - points) ** 2, dtype=np.float64)) + float(slack)
+
+    def split_lengths(self, gamma: float, points: Array, duals: Array) -> Array:
+        """Return how far the ends of each edge are apart by the duals (Eq. 3.11), of shape (n_groups, n_edges)."""
+        lengths = np.empty((self.n_groups, len(self.edges)), dtype=self.rows.dtype)
+        _kernels.split_lengths(self._kernel, gamma, points, duals, lengths, self._n_threads)
+        return lengths
+
+    def join(self, lengths: Array, low: float, high: float, parents: IntArray) -> tuple[IntArray, int]:
+        """Join the ends of edges with low < length <= high; return the labels of the sets and their number."""
+        labels = np.empty(self.edges.n_nodes, dtype=np.int32)
+        return labels, _kernels.join_ends(self._kernel, lengths, low, high, parents, labels)
+
+    def project(self, gamma: float, duals: Array, out: Array) -> None:
+        """Write the duals, made feasible for gamma, to `out`."""
+        self.step(gamma, 0.0, np.zeros_like(self.rows), duals, out)
+
+    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """Return the dual norm of each row: the smallest radius whose ball holds it."""
+        if self._is_maximum:
+            return np.abs(vectors).sum(axis=1)
+        squares = np.add.reduceat(vectors.astype(np.float64) ** 2, self.group_starts[:-1], axis=1)
+        return np.sqrt(squares.max(axis=1))
+
+    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> npt.NDArray[np.float64]:
+        _kernels.fusion_penalty(self._kernel, gamma, points, duals, self._edge_sums, self._n_threads)
+        return self._edge_sums.sum(axis=0)
+
+
+class CustomProblem(ConvexProblem):
+    """A problem with a norm of the user's own: what depends on it is done in NumPy."""
+
+    def __init__(
+        self, rows: Array, edges: Edges, norm: NormObject, *, step_size: float | None, n_threads: int
+    ) -> None:
+        whole = np.array([0, rows.shape[1]], dtype=np.int64)
+        kernel_norm = KernelNorm(np.arange(rows.shape[1]), whole)
+        super().__init__(rows, edges, kernel_norm, step_size=step_size, n_threads=n_threads)
+        self._norm = norm
+        self._windows = None
+
+    def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
+        """See `ConvexProblem.step`."""
+        target = duals + momentum * (duals - former) - self.steps[:, None] * self._differences(points)
+        former[:] = self._norm.dual_projection(target, gamma * self.edges.weights)
+
+    def split_lengths(self, gamma: float, points: Array, duals: Array) -> Array:
+        """See `ConvexProblem.split_lengths`."""
+        target = self._differences(points) - duals / self.steps[:, None]
+        differences = self._norm.prox(target, gamma * self.edges.weights / self.steps)
+        return self._values(differences)[None]
+
+    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> npt.NDArray[np.float64]:
+        differences = self._differences(points)
+        lengths = self.edges.weights * self._values(differences)
+        slack = 0.0
+        if duals is not None:
+            slack = float(np.maximum(gamma * lengths + np.einsum("ij,ij->i", duals, differences), 0).sum())
+        return np.array([lengths.sum(dtype=np.float64), slack])
+
+    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """See `ConvexProblem.dual_norms`; by halving intervals, for the user gives the projection only."""
+        low = np.zeros(len(vectors))
+        high = np.full(len(vectors), 1.0)
+        while np.any(outside := self._is_outside(vectors, high)):
+            high[outside] *= 2
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            outside = self._is_outside(vectors, middle)
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        return high
+
+    def _is_outside(self, vectors: Array, radii: Array) -> npt.NDArray[np.bool_]:
+        moved = np.abs(self._norm.dual_projection(vectors.copy(), radii) - vectors).max(axis=1)
+        return moved > 1e-9 * np.abs(vectors).max(axis=1)
+
+    def _differences(self, points: Array) -> Array:
+        return points[self.edges.heads] - points[self.edges.tails]
+
+    def _values(self, vectors: Array) -> Array:
+        values = np.asarray(self._norm.value(vectors), dtype=self.rows.dtype)
+        if values.shape != (len(vectors),):
+            raise ValueError(f"norm.value must return shape ({len(vectors)},), got {values.shape}.")
+        return values
+
+
+def make_problem(
+    rows: Array, edges: Edges, norm: Any, *, step_size: float | None, n_threads: int
+) -> ConvexProblem:
+    """Return the problem of the kind that the norm needs."""
+    kind = ConvexProblem if isinstance(norm, KernelNorm) else CustomProblem
+    return kind(rows, edges, norm, step_size=step_size, n_threads=n_threads)
+
+
+def _steps(edges: Edges, step_size: float | None) -> Array:
+    """Return step sizes for which an accelerated step cannot overshoot.
+
+    That is so if those at a node add up to at most 1/2: then sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2.
+    """
+    if step_size is not None:
+        return np.full(len(edges), step_size, dtype=edges.weights.dtype)
+    if len(edges) == 0:
+        return edges.weights.copy()
+    weights = edges.weights.astype(np.float64)
+    means = _sums_at_nodes(edges, weights) / np.maximum(_sums_at_nodes(edges, np.ones(len(edges))), 1)
+    shares = weights + _SHARE_OF_MEAN * (means[edges.heads] + means[edges.tails])
+    sums = _sums_at_nodes(edges, shares)
+    return (shares / (2 * np.maximum(sums[edges.heads], sums[edges.tails]))).astype(edges.weights.dtype)
+
+
+def _sums_at_nodes(edges: Edges, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    sums = np.zeros(edges.n_nodes)
+    sums += np.bincount(edges.heads, values, edges.n_nodes)
+    sums += np.bincount(edges.tails, values, edges.n_nodes)
+    return sums
+
+
+def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] | None, int]:
+    """Cut the heads into runs; return first heads, reaches and offsets, and the rows of all windows.
+
+    None where the windows would be large beside the duals: then these are read again instead.
+    """
+    head_starts = _starts(edges.heads, edges.n_nodes)
+    size = _WINDOW_EDGES[n_columns > _FEW_COLUMNS]
+    cuts = np.searchsorted(head_starts, np.arange(0, len(edges), size), side="left")
+    starts = np.unique(np.concatenate([[0], cuts, [edges.n_nodes]])).astype(np.int64)
+    furthest = np.maximum.accumulate(np.concatenate([[0], edges.tails + 1]))  # of all edges up to each
+    reaches = np.maximum(starts[1:], furthest[head_starts[starts[1:]]]).astype(np.int64)
+    heights = reaches - starts[:-1]
+    if heights.sum() > _WINDOW_SHARE * len(edges) + edges.n_nodes:
+        return None, 0
+    return (starts, reaches, np.cumsum(heights) - heights), int(heights.sum())
+
+
+def _starts(ends: IntArray, n_nodes: int) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_nodes))]).astype(np.int64)

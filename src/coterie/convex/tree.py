@@ -1,0 +1,94 @@
+"""The tree of a path: which clusters become one, and at which gamma."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+__all__ = ["has_fission", "linkage_of_path"]
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int32]
+
+# Clusters that never fuse are joined above the last gamma, by so much.
+_BEYOND_THE_END = 1.25
+
+
+def has_fission(finer: IntArray, coarser: IntArray) -> bool:
+    """Tell whether rows that share a label of the first array have different ones in the second."""
+    return len(_pairs(finer, coarser)) > int(finer.max()) + 1
+
+
+def linkage_of_path(gammas: Array, labels_path: IntArray) -> npt.NDArray[np.float64]:
+    """Return the merges of a path as a linkage matrix of SciPy.
+
+    Parameters
+    ----------
+    gammas : ndarray of shape (m,)
+        Ascending.
+    labels_path : ndarray of shape (m, n), int32
+        Clusters at each gamma, numbered from 0.
+
+    Returns
+    -------
+    ndarray of shape (n - 1, 4)
+        The two clusters that merge, the gamma at which they do, and the rows of the new cluster. Where rows part again
+        after they have met, the tree keeps them together. What never meets is joined at 1.25 times the last gamma.
+
+    Notes
+    -----
+    O(m n log n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.tree import linkage_of_path
+    >>> linkage_of_path(np.array([0.0, 1.0, 2.0]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]], dtype=np.int32))
+    array([[0., 1., 1., 2.],
+           [2., 3., 2., 3.]])
+    """
+    n = labels_path.shape[1]
+    current = np.arange(n, dtype=np.int32)  # the tree's clusters, numbered from 0
+    names, sizes = np.arange(n), np.ones(n, dtype=np.int64)  # how SciPy calls them
+    merges: list[tuple[float, float, float, float]] = []
+    height = 0.0
+    for gamma, labels in zip(gammas, labels_path):
+        height = float(gamma)
+        current, names, sizes = _merged(current, labels, names, sizes, height, merges, n)
+    top = _BEYOND_THE_END * height if height > 0 else 1.0
+    _merged(current, np.zeros(n, dtype=np.int32), names, sizes, top, merges, n)
+    return np.array(merges, dtype=np.float64).reshape(-1, 4)
+
+
+def _pairs(first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
+    """Return the different pairs of labels, of shape (n_pairs, 2)."""
+    n_labels = int(second.max()) + 1
+    return np.column_stack(np.divmod(np.unique(first.astype(np.int64) * n_labels + second), n_labels))
+
+
+def _merged(
+    current: IntArray, labels: IntArray, names: Array, sizes: Array, height: float, merges: list[Any], n: int
+) -> tuple[IntArray, Array, Array]:
+    """Join clusters that share a label; return the new labels of the rows, and the clusters' names and sizes."""
+    pairs = _pairs(current, labels)
+    n_clusters, n_labels = len(names), int(labels.max()) + 1
+    shape = (n_clusters + n_labels, n_clusters + n_labels)
+    shared = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], n_clusters + pairs[:, 1])), shape=shape)
+    n_groups, groups = csgraph.connected_components(shared, directed=False)
+    groups = groups[:n_clusters]
+    if n_groups == n_clusters:
+        return current, names, sizes
+    new_names, new_sizes = np.empty(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    for cluster, group in enumerate(groups):
+        if new_sizes[group] == 0:
+            new_names[group], new_sizes[group] = names[cluster], sizes[cluster]
+            continue
+        pair = sorted((int(new_names[group]), int(names[cluster])))
+        new_sizes[group] += sizes[cluster]
+        merges.append((*map(float, pair), height, float(new_sizes[group])))
+        new_names[group] = n + len(merges) - 1
+    return groups[current].astype(np.int32), new_names, new_sizes

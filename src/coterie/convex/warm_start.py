@@ -1,0 +1,53 @@
+"""Where the duals of the next gamma of a path begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie.convex.solvers import Solver
+
+__all__ = ["WarmStart"]
+
+Array = npt.NDArray[Any]
+
+# Edges that are predicted at a time: what is needed besides stays small.
+_EDGES_AT_A_TIME = 1 << 14
+
+
+class WarmStart:
+    """Goes on in the direction of the last two gammas.
+
+    The dual of an edge whose ends are apart is on the rim of its ball, which grows with gamma; in a fused set duals
+    need not grow. Both are continued along a line; the solver makes them feasible.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self._gamma: float | None = None
+        self._ratio: float | None = None
+        self._before = np.empty_like(solver.duals)
+
+    def predict(self, gamma: float) -> None:
+        """Replace the solver's duals, those of the last gamma, by a guess for the next one."""
+        if self._gamma is not None and self._gamma > 0:
+            self._continue(gamma / self._gamma)
+        self._gamma = gamma
+
+    def _continue(self, ratio: float) -> None:
+        solver = self._solver
+        assert self._gamma is not None
+        lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
+        widths = np.diff(solver.problem.group_starts)
+        for first in range(0, len(solver.duals), _EDGES_AT_A_TIME):
+            part = slice(first, first + _EDGES_AT_A_TIME)
+            is_apart = np.repeat(lengths[:, part].T > 0, widths, axis=1)
+            found, before = solver.duals[part].copy(), self._before[part]
+            start = solver.duals[part]
+            start *= np.where(is_apart, ratio, 1.0)
+            if self._ratio is not None:
+                start += found - before * np.where(is_apart, self._ratio, 1.0)
+            before[:] = found
+        self._ratio = ratio

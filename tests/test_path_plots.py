@@ -1,0 +1,69 @@
+"""Pictures of paths: what is drawn, not how it looks."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from coterie import ConvexClusterPath
+from coterie.datasets import load_iris, load_mammals
+from coterie.plotting.paths import longest_lived, plot_path, plot_path_dendrogram
+
+
+@pytest.fixture(scope="module")
+def mammals():
+    return load_mammals()
+
+
+@pytest.fixture(scope="module")
+def path(mammals):
+    return ConvexClusterPath(n_gammas=40, phi=0.5).fit(mammals.data)
+
+
+def test_a_curve_for_each_row(path):
+    ax = path.plot(n_clusters=3)
+    curves = ax.collections[0].get_segments()
+    assert len(curves) == 27
+    assert all(len(curve) == 40 for curve in curves)
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), [curve[0] for curve in curves])
+    colours = [to_hex(colour) for colour in ax.collections[1].get_facecolors()]
+    labels = path.labels_at(3)
+    assert len(set(zip(colours, labels))) == len(set(colours)) == len(set(labels))
+    assert "3 clusters" in ax.get_title()
+
+
+def test_centroids_end_in_one_point(path):
+    curves = np.array(path.plot().collections[0].get_segments())
+    np.testing.assert_allclose(curves[:, -1], 0, atol=1e-3)
+
+
+def test_one_column_and_many_rows():
+    X = np.random.default_rng(0).normal(size=(2500, 1))
+    ax = plot_path(ConvexClusterPath([0.01, 1.0], n_neighbors=3).fit(X), n_clusters=2500)
+    assert len(ax.collections[0].get_segments()) == 2000
+
+
+def test_dendrogram(path, mammals):
+    ax = path.plot_dendrogram(names=mammals.row_names)
+    assert sorted(label.get_text() for label in ax.get_xticklabels()) == sorted(mammals.row_names)
+    links = sum(len(links.get_segments()) for links in ax.collections)
+    assert links == 26
+    assert ax.get_yscale() == "log"
+
+
+def test_a_large_dendrogram_is_cut():
+    big = ConvexClusterPath(n_gammas=20, phi=4.0).fit(load_iris()[0])
+    assert len(plot_path_dendrogram(big).get_xticklabels()) == 60
+
+
+def test_longest_lived(path):
+    class Fake:
+        gammas_ = np.array([0.0, 1.0, 2.0, 3.0, 300.0])
+        n_clusters_path_ = np.array([50, 4, 4, 3, 1])
+
+    assert longest_lived(Fake()) == 3
+    assert 2 <= longest_lived(path) <= 10
+
+
+def test_wrong_names(path):
+    with pytest.raises(ValueError, match="one entry for each of the 27 rows"):
+        path.plot_dendrogram(names=["one"])
