@@ -450,6 +450,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
     pictures = ["centroids.png", "clusters.png", "mixture.png", "race.png"]
+    pictures += ["mammals_path.png", "mammals_tree.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
