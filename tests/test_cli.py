@@ -402,6 +402,7 @@ def test_path(folder, rows, X, capsys):
     assert "15 gammas" in printed.out
     assert "300 to 1 clusters" in printed.out
     assert "gamma 15/15" in printed.err
+    assert os.path.join("out", "path.npz") in printed.out
     assert everything(folder / "out") == [
         "dendrogram.png", "labels.csv", "path.npz", "path.png", "summary.json",
     ]  # fmt: skip
