@@ -463,6 +463,7 @@ def test_path(folder, rows, X, capsys):
     assert "15 gammas" in printed.out
     assert "300 to 1 clusters" in printed.out
     assert "gamma 15/15" in printed.err
+    assert os.path.join("out", "path.npz") in printed.out
     assert everything(folder / "out") == [
         "dendrogram.png", "labels.csv", "path.npz", "path.png", "summary.json",
     ]  # fmt: skip
@@ -511,6 +512,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
     pictures = ["centroids.png", "clusters.png", "mixture.png", "modes.png", "race.png"]
+    pictures += ["mammals_path.png", "mammals_tree.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out

@@ -308,12 +308,12 @@ def info(file: str, /, *, json: Switch = False) -> None:
 
 @app.command
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
-    """Cluster handwritten digits in several ways, draw the clusters, and let methods race on more digits.
+    """Cluster handwritten digits in several ways, draw the clusters, let methods race, and draw a tree of mammals.
 
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and five pictures.
+        Folder for the digits, the model, the labels, the summary and seven pictures.
     json
         Print one JSON object on the standard output.
     quiet

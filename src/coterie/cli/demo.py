@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
+from coterie import (
+    ConvexClusterPath,
+    KMeans,
+    LaplacianKModes,
+    NestedMiniBatchKMeans,
+    TruncatedGaussianMixture,
+)
 from coterie.cli.jobs import FitJob, fit
 from coterie.cli.output import check_writable, staged_files
 from coterie.cli.progress import display, fit_callback
-from coterie.datasets import load_digits, make_moved_digits
+from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.fitting import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
 from coterie.persistence import replacing
@@ -47,7 +53,9 @@ class Race:
 
 
 def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result; then three contests.
+    """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result.
+
+    Then three contests, and the convex clustering of mammals by their teeth.
 
     Parameters
     ----------
@@ -87,6 +95,10 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
         )
         drawn.set_ylim(bottom=0.05)
         pictures[name] = drawn.figure
+    mammals = load_mammals()
+    path = ConvexClusterPath(n_gammas=60).fit(mammals.data)
+    pictures["mammals_path"] = path.plot().figure
+    pictures["mammals_tree"] = path.plot_dendrogram(names=mammals.row_names).figure
     pictures["centroids"] = plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
     pictures["clusters"] = plot_clusters(X, model).figure
     files = {"input": job.file, **summary["files"]}

@@ -75,7 +75,7 @@ def follow(job: PathJob) -> dict[str, Any]:
         "iterations": model.n_iter_,
         "seconds": round(seconds, 6),
         "warnings": warned,
-        "files": {name.split(".")[0]: str(job.out / name) for name in names},
+        "files": {name: str(job.out / name) for name in names},
     }
     with staged_files(job.out, names) as paths:
         _write_path(paths[PATH], model)

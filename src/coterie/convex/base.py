@@ -33,6 +33,9 @@ IntArray = npt.NDArray[np.int32]
 
 SOLVERS = ("ama", "admm")
 
+# Step size of ADMM times the mean number of edges of a row; measured on 6 to 199 edges.
+_ADMM_STEP = 4.0
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -129,7 +132,8 @@ class ConvexEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
 
     def _step_size(self, edges: Edges) -> float | None:
         if self.solver == "admm":
-            return 1.0 if self.step_size is None else float(self.step_size)
+            mean_degree = 2 * max(len(edges), 1) / edges.n_nodes
+            return _ADMM_STEP / mean_degree if self.step_size is None else float(self.step_size)
         if self.step_size is None or len(edges) == 0:
             return self.step_size
         degrees = np.bincount(edges.heads, minlength=edges.n_nodes) + np.bincount(

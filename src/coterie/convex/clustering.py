@@ -69,7 +69,8 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     acceleration : bool
         Whether AMA extrapolates (Nesterov), beginning anew where the dual decreases.
     step_size : float, optional
-        nu. None: for AMA the largest safe one of each edge, in proportion to its weight; for ADMM 1.
+        nu. None: for AMA the largest safe one of each edge, about in proportion to its weight; for ADMM 4
+        over the mean number of edges of a row.
     tol : float
         The fit has converged when the duality gap is at most `tol` times the objective.
     max_iter : int

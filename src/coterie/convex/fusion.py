@@ -75,9 +75,10 @@ class Fuser:
     def __init__(self, problem: ConvexProblem) -> None:
         self._problem = problem
         spread = float(np.sqrt(2 * problem.energy / problem.rows.size))
-        self._length, self._least_length = _FIRST_LENGTH * spread, _LEAST_LENGTH * spread
+        epsilon = float(np.finfo(problem.rows.dtype).eps)
+        self._length, self._least_length = _FIRST_LENGTH * spread, max(_LEAST_LENGTH, 8 * epsilon) * spread
         # Differences that are rounding errors cannot be told from none.
-        self._least_gap = (8 * float(np.finfo(problem.rows.dtype).eps)) ** 2 * problem.energy
+        self._least_gap = (8 * epsilon) ** 2 * problem.energy
 
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
         """Return the best centroids that can be made of the points.
@@ -112,13 +113,13 @@ class Fuser:
         return tol * objective + self._least_gap
 
     def _levels(self, gamma: float, points: Array, lengths: Array) -> list[_Candidate]:
-        """Return what becomes of the points if ever longer edges fuse, beginning with those of length 0."""
+        """Return what becomes of the points if ever longer edges fuse, first those of length 0 but for rounding."""
         problem = self._problem
         n_nodes, n_groups = len(points), problem.n_groups
         parents = [np.arange(n_nodes, dtype=np.int32) for _ in range(n_groups)]
         levels: list[_Candidate] = []
         low = -1.0
-        for high in (self._length * step for step in _LADDER):
+        for high in (max(self._least_length, self._length * step) for step in _LADDER):
             sets = [problem.join(lengths[g], low, high, parents[g]) for g in range(n_groups)]
             low = high
             n_sets = [n for _, n in sets]

@@ -84,7 +84,8 @@ class ConvexClusterPath(ConvexEstimator):
     objectives_, dual_gaps_ : ndarray of shape (m,)
         F of these, and F - D: how much too high they are at most.
     fissions_ : ndarray, int64
-        Numbers of the gammas at which rows part that shared a cluster at the gamma before (the model allows it).
+        Numbers of the gammas at which rows part that shared a cluster at the gamma before. The model allows it;
+        with a coarse `tol` rows that are about to fuse may also be found on either side.
     linkage_ : ndarray of shape (n - 1, 4)
         The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Rows that part again stay
         together in it; what never fuses is joined at 1.25 times the last gamma.

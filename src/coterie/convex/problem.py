@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
 from coterie.convex.edges import Edges
 from coterie.convex.norms import KernelNorm, NormObject
+from coterie.graphs import graph_laplacian
 
 __all__ = ["ConvexProblem", "CustomProblem", "make_problem"]
 
@@ -18,6 +20,9 @@ IntArray = npt.NDArray[np.int32]
 
 # Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
 _SHARE_OF_MEAN = 0.1
+
+# The largest eigenvalue is known up to this factor; for so few nodes it is computed directly.
+_MARGIN, _FEW_NODES = 1.02, 100
 
 # Edges of a window of sums, for few and for many columns, and how many rows windows may have beyond the nodes, relative
 # to the edges.
@@ -213,7 +218,8 @@ def make_problem(
 def _steps(edges: Edges, step_size: float | None) -> Array:
     """Return step sizes for which an accelerated step cannot overshoot.
 
-    That is so if those at a node add up to at most 1/2: then sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2.
+    That is so if sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2, as it is where those at a node add up to at most 1/2. The
+    largest eigenvalue of the Laplacian that they make says by how much they may be larger.
     """
     if step_size is not None:
         return np.full(len(edges), step_size, dtype=edges.weights.dtype)
@@ -223,7 +229,17 @@ def _steps(edges: Edges, step_size: float | None) -> Array:
     means = _sums_at_nodes(edges, weights) / np.maximum(_sums_at_nodes(edges, np.ones(len(edges))), 1)
     shares = weights + _SHARE_OF_MEAN * (means[edges.heads] + means[edges.tails])
     sums = _sums_at_nodes(edges, shares)
-    return (shares / (2 * np.maximum(sums[edges.heads], sums[edges.tails]))).astype(edges.weights.dtype)
+    safe = shares / (2 * np.maximum(sums[edges.heads], sums[edges.tails]))
+    return (safe / min(1.0, _MARGIN * _largest_eigenvalue(edges, safe))).astype(edges.weights.dtype)
+
+
+def _largest_eigenvalue(edges: Edges, steps: npt.NDArray[np.float64]) -> float:
+    """Return that of the Laplacian with these weights, to about a hundredth."""
+    laplacian = graph_laplacian(edges.adjacency(steps))
+    if edges.n_nodes <= _FEW_NODES:
+        return float(np.linalg.eigvalsh(laplacian.toarray())[-1])
+    start = np.random.default_rng(0).normal(size=edges.n_nodes)
+    return float(eigsh(laplacian, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
 
 
 def _sums_at_nodes(edges: Edges, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
