@@ -37,5 +37,6 @@ void bind_k_means(nb::module_& m);
 void bind_mixture(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_neighbors(nb::module_& m);
+void bind_total_variation(nb::module_& m);
 
 }  // namespace coterie

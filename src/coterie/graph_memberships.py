@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from coterie import _kernels
 
-__all__ = ["GraphMemberships", "MembershipFit"]
+__all__ = ["GraphMemberships", "MembershipFit", "padded_rows"]
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int32]
@@ -84,10 +84,10 @@ class GraphMemberships:
             shifted: _kernels.weighted_graph(*edges, degrees if shifted else np.zeros_like(degrees))
             for shifted in (False, True)
         }
-        self._affinities = _padded_rows(n_rows, n_clusters, dtype, -np.inf)
+        self._affinities = padded_rows(n_rows, n_clusters, dtype, -np.inf)
         # The last memberships, those before them, and room for the next.
         self._current, self._former, self._next = (
-            _padded_rows(n_rows, n_clusters, dtype, 0.0) for _ in range(3)
+            padded_rows(n_rows, n_clusters, dtype, 0.0) for _ in range(3)
         )
         self._moved, self._next_moved = (np.ones(n_rows, dtype=np.uint8) for _ in range(2))
         self.rests = np.empty(n_rows, dtype=dtype)
@@ -178,7 +178,7 @@ class GraphMemberships:
         return float(self._sums[:, 1].sum())
 
 
-def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any], fill: float) -> Array:
+def padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any], fill: float) -> Array:
     """Return rows that begin at cache lines and fill whole ones."""
     lanes = _kernels.LINE_BYTES // dtype.itemsize
     width = -(-n_columns // lanes) * lanes

@@ -27,6 +27,14 @@ template <class T>
 struct WeightedGraph;
 template <class T>
 struct MembershipUpdate;
+template <class T>
+struct BlockedGraph;
+template <class T>
+struct PrimalDualState;
+template <class T>
+struct OuterStep;
+template <class T>
+struct ColumnStatistics;
 
 struct Cells;
 struct CellVisits;
@@ -84,6 +92,13 @@ struct NeighborKernels {
                              std::int32_t*, T*, int);
 };
 
+template <class T>
+struct TotalVariationKernels {
+    void (*iterate)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double*, double*, Index,
+                    double*, int);
+    void (*statistics)(const BlockedGraph<T>&, const T*, Index, Index, Index, const ColumnStatistics<T>&, int);
+};
+
 struct KernelTable {
     const char* instruction_set;
     CenterKernels<float> center_float;
@@ -100,6 +115,14 @@ struct KernelTable {
     GraphKernels<double> graph_double;
     NeighborKernels<float> neighbor_float;
     NeighborKernels<double> neighbor_double;
+    TotalVariationKernels<float> total_variation_float;
+    TotalVariationKernels<double> total_variation_double;
+
+    template <class T>
+    const TotalVariationKernels<T>& total_variation() const {
+        if constexpr (__is_same(T, float)) return total_variation_float;
+        else return total_variation_double;
+    }
 
     template <class T>
     const NeighborKernels<T>& neighbors() const {
