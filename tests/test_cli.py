@@ -171,6 +171,46 @@ def test_laplacian_kmodes(folder, rows, X, capsys):
     assert "LaplacianKModes" in capsys.readouterr().out
 
 
+def test_total_variation(folder, rows, X, capsys):
+    known = np.full(len(X), -1)
+    known[:3] = [2, 0, 1]
+    np.savetxt("known.csv", known, fmt="%d")
+    np.save("known.npy", known)
+    expected = coterie.TotalVariationClustering(3, n_neighbors=5, random_state=0).fit(X, known)
+    for options in (
+        "--labels known.csv --neighbors 5",
+        "--labels known.npy --method total-variation --neighbors 5",
+    ):
+        assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+        assert "balanced cut" in capsys.readouterr().out
+        found = np.load("coterie-out/labels.npy")
+        np.testing.assert_array_equal(found, expected.labels_)
+        np.testing.assert_array_equal(found[:3], [2, 0, 1])
+        summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+        assert summary["method"] == "total-variation"
+        assert summary["clusters_left"] == 3
+    assert main(["predict", "coterie-out/model.coterie", rows, "--out", "labels.npy"]) == 0
+    np.testing.assert_array_equal(np.load("labels.npy"), expected.predict(X))
+    assert main(["info", "coterie-out/model.coterie"]) == 0
+    assert "balanced cut" in capsys.readouterr().out
+    assert main(["fit", rows, "-k", "3", "--method", "total-variation", "--n-init", "2"]) == 0
+    assert len(coterie.load("coterie-out/model.coterie").energies_) == 2
+
+
+@pytest.mark.parametrize(
+    ("label", "n_labels", "message"),
+    [
+        ("0", 2, "300 labels"),
+        ("x", 300, "one integer on each line"),
+        ("3", 300, "from 0 to 2"),
+        ("0.5", 300, "to 2"),
+    ],
+)
+def test_wrong_labels(folder, rows, capsys, label, n_labels, message):
+    (folder / "known.csv").write_text(f"{label}\n" * n_labels)
+    assert message in failed(capsys, 1, "fit", rows, "-k", "3", "--labels", "known.csv")
+
+
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
@@ -443,7 +483,8 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --assignment magic", "auto, exact, truncated, got 'magic'"),
     ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
     ("fit rows.npy -k 3 --method gmm --neighbors 0", "n_neighbors"),
-    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes"),
+    ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
+    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
     ("fit rows.npy -k 3 --lam -1", "lam"),
     ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, got 'median'"),
     ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),

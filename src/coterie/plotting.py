@@ -5,7 +5,7 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_cluster_images", "plot_clusters", "plot_curves", "plot_history", "require_matplotlib"]
+__all__ = [
+    "plot_cluster_images",
+    "plot_clusters",
+    "plot_curves",
+    "plot_history",
+    "plot_memberships",
+    "require_matplotlib",
+]
 
 # Colours that people with any kind of colour vision tell apart: for few clusters Okabe and Ito's without the
 # yellow (too pale on white), for more Tol's muted ones with a grey. Where they run out, points change shape.
@@ -278,6 +285,67 @@ def plot_cluster_images(
         if sizes is not None:
             ax.set_title(f"{int(sizes[cluster]):,}", fontsize=8 if cell > 0.9 else 6, color=_INK, pad=3)
     return figure
+
+
+def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Memberships of some clusters, each in descending order: sharp steps where they are near indicators.
+
+    As Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with `memberships_` of shape (n, R).
+    clusters : sequence of int, optional
+        Which ones; by default the first ten.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError
+        If there is no such cluster.
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+
+    Examples
+    --------
+    >>> from coterie import TotalVariationClustering
+    >>> from coterie.datasets import load_iris
+    >>> from coterie.plotting import plot_memberships
+    >>> X, _ = load_iris()
+    >>> ax = plot_memberships(TotalVariationClustering(3, n_init=2, random_state=0).fit(X))
+    >>> ax.figure.savefig("memberships.png")  # doctest: +SKIP
+    """
+    check_is_fitted(model, "memberships_")
+    n_rows, n_clusters = model.memberships_.shape
+    shown = list(range(min(n_clusters, 10))) if clusters is None else list(clusters)
+    if any(not 0 <= cluster < n_clusters for cluster in shown):
+        raise ValueError(f"clusters must be from 0 to {n_clusters - 1}, got {shown}.")
+    ax = _axes(ax, (6.4, 4.0))
+    colours = _FEW_COLOURS if len(shown) <= len(_FEW_COLOURS) else _MANY_COLOURS
+    for number, cluster in enumerate(shown):
+        column = np.sort(model.memberships_[:, cluster])[::-1]
+        colour = colours[number % len(colours)]
+        ax.plot(np.arange(1, n_rows + 1), column, color=colour, linewidth=1.6, label=f"cluster {cluster}")
+    sizes = np.bincount(model.labels_, minlength=n_clusters)[shown]
+    ax.set(
+        xlabel="rows, in the order of their memberships",
+        ylabel="membership",
+        title=f"{_count(n_rows, 'row')}, memberships in {_count(len(shown), 'cluster')}",
+        xlim=(0, min(n_rows, 2.5 * sizes.max(initial=1))),
+        ylim=(-0.03, 1.03),
+    )
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
+    ax.legend(frameon=False, fontsize=8, ncols=2 if len(shown) > 5 else 1)
+    _tidy(ax)
+    return ax
 
 
 def require_matplotlib() -> None:

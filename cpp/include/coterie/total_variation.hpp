@@ -125,7 +125,7 @@ struct RowLanes<Isa, T, 0> {
 template <class Isa, bool Weighted, int N, class T>
 inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T>& graph, const DualStep<T>& step,
                                                             Index i, Index panel, T* divergences) {
-    constexpr Index kAhead = 16, kDualsAhead = 24;
+    constexpr Index kAhead = 16, kDualsAhead = 96;
     const Index width = step.width, n_columns = step.n_columns, middle = graph.crossings[i], end = graph.starts[i + 1];
     const T* const extrapolated = step.extrapolated + panel;
     T* duals = step.duals + panel + graph.starts[i] * n_columns;
