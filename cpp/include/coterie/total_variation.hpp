@@ -230,7 +230,7 @@ template <class Isa, class T>
 double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& outer, const PrimalStep<T>& step,
                            Index begin, Index n, const T* divergences, PrimalDualScratch<Isa, T>& scratch) {
     using V = typename Isa::template Vector<T>;
-    constexpr int L = sizeof(V) / sizeof(T);
+    constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
     constexpr Index H = kLanes<T>;
     const Index width = state.width, n_vectors = width / L;
     const T shrink = 1 / (1 + step.tau);
@@ -254,7 +254,8 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
         for (Index r = 0; r < state.n_columns; ++r) transposed[r * H + l] = 0;
     T *largest = scratch.thresholds.data(), *thresholds = largest + H;
     simplex_thresholds<Isa>(transposed, state.n_columns, largest, thresholds);
-    double square = 0;
+    // A cache line of sums, for the same bits with registers of any width.
+    V squares[NV] = {};
     for (Index l = 0; l < n; ++l) {
         const Index row = (begin + l) * width;
         V* const memberships = reinterpret_cast<V*>(state.memberships + row);
@@ -264,16 +265,19 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
             continue;
         }
         const V *values = vectors(scratch.rows.data() + l * width), *anchors = vectors(state.anchors + row);
-        V squares = V{};
-        for (Index v = 0; v < n_vectors; ++v) {
-            const V left = (values[v] - largest[l]) - thresholds[l], zero = V{};
-            const V projected = left > zero ? left : zero, distance = projected - anchors[v];
-            next[v] = projected + (projected - memberships[v]) * step.theta;
-            memberships[v] = projected;
-            squares += distance * distance;
-        }
-        for (int k = 0; k < L; ++k) square += static_cast<double>(squares[k]);
+        for (Index v = 0; v < n_vectors; v += NV)
+#pragma GCC unroll 4
+            for (int u = 0; u < NV; ++u) {
+                const V left = (values[v + u] - largest[l]) - thresholds[l];
+                const V projected = Isa::greatest(left, V{}), distance = projected - anchors[v + u];
+                next[v + u] = projected + (projected - memberships[v + u]) * step.theta;
+                memberships[v + u] = projected;
+                squares[u] += distance * distance;
+            }
     }
+    double square = 0;
+    for (int u = 0; u < NV; ++u)
+        for (int k = 0; k < L; ++k) square += static_cast<double>(squares[u][k]);
     return square;
 }
 
