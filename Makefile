@@ -23,6 +23,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
 	$(BIN)/python -m benchmarks.graphs
+	$(BIN)/python -m benchmarks.total_variation
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo
