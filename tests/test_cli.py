@@ -439,7 +439,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "mixture.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "memberships.png", "mixture.png", "race.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
@@ -451,6 +451,7 @@ def test_demo(folder, capsys, monkeypatch):
     assert all(0.7 < float(line[-1]) <= 1 for line in table)  # purity
     scores = json.loads((folder / "demo" / "summary.json").read_text())["scores"]
     assert scores["accuracy"] > 0.7
+    assert scores["accuracy_with_2_labels_a_class"] > 0.9
     assert scores["normalized_mutual_information"] > 0.7
     digits, labels = np.load("demo/digits.npy"), np.load("demo/labels.npy")
     assert np.array_equal(coterie.load("demo/model.coterie").predict(digits), labels)

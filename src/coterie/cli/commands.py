@@ -232,7 +232,7 @@ def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and four pictures.
+        Folder for the digits, the model, the labels, the summary and five pictures.
     json
         Print one JSON object on the standard output.
     quiet
