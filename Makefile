@@ -25,6 +25,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.laplacian_kmodes
 	$(BIN)/python -m benchmarks.convex
+	$(BIN)/python -m benchmarks.total_variation
 
 clean:
 	rm -rf $(VENV) build dist coterie-demo

@@ -232,6 +232,46 @@ def test_one_is_no_plural(folder, capsys):
     assert any(line.startswith("one.npy: 1 row labelled") for line in others)
 
 
+def test_total_variation(folder, rows, X, capsys):
+    known = np.full(len(X), -1)
+    known[:3] = [2, 0, 1]
+    np.savetxt("known.csv", known, fmt="%d")
+    np.save("known.npy", known)
+    expected = coterie.TotalVariationClustering(3, n_neighbors=5, random_state=0).fit(X, known)
+    for options in (
+        "--labels known.csv --neighbors 5",
+        "--labels known.npy --method total-variation --neighbors 5",
+    ):
+        assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+        assert "balanced cut" in capsys.readouterr().out
+        found = np.load("coterie-out/labels.npy")
+        np.testing.assert_array_equal(found, expected.labels_)
+        np.testing.assert_array_equal(found[:3], [2, 0, 1])
+        summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+        assert summary["method"] == "total-variation"
+        assert summary["clusters_left"] == 3
+    assert main(["predict", "coterie-out/model.coterie", rows, "--out", "labels.npy"]) == 0
+    np.testing.assert_array_equal(np.load("labels.npy"), expected.predict(X))
+    assert main(["info", "coterie-out/model.coterie"]) == 0
+    assert "balanced cut" in capsys.readouterr().out
+    assert main(["fit", rows, "-k", "3", "--method", "total-variation", "--n-init", "2"]) == 0
+    assert len(coterie.load("coterie-out/model.coterie").energies_) == 2
+
+
+@pytest.mark.parametrize(
+    ("label", "n_labels", "message"),
+    [
+        ("0", 2, "300 labels"),
+        ("x", 300, "one integer on each line"),
+        ("3", 300, "from 0 to 2"),
+        ("0.5", 300, "to 2"),
+    ],
+)
+def test_wrong_labels(folder, rows, capsys, label, n_labels, message):
+    (folder / "known.csv").write_text(f"{label}\n" * n_labels)
+    assert message in failed(capsys, 1, "fit", rows, "-k", "3", "--labels", "known.csv")
+
+
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
@@ -511,7 +551,7 @@ def test_demo(folder, capsys, monkeypatch):
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "mixture.png", "modes.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "memberships.png", "mixture.png", "modes.png", "race.png"]
     pictures += ["mammals_path.png", "mammals_tree.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
     assert everything(folder / "demo") == names
@@ -528,6 +568,7 @@ def test_demo(folder, capsys, monkeypatch):
     assert all(0.7 < float(line.split()[-1]) <= 1 for line in modes)  # accuracy
     scores = json.loads((folder / "demo" / "summary.json").read_text())["scores"]
     assert scores["accuracy"] > 0.7
+    assert scores["accuracy_with_2_labels_a_class"] > 0.9
     assert scores["normalized_mutual_information"] > 0.7
     digits, labels = np.load("demo/digits.npy"), np.load("demo/labels.npy")
     assert np.array_equal(coterie.load("demo/model.coterie").predict(digits), labels)
@@ -560,7 +601,8 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --assignment magic", "auto, exact, truncated, got 'magic'"),
     ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
     ("fit rows.npy -k 3 --method gmm --neighbors 0", "n_neighbors"),
-    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes"),
+    ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
+    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
     ("fit rows.npy -k 3 --lam -1", "lam"),
     ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, got 'median'"),
     ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),

@@ -340,3 +340,18 @@ def test_curves_are_drawn_together(tmp_path):
     assert ax.lines[0].get_xdata().tolist() == [1, 2]  # a logarithmic axis has no 0
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert is_png(ax.figure, tmp_path / "curves.png")
+
+
+def test_memberships(X, tmp_path):
+    model = Model(X, 3)
+    model.memberships_ = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    ax = plotting.plot_memberships(model)
+    assert len(ax.lines) == 3
+    for line, column in zip(ax.lines, model.memberships_.T):
+        np.testing.assert_array_equal(line.get_ydata(), np.sort(column)[::-1])
+    assert len(plotting.plot_memberships(model, [1]).lines) == 1
+    assert is_png(ax.figure, tmp_path / "memberships.png")
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        plotting.plot_memberships(model, [3])
+    with pytest.raises(NotFittedError):
+        plotting.plot_memberships(TruncatedGaussianMixture(3))

@@ -38,5 +38,6 @@ void bind_mixture(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_convex(nb::module_& m);
+void bind_total_variation(nb::module_& m);
 
 }  // namespace coterie

@@ -15,4 +15,5 @@ NB_MODULE(_kernels, m) {
     coterie::bind_graphs(m);
     coterie::bind_neighbors(m);
     coterie::bind_convex(m);
+    coterie::bind_total_variation(m);
 }

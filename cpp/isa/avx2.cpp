@@ -7,6 +7,16 @@ namespace {
 
 // 16 registers: 6 rows x 2 of sums, 2 of a panel, the rest for the compiler.
 struct Avx2 : PlainIsa<32, 6> {
+    using PlainIsa<32, 6>::least;
+    using PlainIsa<32, 6>::greatest;
+    using Floats8 = VectorOf<float, 32>::Unaligned;
+    using Doubles4 = VectorOf<double, 32>::Unaligned;
+
+    static Floats8 least(Floats8 a, Floats8 b) { return _mm256_min_ps(a, b); }
+    static Floats8 greatest(Floats8 a, Floats8 b) { return _mm256_max_ps(a, b); }
+    static Doubles4 least(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a, b); }
+    static Doubles4 greatest(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a, b); }
+
     static unsigned below(const float* scores, float bound) {
         const __m256 b = _mm256_set1_ps(bound);
         const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores), b, _CMP_LT_OQ));

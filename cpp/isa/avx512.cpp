@@ -7,6 +7,22 @@ namespace {
 
 // 32 registers: 24 rows of sums, 4 of a panel, the rest for the compiler.
 struct Avx512 : PlainIsa<64, 24> {
+    using PlainIsa<64, 24>::least;
+    using PlainIsa<64, 24>::greatest;
+    using Floats16 = VectorOf<float, 64>::Unaligned;
+    using Doubles8 = VectorOf<double, 64>::Unaligned;
+    using Floats8 = VectorOf<float, 32>::Unaligned;
+    using Doubles4 = VectorOf<double, 32>::Unaligned;
+
+    static Floats8 least(Floats8 a, Floats8 b) { return _mm256_min_ps(a, b); }
+    static Floats8 greatest(Floats8 a, Floats8 b) { return _mm256_max_ps(a, b); }
+    static Doubles4 least(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a, b); }
+    static Doubles4 greatest(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a, b); }
+    static Floats16 least(Floats16 a, Floats16 b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+    static Floats16 greatest(Floats16 a, Floats16 b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+    static Doubles8 least(Doubles8 a, Doubles8 b) { return _mm512_maskz_min_pd(0xff, a, b); }
+    static Doubles8 greatest(Doubles8 a, Doubles8 b) { return _mm512_maskz_max_pd(0xff, a, b); }
+
     static unsigned below(const float* scores, float bound) {
         return _mm512_cmp_ps_mask(_mm512_load_ps(scores), _mm512_set1_ps(bound), _CMP_LT_OQ);
     }

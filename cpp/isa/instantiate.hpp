@@ -4,6 +4,7 @@
 #include "coterie/bounded.hpp"
 #include "coterie/centers.hpp"
 #include "coterie/convex.hpp"
+#include "coterie/column_statistics.hpp"
 #include "coterie/isa.hpp"
 #include "coterie/kernel_table.hpp"
 #include "coterie/laplacian.hpp"
@@ -46,6 +47,11 @@ constexpr GraphKernels<T> graph_kernels() {
 }
 
 template <class Isa, class T>
+constexpr TotalVariationKernels<T> total_variation_kernels() {
+    return {iterate_primal_dual<Isa, T>, column_statistics<Isa, T>};
+}
+
+template <class Isa, class T>
 constexpr NeighborKernels<T> neighbor_kernels() {
     return {nearest_apart<Isa, T>, nearest_in_cells<Isa, T>};
 }
@@ -74,7 +80,9 @@ constexpr KernelTable kernel_table(const char* name) {
             neighbor_kernels<Isa, float>(),
             neighbor_kernels<Isa, double>(),
             convex_kernels<Isa, float>(),
-            convex_kernels<Isa, double>()};
+            convex_kernels<Isa, double>(),
+            total_variation_kernels<Isa, float>(),
+            total_variation_kernels<Isa, double>()};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ from coterie.mini_batch_kmeans import MiniBatchKMeans
 from coterie.nested_kmeans import NestedMiniBatchKMeans
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
+from coterie.total_variation import TotalVariationClustering
 from coterie.truncated_mixture import TruncatedGaussianMixture
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
     "RowSource",
+    "TotalVariationClustering",
     "TruncatedGaussianMixture",
     "__version__",
     "as_rows",

@@ -21,7 +21,14 @@ class SparseRowsFloat64: ...
 class GraphFloat32: ...
 class GraphFloat64: ...
 
+class BlockedGraphFloat32:
+    n_edges: int
+
+class BlockedGraphFloat64:
+    n_edges: int
+
 Graph = GraphFloat32 | GraphFloat64
+BlockedGraph = BlockedGraphFloat32 | BlockedGraphFloat64
 Rows = DenseRowsFloat32 | DenseRowsFloat64 | SparseRowsFloat32 | SparseRowsFloat64
 
 def instruction_set() -> str: ...
@@ -345,3 +352,49 @@ def join_ends(
 
 # OUT columns first .. last - 1 of means (n, p).
 def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...
+
+# Edges of a row: inside of its block to later rows, then across blocks to later rows, then to earlier ones.
+def blocked_graph_float32(
+    starts: npt.NDArray[np.int64],
+    crossings: npt.NDArray[np.int64],
+    columns: Ints,
+    weights: Array | None,
+    block_rows: int,
+) -> BlockedGraphFloat32: ...
+def blocked_graph_float64(
+    starts: npt.NDArray[np.int64],
+    crossings: npt.NDArray[np.int64],
+    columns: Ints,
+    weights: Array | None,
+    block_rows: int,
+) -> BlockedGraphFloat64: ...
+
+# IN/OUT duals (edges, R), memberships, extrapolated (n, width); scratch spare (n, width); IN anchors (n, width),
+# fixed (n,), outer (5, width): scales, medians, above, below, at; OUT squares (blocks,).
+# Rows of width are padded to whole cache lines, and aligned to them. Returns the next tau and sigma.
+def iterate_primal_dual(
+    graph: BlockedGraph,
+    duals: Array,
+    memberships: Array,
+    extrapolated: Array,
+    spare: Array,
+    anchors: Array,
+    fixed: npt.NDArray[np.uint8],
+    outer: Array,
+    tau: float,
+    sigma: float,
+    n_iterations: int,
+    squares: Doubles,
+    n_threads: int,
+) -> tuple[float, float]: ...
+
+# OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
+def column_statistics(
+    graph: BlockedGraph,
+    memberships: Array,
+    rank: int,
+    medians: Array,
+    sums: Doubles,
+    counts: npt.NDArray[np.int64],
+    n_threads: int,
+) -> None: ...

@@ -13,7 +13,7 @@ from scipy.special import xlogy
 
 from coterie import _kernels
 
-__all__ = ["GraphMemberships", "MembershipFit"]
+__all__ = ["GraphMemberships", "MembershipFit", "padded_rows"]
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int32]
@@ -85,9 +85,9 @@ class GraphMemberships:
             shifted: _kernels.weighted_graph(*edges, degrees if shifted else np.zeros_like(degrees))
             for shifted in (False, True)
         }
-        self._affinities = _padded_rows(n_rows, n_clusters, dtype)
+        self._affinities = padded_rows(n_rows, n_clusters, dtype)
         # The last memberships, those before them, and room for the next.
-        self._current, self._former, self._next = (_padded_rows(n_rows, n_clusters, dtype) for _ in range(3))
+        self._current, self._former, self._next = (padded_rows(n_rows, n_clusters, dtype) for _ in range(3))
         self._labels: IntArray | None = None
         self._moved, self._next_moved = (np.ones(n_rows, dtype=np.uint8) for _ in range(2))
         self.rests = np.empty(n_rows, dtype=dtype)
@@ -117,7 +117,7 @@ class GraphMemberships:
     def take(self) -> Array:
         """Return the memberships, which then belong to the caller: the next ones get another array."""
         taken = self.memberships
-        self._current = _padded_rows(len(taken), self._n_clusters, taken.dtype)
+        self._current = padded_rows(len(taken), self._n_clusters, taken.dtype)
         return taken
 
     def minimise(self, lam: float, *, tol: float, max_updates: int) -> MembershipFit:
@@ -190,7 +190,7 @@ class GraphMemberships:
         return float(self._sums[:, 1].sum())
 
 
-def _padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
+def padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
     """Return rows of zeros that begin at cache lines and fill whole ones; memory that nobody writes costs nothing."""
     lanes = _kernels.LINE_BYTES // dtype.itemsize
     width = -(-n_columns // lanes) * lanes

@@ -15,13 +15,22 @@ struct VectorOf {
 // Bytes per register; rows per tile, so that a tile's sums fill the registers.
 template <int Bytes, int Height>
 struct PlainIsa {
-    static constexpr int kTileHeight = Height;
+    static constexpr int kRegisterBytes = Bytes, kTileHeight = Height;
     template <class T>
     using Vector = typename VectorOf<T, Bytes>::Aligned;
     template <class T, int Most>
     using VectorUpTo = typename VectorOf<T, (Most < Bytes ? Most : Bytes)>::Aligned;
     template <class T>
     using UnalignedVector = typename VectorOf<T, Bytes>::Unaligned;
+
+    template <class V>
+    static V least(V a, V b) {
+        return a < b ? a : b;
+    }
+    template <class V>
+    static V greatest(V a, V b) {
+        return a > b ? a : b;
+    }
 
     // The lanes of a panel's scores that are below the bound, as bits.
     template <class T>

@@ -33,6 +33,14 @@ template <class T>
 struct DualStep;
 template <class T>
 struct PrimalPoints;
+template <class T>
+struct BlockedGraph;
+template <class T>
+struct PrimalDualState;
+template <class T>
+struct OuterStep;
+template <class T>
+struct ColumnStatistics;
 
 struct FusionNorm;
 struct FusionWindows;
@@ -105,6 +113,13 @@ struct NeighborKernels {
                              std::int32_t*, T*, int);
 };
 
+template <class T>
+struct TotalVariationKernels {
+    void (*iterate)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double*, double*, Index,
+                    double*, int);
+    void (*statistics)(const BlockedGraph<T>&, const T*, Index, Index, Index, const ColumnStatistics<T>&, int);
+};
+
 struct KernelTable {
     const char* instruction_set;
     CenterKernels<float> center_float;
@@ -123,11 +138,19 @@ struct KernelTable {
     NeighborKernels<double> neighbor_double;
     ConvexKernels<float> convex_float;
     ConvexKernels<double> convex_double;
+    TotalVariationKernels<float> total_variation_float;
+    TotalVariationKernels<double> total_variation_double;
 
     template <class T>
     const ConvexKernels<T>& convex() const {
         if constexpr (__is_same(T, float)) return convex_float;
         else return convex_double;
+    }
+
+    template <class T>
+    const TotalVariationKernels<T>& total_variation() const {
+        if constexpr (__is_same(T, float)) return total_variation_float;
+        else return total_variation_double;
     }
 
     template <class T>

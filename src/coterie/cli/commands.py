@@ -61,6 +61,7 @@ def fit(
     lam: float | None = None,
     modes: str | None = None,
     assignment: str | None = None,
+    labels: str | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
     tol: float | None = None,
@@ -84,8 +85,9 @@ def fit(
         Number of clusters. gmm may drop some, which are left without rows or variance.
     method
         k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner), mini-batch, gmm (a mixture
-        of Gaussians, for up to tens of thousands of clusters), or laplacian-kmodes (clusters of any shape, each around
-        a row). By default nested for more than 100,000 rows and
+        of Gaussians, for up to tens of thousands of clusters), laplacian-kmodes (clusters of any shape, each around
+        a row), or total-variation (clusters with few edges between them, also from a few labels). By
+        default nested for more than 100,000 rows and
         k-means for fewer. Where an option is given that these do not both have, the one that has it; where neither
         has it, the one other method that does: --covariance asks for gmm.
     algorithm
@@ -105,8 +107,8 @@ def fit(
     candidates
         For gmm, clusters that each row is shared among.
     neighbors
-        For gmm, size of the neighbourhoods of clusters in which rows look for better ones; for laplacian-kmodes,
-        nearest neighbours of each row in the graph.
+        For gmm, size of the neighbourhoods of clusters in which rows look for better ones; for laplacian-kmodes and
+        total-variation, nearest neighbours of each row in the graph.
     lam
         For laplacian-kmodes, weight of the graph against the modes: 1 to 4 as a rule.
     modes
@@ -114,6 +116,9 @@ def fit(
     assignment
         For gmm, how rows are labelled: exact (compared with all clusters), truncated (with those near by) or auto
         (exact for up to 1,000 clusters).
+    labels
+        For total-variation, a file (.npy, or text with a line for each row) of known classes from 0 to k - 1, and -1
+        where they are not known.
     max_iter
         Stop after this many iterations.
     max_time
@@ -170,6 +175,7 @@ def fit(
         columns=_names(columns),
         image_shape=_image_shape(image),
         quiet=quiet,
+        labels=labels,
     )
     _report(run_fit(job)[1], _fit_lines, json, quiet)
 
@@ -313,7 +319,7 @@ def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet
     Parameters
     ----------
     out
-        Folder for the digits, the model, the labels, the summary and seven pictures.
+        Folder for the digits, the model, the labels, the summary and eight pictures.
     json
         Print one JSON object on the standard output.
     quiet

@@ -48,6 +48,7 @@ class Method:
     objective_name: str = "inertia"
     higher_is_better: bool = False
     watched_name: str = ""
+    takes_labels: bool = False
 
 
 METHODS = {
@@ -60,6 +61,9 @@ METHODS = {
         objective="objective_",
         objective_name="objective",
         watched_name="relaxed objective",
+    ),
+    "total-variation": Method(
+        "TotalVariationClustering", objective="energy_", objective_name="balanced cut", takes_labels=True
     ),
 }
 
@@ -87,6 +91,7 @@ class FitJob:
     columns: list[str | int] | None = None
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
+    labels: str | None = None
     evaluate: Callable[[np.ndarray], Mapping[str, float]] | None = None
 
 
@@ -122,6 +127,7 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
             f"{job.file} has sparse rows, and the method {name} takes only dense ones. "
             f"Methods that take sparse rows: {', '.join(able)}."
         )
+    known = None if job.labels is None else _known_labels(job.labels, rows.shape[0], job.n_clusters)
     label_name = "labels.parquet" if rows.is_table else "labels.npy"
     check_label_file(job.out / label_name)
 
@@ -131,7 +137,7 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
         watched = method.watched_name or method.objective_name
         show = fit_callback(screen, max_iter, watched, method.higher_is_better)
         model.set_params(callback=show)
-        model.fit(rows)
+        model.fit(rows, known) if known is not None else model.fit(rows)
     model.set_params(callback=None)
     seconds = time.perf_counter() - started
 
@@ -199,8 +205,8 @@ def predict(
         "model": model_file,
         "input": _input_facts(file, rows),
         "seconds": round(time.perf_counter() - started, 6),
-        "clusters": len(model.cluster_centers_),
-        "cluster_sizes": _size_facts(labels, len(model.cluster_centers_)),
+        "clusters": _n_clusters_of(model),
+        "cluster_sizes": _size_facts(labels, _n_clusters_of(model)),
         "warnings": warned,
         "files": {"labels": str(out)},
     }
@@ -235,9 +241,12 @@ def describe_model(file: str) -> dict[str, Any]:
         ("cluster_centers_", "clusters"),
         ("inertia_", "inertia"),
         ("lower_bound_", "free_energy"),
+        ("energy_", "balanced_cut"),
         ("n_iter_", "iterations"),
     ):
         value = getattr(model, name, None)
+        if name == "cluster_centers_" and hasattr(model, "labels_"):
+            value = _n_clusters_of(model)
         if value is not None:
             facts[label] = len(value) if isinstance(value, np.ndarray) else value
     left = getattr(model, "n_components_", None)
@@ -262,9 +271,12 @@ def _candidates(job: FitJob) -> list[str]:
     if job.method is not None:
         if job.method not in METHODS:
             raise UsageError(f"--method {job.method!r} is unknown. Choose from: {', '.join(METHODS)}.")
+        if job.labels is not None and not METHODS[job.method].takes_labels:
+            raise UsageError(f"The method {job.method} takes no --labels.")
         return [job.method]
-    known = {name: set(_estimator_class(name)().get_params()) for name in METHODS}
-    fitting = [name for name in METHODS if known[name] >= job.parameters.keys()]
+    able = [name for name, method in METHODS.items() if method.takes_labels or job.labels is None]
+    known = {name: set(_estimator_class(name)().get_params()) for name in able}
+    fitting = [name for name in able if known[name] >= job.parameters.keys()]
     usual = [name for name in fitting if name in _USUAL]
     if not usual and len(fitting) != 1:
         special = [name for name in job.parameters if not all(name in names for names in known.values())]
@@ -272,6 +284,28 @@ def _candidates(job: FitJob) -> list[str]:
             raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
         raise UsageError(f"Say which --method is meant: {' or '.join(fitting)}.")
     return usual or fitting
+
+
+def _n_clusters_of(model: Any) -> int:
+    memberships = getattr(model, "memberships_", None)
+    return len(model.cluster_centers_) if memberships is None else memberships.shape[1]
+
+
+def _known_labels(file: str, n_rows: int, n_clusters: int) -> np.ndarray:
+    """Classes of the rows out of a file, -1 where they are not known."""
+    try:
+        labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
+    except ValueError as error:
+        raise ValueError(
+            f"{file} must have one integer on each line, -1 where a class is not known."
+        ) from error
+    if labels.shape != (n_rows,):
+        raise ValueError(f"{file} must have {n_rows} labels, one for each row, got shape {labels.shape}.")
+    if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
+        raise ValueError(
+            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known."
+        )
+    return labels.astype(np.int32)
 
 
 def _estimator_class(method: str) -> Any:
@@ -326,13 +360,13 @@ def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, secon
         "columns": job.columns,
         "parameters": _settings(model),
         "clusters": job.n_clusters,
-        "clusters_left": len(model.cluster_centers_),
+        "clusters_left": _n_clusters_of(model),
         "objective": float(getattr(model, method.objective)),
         "objective_name": method.objective_name,
         "higher_is_better": method.higher_is_better,
         "iterations": int(model.n_iter_),
         "seconds": round(seconds, 6),
-        "cluster_sizes": _size_facts(model.labels_, len(model.cluster_centers_)),
+        "cluster_sizes": _size_facts(model.labels_, _n_clusters_of(model)),
         **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
     }
 

@@ -4,7 +4,7 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 """
 
 from coterie.plotting.clusters import plot_clusters
-from coterie.plotting.curves import plot_curves, plot_history, plot_lambda_scan
+from coterie.plotting.curves import plot_curves, plot_history, plot_lambda_scan, plot_memberships
 from coterie.plotting.figures import require_matplotlib
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
 from coterie.plotting.paths import plot_path, plot_path_dendrogram
@@ -16,6 +16,7 @@ __all__ = [
     "plot_curves",
     "plot_history",
     "plot_lambda_scan",
+    "plot_memberships",
     "plot_modes",
     "plot_path",
     "plot_path_dendrogram",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "FEW_COLOURS", "INK", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
+    "FEW_COLOURS", "INK", "MANY_COLOURS", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
     "style_of", "tidy",
 ]  # fmt: skip
 
@@ -18,7 +18,7 @@ FEW_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
 INK = "#333333"
 
 # For many clusters Tol's muted colours with a grey. Where they run out, points change shape.
-_MANY_COLOURS = (
+MANY_COLOURS = (
     *("#332288", "#DDCC77", "#117733", "#88CCEE", "#CC6677"),
     *("#999933", "#882255", "#44AA99", "#AA4499", "#777777"),
 )
@@ -75,6 +75,6 @@ def counted(number: int, what: str) -> str:
 
 def style_of(cluster: int, n_clusters: int) -> tuple[str, str]:
     """Colour and shape of a cluster's points; the shape changes where the colours run out."""
-    colours = FEW_COLOURS if n_clusters <= len(FEW_COLOURS) else _MANY_COLOURS
+    colours = FEW_COLOURS if n_clusters <= len(FEW_COLOURS) else MANY_COLOURS
     shape = (cluster // len(colours)) % len(_SHAPES) if n_clusters <= MOST_NUMBERED else 0
     return colours[cluster % len(colours)], _SHAPES[shape]

@@ -1,0 +1,121 @@
+// The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
+#include <nanobind/stl/pair.h>
+
+#include "blocks.hpp"
+#include "coterie/column_statistics.hpp"
+#include "dispatch.hpp"
+
+namespace coterie {
+namespace {
+
+// A graph as Python hands it over; keeps the arrays alive.
+template <class T>
+struct BlockedGraphArrays {
+    In1<Index> starts, crossings;
+    In1<std::int32_t> columns;
+    std::optional<In1<T>> weights;
+    Index block_rows;
+
+    BlockedGraph<T> view() const {
+        return {starts.data(), crossings.data(), columns.data(), data_or_null(weights),
+                static_cast<Index>(crossings.shape(0)), block_rows};
+    }
+    Index n_edges() const { return static_cast<Index>(columns.shape(0)); }
+};
+
+template <class T>
+BlockedGraphArrays<T> blocked_graph(In1<Index> starts, In1<Index> crossings, In1<std::int32_t> columns,
+                                    std::optional<In1<T>> weights, Index block_rows) {
+    const Index n = static_cast<Index>(crossings.shape(0));
+    require(n >= 1 && block_rows >= 1, "rows and block_rows must be positive");
+    require_size(starts, n + 1, "starts has the wrong length");
+    require(starts.data()[0] == 0, "starts does not begin with 0");
+    require_size(columns, starts.data()[n], "starts and columns do not belong together");
+    if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
+    for (Index i = 0; i < n; ++i) {
+        const Index begin = starts.data()[i], middle = crossings.data()[i], end = starts.data()[i + 1];
+        require(begin <= middle && middle <= end, "starts and crossings do not ascend");
+        const Index block = i / block_rows;
+        bool earlier = false;
+        for (Index e = begin; e < end; ++e) {
+            const Index j = columns.data()[e];
+            require(j >= 0 && j < n, "a column is out of range");
+            require(e < middle ? j > i && j / block_rows == block : j / block_rows != block,
+                    "an edge is on the wrong side of the crossings");
+            require(!(earlier && j > i), "later rows do not come first");
+            earlier = j < i;
+        }
+    }
+    return {starts, crossings, columns, weights, block_rows};
+}
+
+template <class Array>
+void require_rows(const Array& array, Index n, Index width, const char* what) {
+    require_size(array, n * width, what);
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % 64 == 0, "an array is not aligned to cache lines");
+}
+
+template <class T>
+std::pair<double, double> iterate(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships,
+                                  Out2<T> extrapolated, Out2<T> spare, In2<T> anchors, In1<std::uint8_t> fixed,
+                                  In2<T> outer, double tau, double sigma, Index n_iterations, Out1<double> squares,
+                                  int n_threads) {
+    const BlockedGraph<T> graph = arrays.view();
+    const Index n = graph.n_rows, n_columns = static_cast<Index>(duals.shape(1)),
+                width = ceil_div(n_columns, kLanes<T>) * kLanes<T>;
+    require(n_columns >= 1, "duals has no columns");
+    require_size(duals, arrays.n_edges() * n_columns, "duals has the wrong shape");
+    require_rows(memberships, n, width, "memberships has the wrong shape");
+    require_rows(extrapolated, n, width, "extrapolated has the wrong shape");
+    require_rows(spare, n, width, "spare has the wrong shape");
+    require_rows(anchors, n, width, "anchors has the wrong shape");
+    require_size(fixed, n, "fixed has the wrong length");
+    require_rows(outer, 5, width, "outer has the wrong shape");
+    require_size(squares, graph.n_blocks(), "one square per block is needed");
+    const PrimalDualState<T> state{n_columns,           width,        duals.data(),   memberships.data(),
+                                   extrapolated.data(), spare.data(), anchors.data(), fixed.data()};
+    const T* const rows = outer.data();
+    const OuterStep<T> step{rows, rows + width, rows + 2 * width, rows + 3 * width, rows + 4 * width};
+    kernels().total_variation<T>().iterate(graph, state, step, &tau, &sigma, n_iterations, squares.data(), n_threads);
+    return {tau, sigma};
+}
+
+template <class T>
+void statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, Index rank, Out1<T> medians,
+                Out2<double> sums, Out2<Index> counts, int n_threads) {
+    const BlockedGraph<T> graph = arrays.view();
+    const Index n = graph.n_rows, n_columns = static_cast<Index>(medians.shape(0)),
+                width = static_cast<Index>(memberships.shape(1));
+    require(n_columns >= 1 && width == ceil_div(n_columns, kLanes<T>) * kLanes<T>, "the width does not fit");
+    require_rows(memberships, n, width, "memberships has the wrong shape");
+    require(rank >= 0 && rank < n, "the rank is out of range");
+    require_size(sums, 3 * n_columns, "three sums per column are needed");
+    require_size(counts, 2 * n_columns, "two counts per column are needed");
+    double* const s = sums.data();
+    Index* const c = counts.data();
+    const ColumnStatistics<T> out{medians.data(), s, s + n_columns, c, c + n_columns, s + 2 * n_columns};
+    kernels().total_variation<T>().statistics(graph, memberships.data(), n_columns, width, rank, out, n_threads);
+}
+
+template <class T>
+void bind_total_variation_of(nb::module_& m, const char* name, const char* maker) {
+    nb::class_<BlockedGraphArrays<T>>(m, name).def_prop_ro("n_edges", &BlockedGraphArrays<T>::n_edges);
+    m.def(maker, &blocked_graph<T>, arg("starts").noconvert(), arg("crossings").noconvert(),
+          arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
+    m.def("iterate_primal_dual", &iterate<T>, arg("graph"), arg("duals").noconvert(), arg("memberships").noconvert(),
+          arg("extrapolated").noconvert(), arg("spare").noconvert(), arg("anchors").noconvert(), arg("fixed"),
+          arg("outer").noconvert(), arg("tau"), arg("sigma"), arg("n_iterations"), arg("squares"), arg("n_threads"),
+          Unlocked());
+    m.def("column_statistics", &statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
+          arg("medians").noconvert(), arg("sums"), arg("counts"),
+          arg("n_threads"), Unlocked());
+}
+
+}  // namespace
+
+void bind_total_variation(nb::module_& m) {
+    bind_total_variation_of<float>(m, "BlockedGraphFloat32", "blocked_graph_float32");
+    bind_total_variation_of<double>(m, "BlockedGraphFloat64", "blocked_graph_float64");
+}
+
+}  // namespace coterie

@@ -1,0 +1,275 @@
+"""Descent of the relaxed multiclass cut: outer and inner steps of Bresson et al. 2013, Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import eigsh
+
+from coterie import _kernels
+from coterie.graph_memberships import padded_rows
+
+__all__ = ["CutGraph", "OuterResult", "TotalVariationDescent"]
+
+Array = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+
+# Rows of a block: about a sixteenth of all, so that threads share the work evenly, but not so many that the
+# memberships of a block outgrow the second cache.
+_BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
+
+# The inner stop is tested every so many iterations: half as many as the last outer step took, within these bounds.
+_FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
+_MOST_INNER = 100
+
+_DENSE_VERTICES = 300
+
+
+class CutGraph:
+    """A graph as the kernels want it: vertices in a local order, cut into blocks.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n), float32 or float64
+        Symmetric, non-negative; edges from a vertex to itself do not count.
+    order : ndarray of shape (n,), optional
+        An order of the vertices in which neighbours are close. By default they stay as they are.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        The order.
+    norm : float
+        The largest singular value L of the gradient matrix K, or a little more.
+    n_duals : int
+        Edges inside of blocks, plus twice those between blocks.
+    """
+
+    def __init__(self, graph: sp.csr_array, order: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        n = graph.shape[0]
+        self.n_vertices, self.dtype = n, graph.dtype
+        self.block_rows = self.rows_of_a_block(n)
+        self.n_blocks = -(-n // self.block_rows)
+        self.order = np.arange(n) if order is None else np.asarray(order)
+        self.norm = _gradient_norm(graph)
+        edges = sp.coo_array(graph[self.order][:, self.order])
+        edges.eliminate_zeros()
+        rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
+        inside = rows // self.block_rows == columns // self.block_rows
+        kept = np.flatnonzero(~inside | (columns > rows))
+        # Inside of the block, then later rows, then earlier ones.
+        kind = np.where(inside, 0, np.where(columns > rows, 1, 2))[kept]
+        kept = kept[np.lexsort((columns[kept], kind, rows[kept]))]
+        starts = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows[kept], minlength=n), out=starts[1:])
+        crossings = starts[:-1] + np.bincount(rows[kept[inside[kept]]], minlength=n)
+        weights = edges.data[kept]
+        self.n_duals = len(kept)
+        is_single = self.dtype == np.float32
+        make = _kernels.blocked_graph_float32 if is_single else _kernels.blocked_graph_float64
+        self.kernel_graph: _kernels.BlockedGraph = make(
+            starts, crossings, columns[kept].astype(np.int32),
+            None if np.all(weights == 1) else weights, self.block_rows,
+        )  # fmt: skip
+
+    @staticmethod
+    def rows_of_a_block(n: int) -> int:
+        """Return how many rows a block of a graph of n vertices has."""
+        return int(np.clip(-(-n // _BLOCKS), _FEWEST_ROWS, _MOST_ROWS))
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What an outer step needs to know of the columns f_r of F.
+
+    Attributes
+    ----------
+    medians : ndarray of shape (R,)
+        med(f_r), the (floor(N / R) + 1)-st largest value.
+    balances : ndarray of shape (R,), float64
+        B(f_r), the asymmetric distance of f_r to its median.
+    variations : ndarray of shape (R,), float64
+        TV(f_r), each edge counted once.
+    n_above, n_below : ndarray of shape (R,), int64
+        Entries above and below the median.
+    """
+
+    medians: Array
+    balances: Doubles
+    variations: Doubles
+    n_above: npt.NDArray[np.int64]
+    n_below: npt.NDArray[np.int64]
+
+    @property
+    def energies(self) -> Doubles:
+        """E(f_r) = TV / B."""
+        return self.variations / self.balances
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no column is constant."""
+        return bool(np.all(self.balances > 0))
+
+
+@dataclass(frozen=True)
+class OuterResult:
+    """What an outer step did.
+
+    Attributes
+    ----------
+    energy : float
+        The relaxed energy, sum of E(f_r), after it.
+    n_inner : int
+        Inner iterations.
+    descended : bool
+        Whether the descent of Theorem 3 holds; it need not after the last iteration that was allowed.
+    is_valid : bool
+        Whether no column has become constant; else the energy is infinite.
+    """
+
+    energy: float
+    n_inner: int
+    descended: bool
+    is_valid: bool
+
+
+class TotalVariationDescent:
+    """Memberships F in the simplex that descend the relaxed energy sum_r TV(f_r) / B(f_r).
+
+    TV counts each undirected edge once, so that the energy of indicators is that of their partition, (P).
+
+    Parameters
+    ----------
+    graph : CutGraph
+        The graph.
+    n_columns : int
+        Number of clusters R, at least 2.
+    n_threads : int
+        Threads of the kernels; they make no difference to the result.
+    """
+
+    def __init__(self, graph: CutGraph, n_columns: int, *, n_threads: int) -> None:
+        n, dtype = graph.n_vertices, graph.dtype
+        self._graph, self._n_columns, self._n_threads = graph, n_columns, n_threads
+        self._memberships, self._extrapolated, self._spare, self._anchors = (
+            padded_rows(n, n_columns, dtype) for _ in range(4)
+        )
+        self._duals = np.zeros((graph.n_duals, n_columns), dtype=dtype)
+        self._outer = padded_rows(5, n_columns, dtype)
+        self._fixed = np.zeros(n, dtype=np.uint8)
+        self._squares = np.zeros(graph.n_blocks)
+        self._tau = self._sigma = 0.0
+        self._last_inner = 0
+
+    def start(self, memberships: Array, fixed: npt.NDArray[np.bool_] | None = None) -> float:
+        """Begin with these memberships; return their energy, infinite if a column is constant.
+
+        Parameters
+        ----------
+        memberships : ndarray of shape (n, R)
+            F, rows in the simplex, in the order of the graph's vertices.
+        fixed : ndarray of shape (n,), bool, optional
+            Rows that stay as they are.
+        """
+        self._memberships[:, : self._n_columns] = memberships[self._graph.order]
+        self._fixed[:] = 0 if fixed is None else fixed[self._graph.order]
+        self._duals[:] = 0
+        self._tau = 1 / self._graph.norm if self._graph.norm > 0 else 1.0
+        self._last_inner = 2 * _FEWEST_ITERATIONS
+        self.statistics = self._statistics()
+        return float(self.statistics.energies.sum()) if self.statistics.is_valid else np.inf
+
+    @property
+    def memberships(self) -> Array:
+        """F, a copy in the order of the graph's vertices."""
+        memberships = np.empty((self._graph.n_vertices, self._n_columns), dtype=self._graph.dtype)
+        memberships[self._graph.order] = self._memberships[:, : self._n_columns]
+        return memberships
+
+    def outer_step(self, eps: float, most: int = _MOST_INNER) -> OuterResult:
+        """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
+
+        Parameters
+        ----------
+        eps : float
+            How much less than in the theorem will do.
+        most : int
+            Inner iterations, at most.
+        """
+        before = self.statistics
+        self._linearise(before)
+        every = int(np.clip(self._last_inner // 2, _FEWEST_ITERATIONS, _MOST_ITERATIONS))
+        n_inner, descended = 0, False
+        while n_inner < most and not descended:
+            n_steps = min(every, most - n_inner)
+            self._iterate(n_steps)
+            n_inner += n_steps
+            after = self._statistics()
+            if not after.is_valid:
+                return OuterResult(np.inf, n_inner, False, False)
+            descended = self._fall(before, after) >= (1 - eps) * float(self._squares.sum())
+        self.statistics, self._last_inner = after, n_inner
+        return OuterResult(float(after.energies.sum()), n_inner, descended, True)
+
+    def _fall(self, before: ColumnStatistics, after: ColumnStatistics) -> float:
+        """Return Delta times the sum of (B / B before) (E before - E)."""
+        weights = after.balances / before.balances
+        return float(before.balances.max() * np.sum(weights * (before.energies - after.energies)))
+
+    def _linearise(self, statistics: ColumnStatistics) -> None:
+        """Make F the anchor; write G - F, Gamma and sigma."""
+        balances, n, R = statistics.balances, self._graph.n_vertices, self._n_columns
+        largest, smallest = float(balances.max()), float(balances.min())
+        lam = R - 1
+        n_above, n_below = statistics.n_above, statistics.n_below
+        at_median = (n_below - lam * n_above) / (n - n_above - n_below)
+        slope = largest * statistics.energies / balances
+        scales, medians, above, below, at = self._outer
+        scales[:R], medians[:R] = largest / balances, statistics.medians
+        above[:R], below[:R], at[:] = lam * slope, -slope, -np.inf
+        at[:R] = at_median * slope
+        norm = self._graph.norm if self._graph.norm > 0 else 1.0
+        self._sigma = smallest**2 / (self._tau * largest**2 * norm**2)
+        self._anchors[:] = self._memberships
+        self._extrapolated[:] = self._memberships
+
+    def _iterate(self, n_iterations: int) -> None:
+        self._tau, self._sigma = _kernels.iterate_primal_dual(
+            self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
+            self._anchors, self._fixed, self._outer, self._tau, self._sigma, n_iterations, self._squares,
+            self._n_threads,
+        )  # fmt: skip
+
+    def _statistics(self) -> ColumnStatistics:
+        R = self._n_columns
+        medians, sums = np.empty(R, dtype=self._graph.dtype), np.empty((3, R))
+        counts = np.empty((2, R), dtype=np.int64)
+        _kernels.column_statistics(
+            self._graph.kernel_graph, self._memberships, self._graph.n_vertices // R, medians, sums, counts,
+            self._n_threads,
+        )  # fmt: skip
+        above, below, variations = sums
+        return ColumnStatistics(medians, (R - 1) * above + below, variations, *counts)
+
+
+def _gradient_norm(graph: sp.csr_array) -> float:
+    """Return the largest singular value of K: K'K is the Laplacian of the squared weights."""
+    squares = graph.astype(np.float64)
+    squares.data **= 2
+    laplacian = sp.csr_array(csgraph.laplacian(squares))
+    n = graph.shape[0]
+    if squares.nnz == 0:
+        return 0.0
+    if n <= _DENSE_VERTICES:
+        largest = float(np.linalg.eigvalsh(laplacian.toarray())[-1])
+    else:
+        first = np.random.RandomState(0).uniform(-1, 1, n)
+        tolerance = 1e-3
+        found = eigsh(laplacian, k=1, which="LA", v0=first, tol=tolerance, return_eigenvectors=False)
+        largest = float(found[0]) * (1 + 2 * tolerance)
+    return float(np.sqrt(max(largest, 0.0)))

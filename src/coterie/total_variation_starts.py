@@ -1,0 +1,132 @@
+"""Where total variation clustering begins: a few vertices of each cluster, diffused over the graph."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
+
+from coterie.graphs.spectral import SpectralVectors
+from coterie.kmeans import KMeans
+
+__all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex"]
+
+Array = npt.NDArray[Any]
+Doubles = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+_TOLERANCE = 1e-6
+
+
+def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int) -> IntArray:
+    """Cluster a graph roughly: k-means on the directions of its first eigenvectors (Ng, Jordan and Weiss 2002).
+
+    Parameters
+    ----------
+    spectrum : SpectralVectors
+        Of the graph; at least `n_clusters` vectors where there are so many.
+    n_clusters : int
+        Number of clusters.
+    seed : int
+        Of k-means.
+    n_threads : int
+        Threads.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    directions = np.ascontiguousarray(spectrum.directions(n_clusters))
+    return KMeans(n_clusters, n_init=10, random_state=seed, n_threads=n_threads).fit(directions).labels_
+
+
+def drawn_vertices(
+    clusters: IntArray, labels: IntArray, n_clusters: int, random: np.random.RandomState
+) -> IntArray:
+    """Draw a vertex for each class that has no label; return the labels with those vertices labelled too.
+
+    Each comes out of a rough cluster of its own: those with the fewest labels, and the largest of them, first. Where
+    there are not enough, or a cluster has no free vertex, it comes out of all free ones.
+
+    Parameters
+    ----------
+    clusters : ndarray of shape (n,), int32
+        The rough clusters.
+    labels : ndarray of shape (n,), int32
+        Known classes, -1 elsewhere.
+    n_clusters : int
+        Number of classes.
+    random : RandomState
+        Draws.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    labels = labels.copy()
+    n_labels = np.bincount(clusters[labels >= 0], minlength=n_clusters)
+    sizes = np.bincount(clusters, minlength=n_clusters)
+    ranked = np.lexsort((-sizes, n_labels))
+    missing = np.setdiff1d(np.arange(n_clusters), labels)
+    for label, cluster in zip(missing, ranked):
+        free = np.flatnonzero((labels < 0) & (clusters == cluster))
+        if len(free) == 0:
+            free = np.flatnonzero(labels < 0)
+        labels[free[random.randint(len(free))]] = label
+    return labels
+
+
+def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int) -> Doubles:
+    """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric non-negative weights W.
+    labels : ndarray of shape (n,), int32
+        -1 where there is none.
+    n_clusters : int
+        Number of columns R.
+    n_threads : int
+        Columns that are solved at the same time.
+
+    Returns
+    -------
+    ndarray of shape (n, R), float64
+        Non-negative, to a relative residual of 1e-6 by conjugate gradients.
+    """
+    weights = graph.astype(np.float64)
+    weights.setdiag(0)
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    system = sp.csr_array(sp.diags_array(1 + degrees) - weights)
+    n = graph.shape[0]
+    scaling = LinearOperator((n, n), matvec=lambda f: f / (1 + degrees), dtype=np.float64)
+
+    def solve(label: int) -> Doubles:
+        return cg(system, (labels == label).astype(np.float64), rtol=_TOLERANCE, M=scaling)[0]
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return np.maximum(np.column_stack(list(pool.map(solve, range(n_clusters)))), 0)
+
+
+def on_the_simplex(rows: Array) -> Doubles:
+    """Project rows on the simplex: the nearest that are not negative and sum to 1.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, R)
+        Any.
+
+    Returns
+    -------
+    ndarray of shape (n, R), float64
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    descending = -np.sort(-rows, axis=1)
+    thresholds = (np.cumsum(descending, axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
+    last = np.count_nonzero(descending > thresholds, axis=1) - 1
+    return np.maximum(rows - thresholds[np.arange(len(rows)), last][:, None], 0)

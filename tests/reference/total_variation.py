@@ -1,0 +1,121 @@
+"""Slow, plain versions of multiclass total variation clustering (Bresson et al. 2013), in float64: the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def gradient(W) -> Array:
+    """K: a row for each undirected edge, +w at one end and -w at the other."""
+    n = len(W)
+    rows = []
+    for i in range(n):
+        for j in range(i + 1, n):
+            if W[i, j] != 0:
+                row = np.zeros(n)
+                row[i], row[j] = W[i, j], -W[i, j]
+                rows.append(row)
+    return np.array(rows).reshape(len(rows), n)
+
+
+def median(f, lam) -> float:
+    """The (k + 1)-st largest value, k = floor(N / (lambda + 1)), by sorting."""
+    return float(np.sort(f)[::-1][int(len(f) // (lam + 1))])
+
+
+def asymmetric_norm(t, lam) -> float:
+    return float(np.sum(np.where(t >= 0, lam * t, -t)))
+
+
+def balance(f, lam) -> float:
+    """B."""
+    return asymmetric_norm(f - median(f, lam), lam)
+
+
+def variation(W, f) -> float:
+    """TV, each undirected edge once."""
+    return float(np.sum(np.triu(W, 1) * np.abs(f[:, None] - f[None, :])))
+
+
+def energy(W, f, lam) -> float:
+    return variation(W, f) / balance(f, lam)
+
+
+def subgradient(f, lam) -> Array:
+    """An element of the subdifferential of B at f."""
+    m = median(f, lam)
+    above, below = np.sum(f > m), np.sum(f < m)
+    at = (below - lam * above) / np.sum(f == m)
+    return np.where(f > m, float(lam), np.where(f < m, -1.0, at))
+
+
+def on_the_simplex(row) -> Array:
+    """Michelot's projection: take the mean excess off what is left, drop what becomes negative, and again."""
+    left = np.ones(len(row), dtype=bool)
+    while True:
+        threshold = (row[left].sum() - 1) / left.sum()
+        kept = left & (row > threshold)
+        if np.array_equal(kept, left):
+            return np.where(left, row - threshold, 0.0)
+        left = kept
+
+
+def balanced_cut(W, labels, n_clusters) -> float:
+    """(P), by its definition."""
+    total = 0.0
+    for r in range(n_clusters):
+        inside = labels == r
+        cut = W[np.ix_(inside, ~inside)].sum()
+        total += cut / min((n_clusters - 1) * inside.sum(), (~inside).sum())
+    return float(total)
+
+
+@dataclass
+class State:
+    """What carries over between outer steps."""
+
+    F: Array
+    P: Array
+    tau: float
+
+
+def started(W, F) -> State:
+    K = gradient(W)
+    return State(F.copy(), np.zeros((len(K), F.shape[1])), 1 / norm(W))
+
+
+def norm(W) -> float:
+    return float(np.linalg.norm(gradient(W), 2))
+
+
+def outer_step(W, state: State, n_inner: int, fixed=None) -> State:
+    """One outer step of Algorithm 1 with so many inner iterations, line by line."""
+    K, L = gradient(W), norm(W)
+    F, P, tau = state.F.copy(), state.P.copy(), state.tau
+    n, R = F.shape
+    lam = R - 1
+    fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
+    B = np.array([balance(f, lam) for f in F.T])
+    E = np.array([energy(W, f, lam) for f in F.T])
+    largest, smallest = B.max(), B.min()
+    V = np.column_stack([subgradient(f, lam) for f in F.T])
+    G = F + largest * V * (E / B)
+    gamma = largest / B
+    sigma = smallest**2 / (tau * largest**2 * L**2)
+    F_bar = F.copy()
+    for _ in range(n_inner):
+        P = P + sigma * (K @ F_bar) * gamma
+        P = P / np.maximum(1, np.abs(P))
+        F_old = F
+        F = (F - tau * (K.T @ P) * gamma + tau * G) / (1 + tau)
+        F = np.array([on_the_simplex(row) for row in F])
+        F[fixed] = F_old[fixed]
+        theta = 1 / np.sqrt(1 + 2 * tau)
+        tau, sigma = theta * tau, sigma / theta
+        F_bar = (1 + theta) * F - theta * F_old
+    return State(F, P, tau)

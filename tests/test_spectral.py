@@ -1,0 +1,68 @@
+"""Eigenvectors of graphs, and the orders that are made of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.graphs import graph_laplacian, knn_graph
+from coterie.graphs.spectral import local_order, spectral_vectors
+
+
+def grid(height, width):
+    edges = []
+    for i in range(height):
+        for j in range(width):
+            edges += [(i * width + j, i * width + j + 1)] * (j + 1 < width)
+            edges += [(i * width + j, (i + 1) * width + j)] * (i + 1 < height)
+    first, second = np.array(edges).T
+    graph = sp.coo_array((np.ones(len(edges)), (first, second)), shape=(height * width,) * 2).tocsr()
+    return sp.csr_array(graph + graph.T)
+
+
+@pytest.mark.parametrize("size", [5, 30])
+def test_eigenvectors_of_the_normalised_laplacian(size):
+    graph = grid(size, size + 1)
+    found = spectral_vectors(graph, 4, seed=0)
+    laplacian = graph_laplacian(graph, normalized=True).toarray()
+    expected = np.linalg.eigvalsh(laplacian)[:4]
+    np.testing.assert_allclose(found.values, expected, atol=2e-3)
+    assert found.vectors.shape == (size * (size + 1), 4)
+    residuals = laplacian @ found.vectors - found.vectors * found.values
+    assert np.abs(residuals).max() < 5e-3
+    np.testing.assert_allclose(np.linalg.norm(found.directions(3), axis=1), 1)
+
+
+def test_components_and_isolated_vertices():
+    graph = sp.csr_array(sp.block_diag([grid(20, 20), grid(20, 20), np.zeros((3, 3))]))
+    found = spectral_vectors(graph, 2, seed=0)
+    np.testing.assert_allclose(found.values[0], 0, atol=1e-3)
+    assert np.all(found.vectors[800:] == 0)
+    assert np.all(found.directions()[800:] == 0)
+    np.testing.assert_allclose(np.linalg.norm(found.directions()[:800], axis=1), 1)
+
+
+def test_graphs_without_edges_and_more_vectors_than_vertices():
+    assert spectral_vectors(sp.csr_array((400, 400)), 3, seed=0).vectors.shape == (400, 3)
+    assert spectral_vectors(grid(2, 2), 9, seed=0).vectors.shape == (4, 4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 400), n_vectors=st.integers(1, 5), seed=st.integers(0, 99))
+def test_an_order_has_every_vertex_once(n, n_vectors, seed):
+    random = np.random.default_rng(seed)
+    graph = np.triu(random.random((n, n)) < 3 / n, 1).astype(float)
+    order = local_order(spectral_vectors(sp.csr_array(graph + graph.T), n_vectors, seed))
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+
+
+def test_neighbours_come_close():
+    X = np.random.default_rng(0).random((3000, 2))
+    graph = knn_graph(X, 8)
+    place = np.empty(3000, dtype=int)
+    place[local_order(spectral_vectors(graph, 10, seed=0))] = np.arange(3000)
+    edges = graph.tocoo()
+    spans = np.abs(place[edges.row] - place[edges.col])
+    assert np.median(spans) < 60
+    assert np.mean(place[edges.row] // 500 != place[edges.col] // 500) < 0.3

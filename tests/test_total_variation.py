@@ -1,0 +1,332 @@
+"""Total variation clustering: the estimator, with and without labels."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import coterie
+from coterie import TotalVariationClustering
+from coterie.graphs import knn_graph
+from coterie.metrics import balanced_cut, clustering_accuracy, purity
+from coterie.total_variation_starts import diffused, drawn_vertices
+from tests.reference import total_variation as oracle
+
+
+@parametrize_with_checks([TotalVariationClustering(3, n_neighbors=3, n_init=2)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(300, 4, centers=5, cluster_std=0.8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return knn_graph(X.astype(np.float32), 10), y
+
+
+def known(y, n_each, seed=0):
+    random = np.random.default_rng(seed)
+    labels = np.full(len(y), -1)
+    for label in np.unique(y):
+        rows = random.choice(np.flatnonzero(y == label), n_each, replace=False)
+        labels[rows] = label
+    return labels
+
+
+class TestUnsupervised:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_what_a_fit_says_of_itself(self, blobs, dtype):
+        X, y = blobs[0].astype(dtype), blobs[1]
+        model = TotalVariationClustering(5, n_init=3, random_state=0).fit(X)
+        assert clustering_accuracy(y, model.labels_) > 0.98
+        assert model.labels_.dtype == np.int32
+        assert model.memberships_.dtype == dtype
+        assert model.memberships_.shape == (300, 5)
+        assert model.memberships_.min() >= 0
+        np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, rtol=1e-5)
+        np.testing.assert_array_equal(model.labels_, model.memberships_.argmax(axis=1))
+        W = model.affinity_matrix_.toarray()
+        np.testing.assert_array_equal(W, W.T)
+        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 5))
+        relaxed = sum(oracle.energy(W, f, 4) for f in model.memberships_.astype(float).T)
+        np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4, atol=1e-6)
+        assert model.history_["objective"][-1] == model.relaxed_energy_
+        assert model.history_["n_inner"].sum() == model.n_iter_
+        assert len(model.energies_) == 3
+        assert model.energy_ == model.energies_.min()
+
+    def test_clusters_of_any_shape(self):
+        X, y = make_moons(500, noise=0.08, random_state=0)
+        model = TotalVariationClustering(2, n_init=5, random_state=0).fit(X)
+        assert clustering_accuracy(y, model.labels_) > 0.99
+
+    def test_digits_below_the_energy_of_the_authors(self, digits):
+        graph, y = digits
+        model = TotalVariationClustering(10, affinity="precomputed", n_init=5, random_state=0).fit(graph)
+        assert model.energy_ <= 0.5137
+        assert purity(y, model.labels_) > 0.88
+        # The relaxation is tight.
+        assert abs(model.relaxed_energy_ / model.energy_ - 1) < 0.1
+        assert np.mean(model.memberships_.max(axis=1) > 0.9) > 0.75
+
+    def test_a_path_is_cut_in_the_middle(self):
+        path = sp.diags_array([np.ones(19), np.ones(19)], offsets=[1, -1])
+        model = TotalVariationClustering(2, affinity="precomputed", n_init=3, tol=1e-6, random_state=0).fit(
+            path
+        )
+        np.testing.assert_array_equal(model.labels_ == model.labels_[0], np.arange(20) < 10)
+        assert model.energy_ == 0.2
+
+    def test_threads_make_no_difference(self, digits):
+        models = [
+            TotalVariationClustering(
+                10, affinity="precomputed", n_init=2, max_iter=60, random_state=1, n_threads=n_threads
+            ).fit(digits[0])
+            for n_threads in (1, 2, 3)
+        ]
+        for other in models[1:]:
+            np.testing.assert_array_equal(other.memberships_, models[0].memberships_)
+            np.testing.assert_array_equal(other.energies_, models[0].energies_)
+
+    def test_given_memberships(self, blobs):
+        X, y = blobs
+        first = TotalVariationClustering(5, init=np.eye(5)[y]).fit(X)
+        assert clustering_accuracy(y, first.labels_) > 0.98
+        assert len(first.energies_) == 1
+        again = TotalVariationClustering(5, init=first.memberships_).fit(X)
+        assert again.energy_ <= first.energy_
+
+    def test_parts_without_edges_between_them_cost_nothing(self):
+        X = np.concatenate([np.random.default_rng(0).normal(c, 0.1, (30, 2)) for c in (0, 10, 20)])
+        model = TotalVariationClustering(3, n_neighbors=4, n_init=5, random_state=0).fit(X)
+        assert model.energy_ == 0
+        assert clustering_accuracy(np.repeat([0, 1, 2], 30), model.labels_) == 1
+
+    def test_isolated_vertices_go_somewhere(self):
+        graph = sp.block_diag([np.ones((8, 8)) - np.eye(8), np.ones((8, 8)) - np.eye(8), np.zeros((3, 3))])
+        model = TotalVariationClustering(2, affinity="precomputed", n_init=5, random_state=0).fit(graph)
+        assert model.energy_ == 0
+        assert len(np.unique(model.labels_[:8])) == len(np.unique(model.labels_[8:16])) == 1
+        assert model.labels_[0] != model.labels_[8]
+
+    def test_one_cluster(self, blobs):
+        model = TotalVariationClustering(1).fit(blobs[0])
+        assert model.energy_ == model.relaxed_energy_ == 0
+        assert np.all(model.labels_ == 0)
+        np.testing.assert_array_equal(model.memberships_, np.ones((300, 1)))
+        assert np.all(model.predict(blobs[0][:5]) == 0)
+
+    def test_as_many_clusters_as_rows(self):
+        model = TotalVariationClustering(4, n_neighbors=2, n_init=3, random_state=0)
+        model.fit(np.array([[0.0], [1], [10], [11]]))
+        assert sorted(model.labels_) == [0, 1, 2, 3]
+
+    def test_no_edges_at_all(self):
+        graph = sp.csr_array((6, 6))
+        model = TotalVariationClustering(2, affinity="precomputed", n_init=1, random_state=0).fit(graph)
+        assert model.relaxed_energy_ == 0
+
+    def test_edges_to_oneself_do_not_count(self):
+        path = np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1)
+        with_loops = path + np.diag(np.arange(10.0))
+        models = [
+            TotalVariationClustering(2, affinity="precomputed", n_init=2, random_state=0).fit(W)
+            for W in (path, with_loops)
+        ]
+        np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
+
+    def test_time_callbacks_and_iterations(self, digits):
+        options = dict(affinity="precomputed", random_state=0)
+        seen = []
+        TotalVariationClustering(10, n_init=1, max_iter=30, callback=seen.append, **options).fit(digits[0])
+        assert seen[0].centers.shape == (1797, 10)
+        assert sum(progress.iteration == 1 for progress in seen) == 1
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            TotalVariationClustering(10, max_time=1e-9, **options).fit(digits[0])
+        stopped = TotalVariationClustering(10, callback=lambda progress: True, **options).fit(digits[0])
+        assert len(stopped.history_) == len(stopped.energies_) == 1
+        short = TotalVariationClustering(10, n_init=1, max_iter=7, **options).fit(digits[0])
+        assert short.n_iter_ == 7
+
+    def test_an_empty_cluster_is_an_event_not_an_error(self):
+        init = np.tile([0.8, 0.1, 0.1], (9, 1))
+        init[:4] = [[0.7, 0.2, 0.1], [0.7, 0.1, 0.2], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]
+        with pytest.warns(ConvergenceWarning, match="2 of 3 clusters are empty"):
+            model = TotalVariationClustering(3, init=init, affinity="precomputed").fit(sp.csr_array((9, 9)))
+        assert model.energy_ == np.inf
+
+
+class TestLabels:
+    def test_one_label_of_each_class(self, digits):
+        graph, y = digits
+        labels = known(y, 1)
+        model = TotalVariationClustering(10, affinity="precomputed", random_state=0).fit(graph, labels)
+        assert len(model.energies_) == 1
+        assert np.mean(model.labels_ == y) > 0.85
+
+    def test_labelled_rows_stay(self, digits):
+        graph, y = digits
+        random = np.random.default_rng(0)
+        labels = np.where(random.random(len(y)) < 0.1, y, -1)
+        labels[labels >= 0] = random.permutation(labels[labels >= 0])  # against what the graph says
+        model = TotalVariationClustering(10, affinity="precomputed", max_iter=50).fit(graph, labels)
+        rows = labels >= 0
+        np.testing.assert_array_equal(model.memberships_[rows], np.eye(10)[labels[rows]])
+        np.testing.assert_array_equal(model.labels_[rows], labels[rows])
+
+    def test_more_labels_are_better(self, digits):
+        graph, y = digits
+        model = TotalVariationClustering(10, affinity="precomputed").fit(graph, known(y, 18))
+        assert np.mean(model.labels_ == y) > 0.97
+
+    def test_a_class_without_labels_is_found(self, blobs):
+        X, y = blobs
+        labels = known(y, 2)
+        labels[labels == 3] = -1
+        model = TotalVariationClustering(5, n_init=4, random_state=0).fit(X, labels)
+        assert len(model.energies_) == 4
+        assert np.mean(model.labels_ == y) > 0.98
+
+    def test_a_class_of_every_row_is_ignored(self, blobs):
+        X, y = blobs
+        plain = TotalVariationClustering(5, n_init=2, random_state=0).fit(X)
+        other = TotalVariationClustering(5, n_init=2, random_state=0).fit(X, y[::-1])
+        np.testing.assert_array_equal(plain.labels_, other.labels_)
+        np.testing.assert_array_equal(
+            TotalVariationClustering(5, n_init=2, random_state=0).fit_predict(X), plain.labels_
+        )
+
+    def test_vertices_are_drawn_out_of_different_clusters(self):
+        clusters = np.repeat(np.arange(4, dtype=np.int32), [5, 10, 20, 2])
+        labels = np.full(37, -1, dtype=np.int32)
+        labels[5] = 2
+        drawn = drawn_vertices(clusters, labels, 4, np.random.RandomState(0))
+        assert drawn[5] == 2
+        assert sorted(clusters[drawn == label].tolist() for label in (0, 1, 3)) == [[0], [2], [3]]
+        everywhere = drawn_vertices(np.zeros(3, dtype=np.int32), np.array([-1, 0, -1], dtype=np.int32), 3,
+                                    np.random.RandomState(0))  # fmt: skip
+        assert sorted(everywhere) == [0, 1, 2]
+
+    def test_diffusion_by_its_equation(self, digits):
+        graph, y = digits
+        labels = known(y, 2).astype(np.int32)
+        F = diffused(graph, labels, 10, n_threads=2)
+        W = graph.toarray().astype(float)
+        system = np.eye(len(W)) + np.diag(W.sum(axis=1)) - W
+        expected = np.linalg.solve(system, np.eye(11)[labels][:, :10])
+        np.testing.assert_allclose(F, expected, atol=1e-5)
+
+
+class TestPredict:
+    def test_new_rows_follow_their_neighbours(self):
+        X, y = make_moons(600, noise=0.08, random_state=0)
+        model = TotalVariationClustering(2, random_state=0).fit(X[:400], np.r_[y[:2], [-1] * 398])
+        assert np.mean(model.predict(X[400:]) == y[400:]) > 0.99
+        distances = ((X[400:, None] - X[:400]) ** 2).sum(axis=2)
+        votes = model.memberships_[np.argsort(distances, axis=1)[:, :10]].sum(axis=1)
+        np.testing.assert_array_equal(model.predict(X[400:]), votes.argmax(axis=1))
+
+    def test_affinities_to_the_rows_of_the_fit(self, digits):
+        graph, y = digits
+        model = TotalVariationClustering(10, affinity="precomputed", random_state=0).fit(graph, known(y, 5))
+        assert np.mean(model.predict(graph) == model.labels_) > 0.97
+        np.testing.assert_array_equal(model.predict(graph.toarray()), model.predict(graph))
+
+    def test_sparse_rows(self, blobs):
+        X = np.where(np.abs(blobs[0]) < 1, 0, blobs[0])
+        model = TotalVariationClustering(5, n_init=2, random_state=0).fit(sp.csr_array(X))
+        dense = TotalVariationClustering(5, n_init=2, random_state=0).fit(X)
+        assert clustering_accuracy(dense.labels_, model.labels_) > 0.98
+        assert np.mean(model.predict(sp.csr_array(X)) == model.labels_) > 0.98
+
+    def test_save_and_load(self, blobs, tmp_path):
+        model = TotalVariationClustering(5, n_init=2, random_state=0).fit(blobs[0])
+        model.save(tmp_path / "model.coterie")
+        for other in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(other.predict(blobs[0]), model.predict(blobs[0]))
+        graph = model.affinity_matrix_
+        TotalVariationClustering(5, affinity="precomputed", n_init=1).fit(graph).save(
+            tmp_path / "graph.coterie"
+        )
+        assert coterie.load(tmp_path / "graph.coterie").memberships_.shape == (300, 5)
+
+    def test_an_unfitted_clone_has_the_same_parameters(self):
+        model = TotalVariationClustering(3, eps=0.5, affinity="precomputed")
+        assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "message"),
+    [
+        (dict(n_clusters=0), None, "n_clusters"),
+        (dict(n_clusters=21), None, "n_samples=20 should be >= n_clusters=21"),
+        (dict(n_neighbors=0), None, "n_neighbors"),
+        (dict(n_neighbors=20), None, "n_neighbors=20 should be < n_samples=20"),
+        (dict(affinity="cosine"), None, "affinity must be one of knn, precomputed"),
+        (dict(affinity="precomputed"), None, "square"),
+        (dict(init="random"), None, "init must be 'diffusion' or memberships"),
+        (dict(init=np.ones((20, 3)) / 3), None, "shape"),
+        (dict(init=np.full((20, 2), 0.4)), None, "sum to 1"),
+        (dict(init=np.tile([1.5, -0.5], (20, 1))), None, "non-negative"),
+        (dict(init=np.full((20, 2), 0.5)), None, "same membership in every row"),
+        (dict(n_init=0), None, "n_init"),
+        (dict(eps=1), None, "eps"),
+        (dict(eps=-0.1), None, "eps"),
+        (dict(tol=-1), None, "tol"),
+        (dict(max_iter=0), None, "max_iter"),
+        (dict(), [-1] * 19, "one label for each of the 20 rows"),
+        (dict(), [2] + [-1] * 19, "from 0 to n_clusters - 1 = 1"),
+        (dict(), [-2] + [-1] * 19, "from 0 to n_clusters - 1 = 1"),
+        (dict(), [0.5] + [-1] * 19, "from 0 to n_clusters - 1 = 1"),
+    ],
+)
+def test_wrong_arguments(options, y, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=message):
+            TotalVariationClustering(**(dict(n_clusters=2) | options)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (np.triu(np.ones((5, 5))), "symmetric"),
+        (-np.ones((5, 5)), "negative"),
+        (np.full((5, 5), np.nan), "NaN"),
+    ],
+)
+def test_wrong_affinities(graph, message):
+    with pytest.raises(ValueError, match=message):
+        TotalVariationClustering(2, affinity="precomputed").fit(graph)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_clusters", "message"),
+    [
+        ([0, 1], None, "one for each vertex"),
+        ([0, 1, 2], 2, "from 0 to n_clusters - 1 = 1"),
+        ([0, 1, -1], 3, "from 0 to n_clusters - 1 = 2"),
+        ([0.0, 1.0, 1.0], 2, "integers"),
+    ],
+)
+def test_wrong_labels_of_a_cut(labels, n_clusters, message):
+    with pytest.raises(ValueError, match=message):
+        balanced_cut(np.ones((3, 3)), labels, n_clusters)
+
+
+def test_cuts_of_few_and_of_empty_clusters():
+    assert balanced_cut(np.ones((3, 3)), [4, 4, 4]) == 0
+    assert balanced_cut(np.ones((3, 3)), [0, 0, 1], 3) == np.inf
+    assert balanced_cut(np.ones((3, 3)), ["a", "b", "b"]) == 4.0

@@ -1,0 +1,305 @@
+"""The descent of total variation clustering: its kernels against plain versions, and what the paper's theorems say."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import _kernels
+from coterie.graph_memberships import padded_rows
+from coterie.metrics import balanced_cut
+from coterie.total_variation_descent import CutGraph, TotalVariationDescent
+from coterie.total_variation_starts import on_the_simplex
+from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
+from tests.reference import total_variation as oracle
+
+DTYPES = [np.float32, np.float64]
+COLUMNS = st.sampled_from([2, 3, 4, 5, 7, 8, 9, 10, 13, 15, 16, 17, 20, 31, 33, 40])
+
+
+def some_weights(n, density, seed, binary=True):
+    random = np.random.default_rng(seed)
+    W = np.triu(random.random((n, n)) < density, 1) * (1.0 if binary else np.round(random.random((n, n)), 3))
+    # A path, so that there are edges.
+    W[np.arange(n - 1), np.arange(1, n)] = 1
+    return W + W.T
+
+
+def some_memberships(n, R, seed, sharp=0.0):
+    random = np.random.default_rng(seed + 1)
+    F = random.dirichlet(np.ones(R), n)
+    chosen = random.random(n) < sharp
+    F[chosen] = np.eye(R)[random.integers(R, size=chosen.sum())]
+    F[:R] = np.eye(R)
+    return F
+
+
+def small_blocks(block_rows):
+    return patch.object(CutGraph, "rows_of_a_block", staticmethod(lambda n: block_rows))
+
+
+def some_descent(W, F, dtype, *, block_rows=7, order=None, fixed=None, n_threads=2):
+    with small_blocks(block_rows):
+        graph = CutGraph(sp.csr_array(W.astype(dtype)), order)
+    descent = TotalVariationDescent(graph, F.shape[1], n_threads=n_threads)
+    descent.start(F.astype(dtype), fixed)
+    return descent
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestKernels:
+    @settings(max_examples=40, deadline=None)
+    @given(
+        n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 4, 16, 100]),
+        n_inner=st.integers(1, 12), sharp=st.sampled_from([0.0, 0.7]), seed=st.integers(0, 999),
+    )  # fmt: skip
+    def test_outer_steps_against_the_oracle(self, dtype, n, R, binary, block_rows, n_inner, sharp, seed):
+        n = max(n, R)
+        W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed, sharp).astype(dtype)
+        random = np.random.default_rng(seed)
+        order, fixed = random.permutation(n), random.random(n) < 0.2
+        fixed[R:] &= F.max(axis=1)[R:] == 1
+        state = oracle.outer_step(W, oracle.started(W, F.astype(float)), n_inner, fixed)
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                descent = some_descent(W, F, dtype, block_rows=block_rows, order=order, fixed=fixed)
+                descent.outer_step(-np.inf, n_inner)
+            tolerance = 2e-3 if dtype == np.float32 else 1e-6
+            np.testing.assert_allclose(descent.memberships, state.F, atol=tolerance)
+            np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
+
+    @settings(max_examples=30, deadline=None)
+    @given(
+        n=st.integers(2, 300), R=COLUMNS, binary=st.booleans(), sharp=st.sampled_from([0.0, 0.5, 1.0]),
+        block_rows=st.sampled_from([1, 16, 100, 1000]), seed=st.integers(0, 999),
+    )  # fmt: skip
+    def test_statistics_against_the_oracle(self, dtype, n, R, binary, sharp, block_rows, seed):
+        n = max(n, R)
+        W = some_weights(n, 3 / n, seed, binary)
+        F = np.round(some_memberships(n, R, seed, sharp), 2).astype(dtype)  # with ties
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = some_descent(W, F, dtype, block_rows=block_rows).statistics
+            columns = F.astype(float).T
+            lam = R - 1
+            medians = [oracle.median(f, lam) for f in columns]
+            np.testing.assert_array_equal(found.medians, medians)
+            np.testing.assert_array_equal(found.n_above, [np.sum(f > m) for f, m in zip(columns, medians)])
+            np.testing.assert_array_equal(found.n_below, [np.sum(f < m) for f, m in zip(columns, medians)])
+            np.testing.assert_allclose(
+                found.balances, [oracle.balance(f, lam) for f in columns], rtol=1e-5, atol=1e-5
+            )
+            np.testing.assert_allclose(
+                found.variations, [oracle.variation(W, f) for f in columns], rtol=1e-5, atol=1e-5
+            )
+
+    @settings(max_examples=30, deadline=None)
+    @given(n=st.integers(2, 90), R=COLUMNS, scale=st.sampled_from([1e-3, 1.0, 1e3]), seed=st.integers(0, 999))
+    def test_rows_stay_in_the_simplex(self, dtype, n, R, scale, seed):
+        n = max(n, R)
+        W = some_weights(n, 3 / n, seed, binary=False) * scale
+        descent = some_descent(W, some_memberships(n, R, seed), dtype)
+        for _ in range(4):
+            if not descent.outer_step(1e-3).is_valid:
+                break
+            F = descent.memberships
+            assert F.min() >= 0
+            np.testing.assert_allclose(F.sum(axis=1), 1, rtol=2e-4 if dtype == np.float32 else 1e-10)
+
+    def test_threads_and_instruction_sets_agree_to_the_bit(self, dtype):
+        W = some_weights(400, 0.02, 0, binary=False)
+        F = some_memberships(400, 13, 0)
+        found = []
+        for name in FUSED:
+            for n_threads in (1, 2, 3):
+                with using(name):
+                    descent = some_descent(W, F, dtype, block_rows=32, n_threads=n_threads)
+                    energies = [descent.outer_step(1e-3).energy for _ in range(6)]
+                found.append((descent.memberships, energies))
+        for memberships, energies in found[1:]:
+            np.testing.assert_array_equal(memberships, found[0][0])
+            assert energies == found[0][1]
+
+    def test_blocks_and_orders_make_little_difference(self, dtype):
+        W, F = some_weights(120, 0.05, 0), some_memberships(120, 4, 0).astype(dtype)
+        found = []
+        for block_rows, order in [(1000, None), (16, None), (16, np.arange(120)[::-1])]:
+            descent = some_descent(W, F, dtype, block_rows=block_rows, order=order)
+            descent.outer_step(-np.inf, 8)
+            found.append(descent.memberships)
+        for other in found[1:]:
+            np.testing.assert_allclose(other, found[0], atol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+class TestTheorems:
+    """Of the paper, on random graphs."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(n=st.integers(3, 80), R=st.integers(2, 6), seed=st.integers(0, 9999))
+    def test_energy_of_an_indicator_is_that_of_its_set(self, n, R, seed):
+        """Theorem 1, with each edge counted once."""
+        random = np.random.default_rng(seed)
+        W = some_weights(n, 0.2, seed, binary=False)
+        labels = random.integers(R, size=n)
+        labels[:R] = np.arange(R)[:n]
+        if len(np.unique(labels)) < R:
+            return
+        found = some_descent(W, np.eye(R)[labels], np.float64).statistics
+        for r in range(R):
+            inside = labels == r
+            cut = W[np.ix_(inside, ~inside)].sum()
+            size = min((R - 1) * inside.sum(), (~inside).sum())
+            np.testing.assert_allclose(found.energies[r], cut / size)
+        total = oracle.balanced_cut(W, labels, R)
+        np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels)], total)
+
+    @settings(max_examples=60, deadline=None)
+    @given(n=st.integers(2, 60), R=st.integers(2, 6), seed=st.integers(0, 9999))
+    def test_the_subgradient_inequality(self, n, R, seed):
+        random = np.random.default_rng(seed)
+        lam = R - 1
+        f, g = np.round(random.random((2, n)), 1)
+        v = oracle.subgradient(f, lam)
+        assert np.all(v >= -1 - 1e-12)
+        assert np.all(v <= lam + 1e-12)
+        np.testing.assert_allclose(v.sum(), 0, atol=1e-9)
+        assert oracle.balance(g, lam) >= oracle.balance(f, lam) + v @ (g - f) - 1e-9
+
+    @settings(max_examples=25, deadline=None)
+    @given(n=st.integers(8, 120), R=st.integers(2, 5), seed=st.integers(0, 9999))
+    def test_the_weighted_energy_descends(self, n, R, seed):
+        """Theorem 3, with the factor 1 - eps, at every outer step that reached it."""
+        W = some_weights(n, 4 / n, seed)
+        descent = some_descent(W, some_memberships(n, R, seed), np.float64)
+        n_descended = 0
+        for _ in range(12):
+            before, F = descent.statistics, descent.memberships
+            result = descent.outer_step(1e-3, 400)
+            if not result.is_valid:
+                break
+            after, square = descent.statistics, np.sum((descent.memberships - F) ** 2)
+            fall = np.sum(after.balances / before.balances * (before.energies - after.energies))
+            assert result.descended == (fall >= (1 - 1e-3) * square / before.balances.max())
+            n_descended += result.descended
+        assert n_descended > 0
+
+    def test_a_path_is_cut_in_the_middle(self):
+        """Figure 1: a path of 20 vertices gives the indicator of its middle, up to scale and offset, and no ramp."""
+        W = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
+        ramp = np.linspace(1, 0, 20)
+        descent = some_descent(W, np.column_stack([ramp, 1 - ramp]), np.float64)
+        for _ in range(200):
+            descent.outer_step(1e-3)
+        f = descent.memberships[:, 0]
+        assert f[0] - f[-1] > 0.5
+        np.testing.assert_allclose((f - f[-1]) / (f[0] - f[-1]), np.repeat([1.0, 0.0], 10), atol=1e-6)
+        np.testing.assert_allclose(descent.statistics.energies.sum(), 2 / 10, rtol=1e-5)
+
+    @settings(max_examples=60, deadline=None)
+    @given(n=st.integers(1, 30), R=st.integers(1, 20), seed=st.integers(0, 9999))
+    def test_projections(self, n, R, seed):
+        rows = np.random.default_rng(seed).normal(scale=3, size=(n, R))
+        expected = np.array([oracle.on_the_simplex(row) for row in rows])
+        np.testing.assert_allclose(on_the_simplex(rows), expected, atol=1e-12)
+
+
+class TestDescent:
+    def test_a_constant_column_has_no_energy(self):
+        F = np.full((10, 2), 0.5)
+        with small_blocks(4):
+            graph = CutGraph(sp.csr_array(some_weights(10, 0.3, 0)))
+        descent = TotalVariationDescent(graph, 2, n_threads=1)
+        assert descent.start(F) == np.inf
+        assert not descent.statistics.is_valid
+
+    def test_a_graph_without_edges_costs_nothing(self):
+        descent = some_descent(np.zeros((12, 12)), some_memberships(12, 3, 0), np.float32)
+        assert descent.outer_step(1e-3).energy == 0
+
+    def test_the_norm_of_the_gradient(self):
+        for n in (40, 320):
+            W = some_weights(n, 5 / n, 0, binary=False)
+            found = CutGraph(sp.csr_array(W)).norm
+            assert oracle.norm(W) * (1 - 1e-9) <= found <= 1.003 * oracle.norm(W)
+
+
+def kernel_arguments():
+    W = some_weights(9, 0.3, 0)
+    descent = some_descent(W, some_memberships(9, 3, 0), np.float64, block_rows=4)
+    descent._linearise(descent.statistics)
+    return dict(
+        graph=descent._graph.kernel_graph, duals=descent._duals, memberships=descent._memberships,
+        extrapolated=descent._extrapolated, spare=descent._spare, anchors=descent._anchors, fixed=descent._fixed,
+        outer=descent._outer, tau=0.1, sigma=0.1, n_iterations=1, squares=descent._squares, n_threads=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(duals=np.zeros((3, 3))), "duals"),
+        (dict(memberships=padded_rows(8, 3, np.dtype(float), 0)), "memberships"),
+        (dict(extrapolated=padded_rows(9, 9, np.dtype(float), 0)), "extrapolated"),
+        (dict(spare=padded_rows(8, 3, np.dtype(float), 0)), "spare"),
+        (dict(anchors=padded_rows(8, 3, np.dtype(float), 0)), "anchors"),
+        (dict(fixed=np.zeros(8, dtype=np.uint8)), "fixed"),
+        (dict(outer=padded_rows(4, 3, np.dtype(float), 0)), "outer"),
+        (dict(squares=np.zeros(2)), "square per block"),
+        (dict(memberships=padded_rows(10, 3, np.dtype(float), 0).ravel()[1:73].reshape(9, 8)), "aligned"),
+    ],
+)
+def test_the_iteration_checks_its_arguments(change, message):
+    _kernels.iterate_primal_dual(**kernel_arguments())
+    with pytest.raises(ValueError, match=message):
+        _kernels.iterate_primal_dual(**(kernel_arguments() | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(memberships=padded_rows(9, 9, np.dtype(float), 0)), "width"),
+        (dict(rank=9), "rank"),
+        (dict(rank=-1), "rank"),
+        (dict(sums=np.zeros((2, 3))), "three sums"),
+        (dict(counts=np.zeros((1, 3), dtype=np.int64)), "two counts"),
+    ],
+)
+def test_the_statistics_check_their_arguments(change, message):
+    arguments = {name: kernel_arguments()[name] for name in ("graph", "memberships", "n_threads")}
+    arguments |= dict(
+        rank=2, medians=np.zeros(3), sums=np.zeros((3, 3)), counts=np.zeros((2, 3), dtype=np.int64)
+    )
+    _kernels.column_statistics(**arguments)
+    with pytest.raises(ValueError, match=message):
+        _kernels.column_statistics(**(arguments | change))
+
+
+@pytest.mark.parametrize(
+    ("starts", "crossings", "columns", "weights", "message"),
+    [
+        ([1, 1, 1], [1, 1], [], None, "begin with 0"),
+        ([0, 1], [0, 0], [1], None, "wrong length"),
+        ([0, 1, 1], [1, 1], [], None, "belong together"),
+        ([0, 1, 1], [2, 1], [1], None, "ascend"),
+        ([0, 1, 1], [1, 1], [2], None, "out of range"),
+        ([0, 1, 1], [1, 1], [0], None, "wrong side"),
+        ([0, 1, 1], [0, 1], [1], None, "wrong side"),
+        ([0, 1, 1], [1, 1], [1], [1.0, 1.0], "weight per edge"),
+    ],
+)
+def test_a_blocked_graph_is_checked(starts, crossings, columns, weights, message):
+    with pytest.raises(ValueError, match=message):
+        _kernels.blocked_graph_float64(
+            np.array(starts), np.array(crossings), np.array(columns, dtype=np.int32),
+            None if weights is None else np.array(weights), 2,
+        )  # fmt: skip
+
+
+def test_later_rows_come_first():
+    with pytest.raises(ValueError, match="later rows"):
+        _kernels.blocked_graph_float64(
+            np.array([0, 1, 3, 4]), np.array([0, 1, 3]), np.array([1, 0, 2, 1], dtype=np.int32), None, 1
+        )
