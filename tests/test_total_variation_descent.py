@@ -241,14 +241,14 @@ def kernel_arguments():
     ("change", "message"),
     [
         (dict(duals=np.zeros((3, 3))), "duals"),
-        (dict(memberships=padded_rows(8, 3, np.dtype(float), 0)), "memberships"),
-        (dict(extrapolated=padded_rows(9, 9, np.dtype(float), 0)), "extrapolated"),
-        (dict(spare=padded_rows(8, 3, np.dtype(float), 0)), "spare"),
-        (dict(anchors=padded_rows(8, 3, np.dtype(float), 0)), "anchors"),
+        (dict(memberships=padded_rows(8, 3, np.dtype(float))), "memberships"),
+        (dict(extrapolated=padded_rows(9, 9, np.dtype(float))), "extrapolated"),
+        (dict(spare=padded_rows(8, 3, np.dtype(float))), "spare"),
+        (dict(anchors=padded_rows(8, 3, np.dtype(float))), "anchors"),
         (dict(fixed=np.zeros(8, dtype=np.uint8)), "fixed"),
-        (dict(outer=padded_rows(4, 3, np.dtype(float), 0)), "outer"),
+        (dict(outer=padded_rows(4, 3, np.dtype(float))), "outer"),
         (dict(squares=np.zeros(2)), "square per block"),
-        (dict(memberships=padded_rows(10, 3, np.dtype(float), 0).ravel()[1:73].reshape(9, 8)), "aligned"),
+        (dict(memberships=padded_rows(10, 3, np.dtype(float)).ravel()[1:73].reshape(9, 8)), "aligned"),
     ],
 )
 def test_the_iteration_checks_its_arguments(change, message):
@@ -260,7 +260,7 @@ def test_the_iteration_checks_its_arguments(change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(memberships=padded_rows(9, 9, np.dtype(float), 0)), "width"),
+        (dict(memberships=padded_rows(9, 9, np.dtype(float))), "width"),
         (dict(rank=9), "rank"),
         (dict(rank=-1), "rank"),
         (dict(sums=np.zeros((2, 3))), "three sums"),

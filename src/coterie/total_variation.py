@@ -95,7 +95,8 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         memberships are given, or a label for each class.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
-        labels, these are. Or memberships: non-negative rows that sum to 1.
+        labels, these are. Without labels the second trial starts with that cut itself, so that no worse one is found.
+        Or memberships: non-negative rows that sum to 1.
     eps : float
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
@@ -263,9 +264,14 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         descent = TotalVariationDescent(CutGraph(graph, order), self.n_clusters, n_threads=n_threads)
         best: _Trial | None = None
         energies = []
-        for _ in range(n_trials):
+        for number in range(n_trials):
             monitor.start_run()
-            energy = self._start(descent, graph, labels, given, clusters, random, n_threads)
+            if number == 1 and clusters is not None and np.all(labels < 0):
+                energy = descent.start(np.eye(self.n_clusters, dtype=graph.dtype)[clusters])
+            else:
+                energy = np.inf
+            if not np.isfinite(energy):
+                energy = self._start(descent, graph, labels, given, clusters, random, n_threads)
             trial = self._trial(descent, graph, energy, monitor)
             energies.append(trial.energy)
             if best is None or (trial.energy, trial.relaxed_energy) < (best.energy, best.relaxed_energy):
@@ -279,15 +285,22 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
     def _trial(
         self, descent: TotalVariationDescent, graph: sp.csr_array, energy: float, monitor: FitMonitor
     ) -> _Trial:
-        """One start: outer steps until the relaxed energy stays."""
+        """One start: outer steps until the relaxed energy stays.
+
+        Should the memberships that it began with round to a smaller cut, they are what it ends with.
+        """
+        first, first_energy = descent.memberships, energy
         n_inner, n_still, converged = 0, 0, False
         while n_inner < self.max_iter and not converged:
             before = energy
-            result = descent.outer_step(self.eps, min(100, self.max_iter - n_inner))
+            result = descent.outer_step(self.eps, self.max_iter - n_inner)
             n_inner += result.n_inner
             if not result.is_valid:
                 break
-            energy = result.energy
+            if result.energy > before:
+                # There are no iterations left, for otherwise they had gone on.
+                descent.undo()
+            energy = min(result.energy, before)
             stop = monitor.report(
                 energy, _Centers(descent), n_inner=result.n_inner, descended=result.descended
             )
@@ -296,9 +309,15 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
             if stop:
                 break
         memberships = descent.memberships
+        cut = self._rounded_cut(graph, memberships)
+        first_cut = self._rounded_cut(graph, first)
+        if first_cut < cut:
+            memberships, cut, energy = first, first_cut, first_energy
         labels = memberships.argmax(axis=1).astype(np.int32)
-        cut = balanced_cut(graph, labels, n_clusters=self.n_clusters)
         return _Trial(cut, energy, labels, memberships, converged, n_inner, monitor.history())
+
+    def _rounded_cut(self, graph: sp.csr_array, memberships: Array) -> float:
+        return balanced_cut(graph, memberships.argmax(axis=1), n_clusters=self.n_clusters)
 
     def _start(
         self,

@@ -194,6 +194,8 @@ class TotalVariationDescent:
     def outer_step(self, eps: float, most: int = _MOST_INNER) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
 
+        After 100 of them any descent will do.
+
         Parameters
         ----------
         eps : float
@@ -213,8 +215,15 @@ class TotalVariationDescent:
             if not after.is_valid:
                 return OuterResult(np.inf, n_inner, False, False)
             descended = self._fall(before, after) >= (1 - eps) * float(self._squares.sum())
+            if n_inner >= _MOST_INNER and after.energies.sum() < before.energies.sum():
+                break
         self.statistics, self._last_inner = after, n_inner
         return OuterResult(float(after.energies.sum()), n_inner, descended, True)
+
+    def undo(self) -> None:
+        """Return to the memberships before the last outer step."""
+        self._memberships[:] = self._anchors
+        self.statistics = self._statistics()
 
     def _fall(self, before: ColumnStatistics, after: ColumnStatistics) -> float:
         """Return Delta times the sum of (B / B before) (E before - E)."""
