@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
@@ -32,6 +32,7 @@ from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 from coterie.total_variation_descent import CutGraph, TotalVariationDescent
 from coterie.total_variation_starts import diffused, drawn_vertices, normalized_cut, on_the_simplex
+from coterie.total_variation_swaps import swapped_clusters
 
 __all__ = ["TotalVariationClustering"]
 
@@ -48,6 +49,9 @@ _DRAWS = 10
 
 # Outer steps that change little, one after the other, until a trial has converged: a single one may be short.
 _STILL_STEPS = 2
+
+# Inner iterations that halve a cluster, at most.
+_HALVING_ITERATIONS = 100
 
 _HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_))
 
@@ -97,6 +101,9 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
         labels, these are. Without labels the second trial starts with that cut itself, so that no worse one is found.
         Or memberships: non-negative rows that sum to 1.
+    n_swaps : int
+        After the trials, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
+        most, as long as it falls; then one more trial from there. Not where labels are known.
     eps : float
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
@@ -188,6 +195,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         affinity: str = "knn",
         n_init: int = 30,
         init: Any = "diffusion",
+        n_swaps: int = 0,
         eps: float = 1e-3,
         tol: float = 1e-4,
         max_iter: int = 2000,
@@ -202,6 +210,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         self.affinity = affinity
         self.n_init = n_init
         self.init = init
+        self.n_swaps = n_swaps
         self.eps = eps
         self.tol = tol
         self.max_iter = max_iter
@@ -236,7 +245,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         labels = self._known_labels(y, rows.shape[0])
         given = self._given_memberships(rows.shape[0], labels)
         n_trials = self._n_trials(labels, given)
-        monitor = FitMonitor(self, n_trials, _HISTORY_FIELDS)
+        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), _HISTORY_FIELDS)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             graph = self._graph(rows, random, n_threads)
@@ -279,8 +288,37 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
             if monitor.stopped_by is not None:
                 break
         assert best is not None
+        if self.n_swaps > 0 and np.all(labels < 0) and monitor.stopped_by is None:
+            trial = self._swapped_trial(descent, graph, best, monitor, random, n_threads)
+            energies.append(trial.energy)
+            best = min(best, trial, key=lambda trial: trial.energy)
         self.energies_ = np.array(energies)
         return best
+
+    def _swapped_trial(
+        self,
+        descent: TotalVariationDescent,
+        graph: sp.csr_array,
+        best: _Trial,
+        monitor: FitMonitor,
+        random: np.random.RandomState,
+        n_threads: int,
+    ) -> _Trial:
+        """Swap clusters of the best trial, and descend from there."""
+        bisection = TotalVariationClustering(
+            2, affinity="precomputed", n_init=2, max_iter=_HALVING_ITERATIONS, n_threads=n_threads,
+            random_state=random.randint(np.iinfo(np.int32).max),
+        )  # fmt: skip
+
+        def halve(part: sp.csr_array) -> IntArray:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return clone(bisection).fit(part).labels_
+
+        monitor.start_run()
+        labels = swapped_clusters(graph, best.labels, self.n_clusters, halve, self.n_swaps)
+        energy = descent.start(np.eye(self.n_clusters, dtype=graph.dtype)[labels])
+        return self._trial(descent, graph, energy, monitor) if np.isfinite(energy) else best
 
     def _trial(
         self, descent: TotalVariationDescent, graph: sp.csr_array, energy: float, monitor: FitMonitor
@@ -495,6 +533,8 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         check_positive_integer("n_clusters", self.n_clusters)
         check_positive_integer("n_neighbors", self.n_neighbors)
         check_positive_integer("n_init", self.n_init)
+        if self.n_swaps != 0:
+            check_positive_integer("n_swaps", self.n_swaps)
         if self.affinity not in AFFINITIES:
             raise ValueError(f"affinity must be one of {', '.join(AFFINITIES)}, got {self.affinity!r}.")
         if isinstance(self.init, str) and self.init != "diffusion":

@@ -1,0 +1,113 @@
+"""Merging two clusters of a balanced cut while another is halved: moves that no descent of the relaxation makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.metrics import balanced_cut
+
+__all__ = ["swapped_clusters"]
+
+Doubles = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+Halve = Callable[[sp.csr_array], npt.NDArray[Any]]
+
+# Stands for the infinite energy of an empty cluster, so that sums without it can be had by subtraction.
+_EMPTY = 1e6
+
+
+@dataclass(frozen=True)
+class _Swap:
+    energy: float
+    divided: int
+    kept: int
+    freed: int
+
+
+def swapped_clusters(
+    graph: sp.csr_array, labels: IntArray, n_clusters: int, halve: Halve, most: int
+) -> IntArray:
+    """Swap as long as (P) falls: halve one cluster, merge two of those that there are then.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric non-negative weights, no loops.
+    labels : ndarray of shape (n,), int32
+        The clusters.
+    n_clusters : int
+        Number of clusters R, at least 2.
+    halve : callable
+        Returns 0 or 1 for each vertex of a part of the graph.
+    most : int
+        Swaps, at most.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+
+    Notes
+    -----
+    A swap is the best of all of R halved clusters and all pairs: O(edges + R^4) operations, besides those of `halve`,
+    which is asked again only for clusters that have changed.
+    """
+    energy = balanced_cut(graph, labels, n_clusters=n_clusters)
+    is_second = np.zeros(len(labels), dtype=bool)
+    changed = set(range(n_clusters))
+    for _ in range(most):
+        for cluster in sorted(changed):
+            rows = np.flatnonzero(labels == cluster)
+            is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
+        swap = _best_swap(graph, labels, is_second, n_clusters)
+        moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
+        moved[moved == swap.freed] = swap.kept
+        moved[moved == n_clusters] = swap.freed
+        found = balanced_cut(graph, moved, n_clusters=n_clusters)
+        if not found < energy:
+            break
+        labels, energy = moved.astype(np.int32), found
+        changed = {swap.divided, swap.kept, swap.freed} - {n_clusters}
+    return labels
+
+
+def _best_swap(
+    graph: sp.csr_array, labels: IntArray, is_second: npt.NDArray[np.bool_], n_clusters: int
+) -> _Swap:
+    """Return the swap with the lowest (P); the second half of the divided cluster counts as number R."""
+    R = n_clusters
+    halves = 2 * labels.astype(np.int64) + is_second
+    pairs = np.repeat(halves, np.diff(graph.indptr)) * (2 * R) + halves[graph.indices]
+    weights = np.bincount(pairs, graph.data, minlength=4 * R * R).reshape(2 * R, 2 * R)
+    sizes = np.bincount(halves, minlength=2 * R)
+    swaps = []
+    for divided in range(R):
+        groups = np.arange(2 * R) // 2
+        groups[2 * divided + 1] = R
+        joined = np.eye(R + 1)[groups].T
+        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, R)
+        energies[divided, R] = energies[R, divided] = np.inf
+        kept, freed = np.unravel_index(int(energies.argmin()), energies.shape)
+        swaps.append(_Swap(float(energies[kept, freed]), divided, int(kept), int(freed)))
+    return min(swaps, key=lambda swap: swap.energy)
+
+
+def _energies_of_merging(weights: Doubles, sizes: Doubles, n_clusters: int) -> Doubles:
+    """Return (P) of R clusters for each pair of R + 1 that becomes one; kept < freed, else infinite."""
+    n = sizes.sum()
+
+    def energy(cut: Doubles, size: Doubles) -> Doubles:
+        limits = np.minimum((n_clusters - 1) * size, n - size)
+        return np.where(limits > 0, cut / np.maximum(limits, 1), _EMPTY)
+
+    cuts = weights.sum(axis=1) - np.diag(weights)
+    alone = energy(cuts, sizes)
+    together = energy(cuts[:, None] + cuts - weights - weights.T, sizes[:, None] + sizes)
+    energies = alone.sum() - alone[:, None] - alone + together
+    energies[np.tri(len(sizes), dtype=bool)] = np.inf
+    return energies

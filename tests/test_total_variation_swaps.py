@@ -1,0 +1,89 @@
+"""Swaps of clusters: the best of all, never a larger cut."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+from coterie import TotalVariationClustering
+from coterie.graphs import knn_graph
+from coterie.metrics import balanced_cut, clustering_accuracy
+from coterie.total_variation_swaps import _best_swap, swapped_clusters
+
+
+def some_graph(n, seed):
+    random = np.random.default_rng(seed)
+    W = np.triu((random.random((n, n)) < 0.3) * random.random((n, n)), 1)
+    return sp.csr_array(W + W.T)
+
+
+def after(labels, is_second, divided, kept, freed, n_clusters):
+    moved = np.where((labels == divided) & is_second, n_clusters, labels)
+    moved[moved == freed] = kept
+    moved[moved == n_clusters] = freed
+    return moved
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(6, 40), R=st.integers(2, 5), seed=st.integers(0, 999))
+def test_the_best_of_all_swaps(n, R, seed):
+    random = np.random.default_rng(seed)
+    graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
+    is_second = random.random(n) < 0.5
+    swap = _best_swap(graph, labels, is_second, R)
+    energies = [
+        balanced_cut(graph, after(labels, is_second, divided, kept, freed, R), n_clusters=R)
+        for divided in range(R)
+        for kept in range(R + 1)
+        for freed in range(kept + 1, R + 1)
+        if (kept, freed) != (divided, R)
+    ]
+    if np.isfinite(min(energies)):
+        assert swap.energy == pytest.approx(min(energies), rel=1e-6)
+        chosen = after(labels, is_second, swap.divided, swap.kept, swap.freed, R)
+        assert balanced_cut(graph, chosen, n_clusters=R) == pytest.approx(min(energies))
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(6, 40), R=st.integers(2, 5), seed=st.integers(0, 999))
+def test_the_cut_never_grows(n, R, seed):
+    random = np.random.default_rng(seed)
+    graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
+    halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
+    found = swapped_clusters(graph, labels, R, halve, 3)
+    assert balanced_cut(graph, found, n_clusters=R) <= balanced_cut(graph, labels, n_clusters=R)
+
+
+def test_two_merged_and_one_split_are_put_right():
+    X, y = make_blobs(600, 2, centers=[(0, 0), (9, 0), (0, 9), (9, 9)], random_state=0)
+    graph = knn_graph(X, 10)
+    wrong = np.where(y == 1, 0, y)
+    wrong[(y == 3) & (X[:, 0] > 9)] = 1
+    halve = lambda part: TotalVariationClustering(2, affinity="precomputed", n_init=2).fit(part).labels_  # noqa: E731
+    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5)
+    assert clustering_accuracy(y, found) > 0.99
+
+
+def test_a_fit_with_swaps():
+    from coterie.datasets import load_digits
+
+    X, y = load_digits()
+    plain = TotalVariationClustering(10, n_init=1, random_state=0).fit(X)
+    model = TotalVariationClustering(10, n_init=1, n_swaps=5, random_state=0).fit(X)
+    assert model.energies_[0] == plain.energy_
+    assert len(model.energies_) == 2
+    assert model.energy_ <= plain.energy_
+    assert model.energy_ == pytest.approx(balanced_cut(model.affinity_matrix_, model.labels_))
+    again = TotalVariationClustering(10, n_init=1, n_swaps=5, random_state=0, n_threads=1).fit(X)
+    assert np.array_equal(again.memberships_, model.memberships_)
+    known = np.where(np.arange(len(y)) < 50, y, -1)
+    labelled = TotalVariationClustering(10, n_swaps=5, random_state=0).fit(X, known)
+    assert np.array_equal(labelled.labels_[:50], y[:50])
+    assert len(labelled.energies_) == 1
+
+
+def test_wrong_number():
+    with pytest.raises(ValueError, match="n_swaps must be a positive integer"):
+        TotalVariationClustering(2, n_swaps=-1).fit(np.random.default_rng(0).random((20, 2)))
