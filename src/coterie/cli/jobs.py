@@ -30,7 +30,17 @@ from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["METHODS", "FitJob", "describe_file", "describe_model", "fit", "is_model", "predict"]
+__all__ = [
+    "METHODS",
+    "FitJob",
+    "describe_file",
+    "describe_model",
+    "fit",
+    "input_facts",
+    "is_model",
+    "predict",
+    "settings_of",
+]
 
 MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
 
@@ -203,7 +213,7 @@ def predict(
         "coterie": coterie.__version__,
         "command": "predict",
         "model": model_file,
-        "input": _input_facts(file, rows),
+        "input": input_facts(file, rows),
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": _n_clusters_of(model),
         "cluster_sizes": _size_facts(labels, _n_clusters_of(model)),
@@ -234,7 +244,7 @@ def describe_model(file: str) -> dict[str, Any]:
         "coterie": header.coterie_version,
         "bytes": os.path.getsize(file),
         **header.metadata,
-        "parameters": _settings(model),
+        "parameters": settings_of(model),
     }
     for name, label in (
         ("n_features_in_", "columns_in"),
@@ -258,7 +268,7 @@ def describe_model(file: str) -> dict[str, Any]:
 def describe_file(file: str) -> dict[str, Any]:
     """Facts about a file of rows; the rows themselves are not read."""
     rows = open_rows(file)
-    facts: dict[str, Any] = {"kind": "rows", **_input_facts(file, rows)}
+    facts: dict[str, Any] = {"kind": "rows", **input_facts(file, rows)}
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)
     if rows.column_names is not None:
@@ -355,10 +365,10 @@ def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, secon
         "coterie": coterie.__version__,
         "command": "fit",
         "method": job.method,
-        "input": _input_facts(job.file, rows),
+        "input": input_facts(job.file, rows),
         "normalize": job.normalize,
         "columns": job.columns,
-        "parameters": _settings(model),
+        "parameters": settings_of(model),
         "clusters": job.n_clusters,
         "clusters_left": _n_clusters_of(model),
         "objective": float(getattr(model, method.objective)),
@@ -371,11 +381,13 @@ def _fit_summary(job: FitJob, method: Method, model: Any, rows: RowSource, secon
     }
 
 
-def _settings(model: Any) -> dict[str, Any]:
+def settings_of(model: Any) -> dict[str, Any]:
+    """Parameters of an estimator, without its callback."""
     return {name: value for name, value in model.get_params(deep=False).items() if name != "callback"}
 
 
-def _input_facts(file: str, rows: RowSource) -> dict[str, Any]:
+def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
+    """Facts about a file of rows, for reports."""
     return {
         "file": file,
         "rows": rows.shape[0],

@@ -19,6 +19,7 @@ from coterie.persistence import replacing
 __all__ = [
     "check_label_file",
     "check_writable",
+    "pyarrow_parquet",
     "recorded_warnings",
     "staged_files",
     "to_json",
@@ -53,7 +54,7 @@ def check_label_file(path: Path) -> None:
     if path.suffix not in _LABEL_ENDINGS:
         raise UsageError(f"--out must end in {' or '.join(_LABEL_ENDINGS)}, got {str(path)!r}.")
     if path.suffix == ".parquet":
-        _pyarrow_parquet()
+        pyarrow_parquet()
     if path.is_dir():
         raise IsADirectoryError(21, "Is a folder, not a file to write", str(path))
     check_writable(path.parent)
@@ -67,7 +68,7 @@ def write_labels(path: Path, labels: np.ndarray) -> None:
         return
     import pyarrow
 
-    _pyarrow_parquet().write_table(pyarrow.table({"label": labels}), path)
+    pyarrow_parquet().write_table(pyarrow.table({"label": labels}), path)
 
 
 @contextmanager
@@ -117,7 +118,8 @@ def _make_folder(folder: Path) -> list[Path]:
     return missing
 
 
-def _pyarrow_parquet() -> Any:
+def pyarrow_parquet() -> Any:
+    """Import `pyarrow.parquet`, or say which extra brings it."""
     try:
         import pyarrow.parquet
     except ImportError as error:

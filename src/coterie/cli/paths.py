@@ -12,8 +12,8 @@ import numpy as np
 import coterie
 from coterie import ConvexClusterPath
 from coterie.cli import UsageError
-from coterie.cli.jobs import _input_facts, _settings
-from coterie.cli.output import _pyarrow_parquet, check_writable, recorded_warnings, staged_files, to_json
+from coterie.cli.jobs import input_facts, settings_of
+from coterie.cli.output import pyarrow_parquet, check_writable, recorded_warnings, staged_files, to_json
 from coterie.cli.progress import display, fit_callback
 from coterie.fitting import effective_n_threads
 from coterie.plotting import require_matplotlib
@@ -51,7 +51,7 @@ def follow(job: PathJob) -> dict[str, Any]:
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
     if rows.is_table:
-        _pyarrow_parquet()
+        pyarrow_parquet()
     started = time.perf_counter()
     with display(job.quiet) as screen, recorded_warnings() as warned:
         model.set_params(callback=fit_callback(screen, model.n_gammas, "objective", unit="gamma")).fit(rows)
@@ -65,9 +65,9 @@ def follow(job: PathJob) -> dict[str, Any]:
     summary = {
         "coterie": coterie.__version__,
         "command": "path",
-        "input": _input_facts(job.file, rows),
+        "input": input_facts(job.file, rows),
         "columns": job.columns,
-        "parameters": _settings(model),
+        "parameters": settings_of(model),
         "gammas": model.gammas_,
         "clusters": model.n_clusters_path_,
         "fissions": model.fissions_,
@@ -128,6 +128,6 @@ def _write_labels(path: Path, model: ConvexClusterPath) -> None:
     if path.suffix == ".parquet":
         import pyarrow
 
-        _pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, model.labels_path_))), path)
+        pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, model.labels_path_))), path)
         return
     np.savetxt(path, model.labels_path_.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
