@@ -143,16 +143,20 @@ def test_distances_are_the_same_both_ways():
     np.testing.assert_array_equal(table, table.T)
 
 
-def test_cosine_is_the_angle():
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array])
+def test_cosine_is_the_angle(as_given):
     X = some_rows(50, 4, 0)
-    X[7] = 0
-    ids, squares = nearest_neighbors(X * np.arange(1, 51)[:, None], 49, metric="cosine", **METHOD)
+    X[[7, 9]] = 0
+    given = as_given(X * np.arange(1, 51)[:, None])
     unit = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
-    cosines = np.einsum("id,ijd->ij", unit, unit[ids])
-    others = (ids != 7) & (np.arange(50)[:, None] != 7)
-    np.testing.assert_allclose(squares[others], (2 - 2 * cosines)[others], atol=1e-12)
-    np.testing.assert_allclose(squares[7], 1)
-    assert set(ids[7]) == set(range(50)) - {7}
+    expected = 2 - 2 * unit @ unit.T
+    expected[7, 9] = expected[9, 7] = 0
+    ids, squares = nearest_neighbors(given, 49, metric="cosine", **METHOD)
+    np.testing.assert_allclose(squares, np.take_along_axis(expected, ids, axis=1), atol=1e-12)
+    assert ids[7, 0] == 9
+    # Queries with rows of zeros, and rows without, find each other too.
+    ids, squares = nearest_neighbors(given[10:], 40, queries=given[5:10], metric="cosine", **METHOD)
+    np.testing.assert_allclose(squares, np.take_along_axis(expected[5:10, 10:], ids, axis=1), atol=1e-12)
 
 
 def test_rows_of_other_groups():

@@ -92,7 +92,8 @@ def bridge_components(
     labels = connected_components(graph)
     if not labels.any():
         return graph
-    heads, tails, squares = _bridges(read_rows(rows, metric), labels, effective_n_threads(n_threads))
+    (points,) = read_rows(metric, rows)
+    heads, tails, squares = _bridges(points, labels, effective_n_threads(n_threads))
     values = edge_weights(squares, weights, bandwidth).astype(graph.dtype)
     if weights != "distance":
         values = np.maximum(values, np.finfo(graph.dtype).tiny)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.fitting import check_positive_integer, effective_n_threads
@@ -50,8 +51,8 @@ def nearest_neighbors(
         The rows whose neighbours are wanted, sparse if and only if `X` is. By default those of `X`: a row is never
         its own neighbour then, but rows equal to it are.
     metric : {"euclidean", "cosine"}
-        "cosine": rows are scaled to length 1 first, so squared distances are 2 - 2 cos(angle). Rows of zeros stay as
-        they are, at distance 1 from rows of length 1 and at distance 0 from each other.
+        "cosine": rows are scaled to length 1 first, so squared distances are 2 - 2 cos(angle). Rows of zeros are at
+        right angles to all others (squared distance 2) and at distance 0 from each other.
     method : {"auto", "exact", "approximate"}
         "exact": products of blocks of rows find candidates, differences measure them, and rows for which rounding
         may have hidden a neighbour are compared with all others by differences. "approximate", for dense rows only:
@@ -104,8 +105,8 @@ def nearest_neighbors(
     _check_sizes(rows, asked, n_neighbors)
     n_threads = effective_n_threads(n_threads)
     approximate = _is_approximate(method, rows, asked)
-    points = read_rows(rows, metric)
-    wanted = None if asked is None else read_rows(asked, metric)
+    points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
+    wanted = others[0] if others else None
     if approximate:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         return approximate_neighbors(points, wanted, int(n_neighbors), seed, n_threads)
@@ -141,6 +142,28 @@ def _is_approximate(method: str, rows: RowSource, asked: RowSource | None) -> bo
     return float(n_asked) * rows.shape[0] * rows.shape[1] > _EXACT_MULTIPLY_ADDS
 
 
-def read_rows(rows: RowSource, metric: str) -> Block:
-    """Return all rows as the metric wants them."""
-    return (NormalizedRows(rows) if metric == "cosine" else rows).read()
+def read_rows(metric: str, *sources: RowSource) -> list[Block]:
+    """Return all rows of each source as the metric wants them."""
+    if metric != "cosine":
+        return [rows.read() for rows in sources]
+    blocks = [NormalizedRows(rows).read() for rows in sources]
+    zeros = [_are_zero(block) for block in blocks]
+    if not any(mask.any() for mask in zeros):
+        return blocks
+    # As points of their own direction, rows of zeros are as far from the others as those at right angles.
+    return [_with_column(block, mask) for block, mask in zip(blocks, zeros)]
+
+
+def _are_zero(block: Block) -> npt.NDArray[np.bool_]:
+    if sp.issparse(block):
+        return block.count_nonzero(axis=1) == 0
+    return np.asarray(~block.any(axis=1))
+
+
+def _with_column(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
+    column = mask.astype(block.dtype)[:, None]
+    if not sp.issparse(block):
+        return np.hstack([block, column])
+    joined = sp.csr_array(sp.hstack([block, sp.csr_array(column)], format="csr"))
+    joined.sort_indices()
+    return joined
