@@ -5,7 +5,8 @@
 
 For each graph and number of labels (0: none, 1: one of each class, else the share of them that is known): purity, the
 energy (P) of the clusters, and seconds. Unsupervised figures are those of the trial with the lowest energy. The graphs
-are in the data folder (`graphs/*.npz`, `20news_graph.npz`); of webkb4 it is made of term counts.
+are in the data folder (`graphs/*.npz`, `20news_graph.npz`); that of webkb4 is made of term counts. Its documents
+without terms are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
         shape = tuple(file["shape"])
         parts = file["data"].astype(np.float32), file["indices"].astype(np.int32), file["indptr"]
         matrix = sp.csr_array(parts, shape=shape)
-    return (_of_counts(matrix), classes) if name == "webkb4" else (matrix, classes)
+    if name != "webkb4":
+        return matrix, classes
+    has_terms = np.diff(matrix.indptr) > 0
+    return _of_counts(matrix[has_terms]), classes[has_terms]
 
 
 def _digits() -> tuple[sp.csr_array, np.ndarray]:

@@ -14,12 +14,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import ConvexClustering, ConvexClusterPath
-from coterie.convex.edges import Edges, edges_of_graph, weight_graph
+from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Fuser
 from coterie.convex.norms import find_norm
 from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA
 from coterie.datasets import load_iris, load_mammals, load_senate
+from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.metrics import clustering_accuracy
 from tests.instruction_sets import INSTRUCTION_SETS, using
 from tests.reference import convex_clustering as oracle

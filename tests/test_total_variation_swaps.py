@@ -10,7 +10,9 @@ from sklearn.datasets import make_blobs
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy
-from coterie.total_variation_swaps import _best_swap, swapped_clusters
+from coterie.total_variation_swaps import _best_swap, _changed, swapped_clusters
+
+UNKNOWN = np.full(600, -1, dtype=np.int32)
 
 
 def some_graph(n, seed):
@@ -52,7 +54,7 @@ def test_the_cut_never_grows(n, R, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
-    found = swapped_clusters(graph, labels, R, halve, 3)
+    found = swapped_clusters(graph, labels, R, halve, 3, UNKNOWN[:n])
     assert balanced_cut(graph, found, n_clusters=R) <= balanced_cut(graph, labels, n_clusters=R)
 
 
@@ -62,8 +64,25 @@ def test_two_merged_and_one_split_are_put_right():
     wrong = np.where(y == 1, 0, y)
     wrong[(y == 3) & (X[:, 0] > 9)] = 1
     halve = lambda part: TotalVariationClustering(2, affinity="precomputed", n_init=2).fit(part).labels_  # noqa: E731
-    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5)
+    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, UNKNOWN)
     assert clustering_accuracy(y, found) > 0.99
+    # Known rows say which number is which.
+    known = np.where(np.arange(600) % 20 == 0, (y + 1) % 4, -1).astype(np.int32)
+    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, known)
+    assert np.mean(found == (y + 1) % 4) > 0.99
+    # One that contradicts its neighbours stays what it is.
+    known[1] = (y[1] + 2) % 4
+    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, known)
+    assert found[1] == known[1]
+    assert np.mean(found == (y + 1) % 4) > 0.99
+
+
+def test_what_has_changed():
+    before = np.array([0, 0, 1, 1, 2, 2, 3, 3], dtype=np.int32)
+    renumbered = np.array([1, 1, 2, 2, 0, 0, 3, 3], dtype=np.int32)
+    assert list(_changed(before, renumbered, 4)) == []
+    assert list(_changed(before, np.array([1, 1, 2, 0, 0, 0, 3, 3], dtype=np.int32), 4)) == [0, 2]
+    assert list(_changed(before, np.array([1, 1, 1, 1, 0, 0, 3, 3], dtype=np.int32), 4)) == [1, 2]
 
 
 def test_a_fit_with_swaps():
@@ -79,9 +98,12 @@ def test_a_fit_with_swaps():
     again = TotalVariationClustering(10, n_init=1, n_swaps=5, random_state=0, n_threads=1).fit(X)
     assert np.array_equal(again.memberships_, model.memberships_)
     known = np.where(np.arange(len(y)) < 50, y, -1)
+    plain = TotalVariationClustering(10, random_state=0).fit(X, known)
     labelled = TotalVariationClustering(10, n_swaps=5, random_state=0).fit(X, known)
     assert np.array_equal(labelled.labels_[:50], y[:50])
-    assert len(labelled.energies_) == 1
+    assert np.array_equal(labelled.memberships_[:50], np.eye(10)[y[:50]])
+    assert len(labelled.energies_) == 2
+    assert labelled.energy_ <= plain.energy_ == labelled.energies_[0]
 
 
 def test_wrong_number():

@@ -1,6 +1,4 @@
 // The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
-#include <nanobind/stl/pair.h>
-
 #include "blocks.hpp"
 #include "coterie/column_statistics.hpp"
 #include "dispatch.hpp"
@@ -56,10 +54,9 @@ void require_rows(const Array& array, Index n, Index width, const char* what) {
 }
 
 template <class T>
-std::pair<double, double> iterate(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships,
-                                  Out2<T> extrapolated, Out2<T> spare, In2<T> anchors, In1<std::uint8_t> fixed,
-                                  In2<T> outer, double tau, double sigma, Index n_iterations, Out1<double> squares,
-                                  int n_threads) {
+double iterate(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships, Out2<T> extrapolated, Out2<T> spare,
+               In2<T> anchors, In1<std::uint8_t> fixed, In1<T> row_steps, In2<T> outer, double tau, double convexity,
+               Index n_iterations, Out1<double> squares, int n_threads) {
     const BlockedGraph<T> graph = arrays.view();
     const Index n = graph.n_rows, n_columns = static_cast<Index>(duals.shape(1)),
                 width = ceil_div(n_columns, kLanes<T>) * kLanes<T>;
@@ -70,14 +67,17 @@ std::pair<double, double> iterate(const BlockedGraphArrays<T>& arrays, Out2<T> d
     require_rows(spare, n, width, "spare has the wrong shape");
     require_rows(anchors, n, width, "anchors has the wrong shape");
     require_size(fixed, n, "fixed has the wrong length");
-    require_rows(outer, 5, width, "outer has the wrong shape");
+    require_size(row_steps, n, "row_steps has the wrong length");
+    require_rows(outer, 6, width, "outer has the wrong shape");
+    require(tau > 0, "tau must be positive");
     require_size(squares, graph.n_blocks(), "one square per block is needed");
-    const PrimalDualState<T> state{n_columns,           width,        duals.data(),   memberships.data(),
-                                   extrapolated.data(), spare.data(), anchors.data(), fixed.data()};
+    const PrimalDualState<T> state{n_columns,    width,          duals.data(), memberships.data(), extrapolated.data(),
+                                   spare.data(), anchors.data(), fixed.data(), row_steps.data()};
     const T* const rows = outer.data();
-    const OuterStep<T> step{rows, rows + width, rows + 2 * width, rows + 3 * width, rows + 4 * width};
-    kernels().total_variation<T>().iterate(graph, state, step, &tau, &sigma, n_iterations, squares.data(), n_threads);
-    return {tau, sigma};
+    const OuterStep<T> step{rows,             rows + width,     rows + 2 * width,
+                            rows + 3 * width, rows + 4 * width, rows + 5 * width};
+    return kernels().total_variation<T>().iterate(graph, state, step, tau, convexity, n_iterations, squares.data(),
+                                                  n_threads);
 }
 
 template <class T>
@@ -104,7 +104,7 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
           arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
     m.def("iterate_primal_dual", &iterate<T>, arg("graph"), arg("duals").noconvert(), arg("memberships").noconvert(),
           arg("extrapolated").noconvert(), arg("spare").noconvert(), arg("anchors").noconvert(), arg("fixed"),
-          arg("outer").noconvert(), arg("tau"), arg("sigma"), arg("n_iterations"), arg("squares"), arg("n_threads"),
+          arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"), arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"),
           Unlocked());
     m.def("column_statistics", &statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
           arg("medians").noconvert(), arg("sums"), arg("counts"),

@@ -370,8 +370,8 @@ def blocked_graph_float64(
 ) -> BlockedGraphFloat64: ...
 
 # IN/OUT duals (edges, R), memberships, extrapolated (n, width); scratch spare (n, width); IN anchors (n, width),
-# fixed (n,), outer (5, width): scales, medians, above, below, at; OUT squares (blocks,).
-# Rows of width are padded to whole cache lines, and aligned to them. Returns the next tau and sigma.
+# fixed, row_steps (n,), outer (6, width): scales, dual steps, medians, above, below, at; OUT squares (blocks,).
+# Rows of width are padded to whole cache lines, and aligned to them. Returns the next tau.
 def iterate_primal_dual(
     graph: BlockedGraph,
     duals: Array,
@@ -380,13 +380,14 @@ def iterate_primal_dual(
     spare: Array,
     anchors: Array,
     fixed: npt.NDArray[np.uint8],
+    row_steps: Array,
     outer: Array,
     tau: float,
-    sigma: float,
+    convexity: float,
     n_iterations: int,
     squares: Doubles,
     n_threads: int,
-) -> tuple[float, float]: ...
+) -> float: ...
 
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
 def column_statistics(

@@ -17,6 +17,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from coterie.assignment import nearest_labels, own_square_distances, weighted_sum
 from coterie.fitting import effective_n_threads
 from coterie.graphs import check_graph
+from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.rows import as_rows
 
 __all__ = [
@@ -83,13 +84,19 @@ def balanced_cut(graph: Any, labels: npt.ArrayLike, n_clusters: int | None = Non
         raise ValueError(f"labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}.")
     if n_clusters == 1:
         return 0.0
-    own, other = np.repeat(clusters, np.diff(checked.indptr)), clusters[checked.indices]
-    leaving = own != other
-    cuts = np.bincount(own[leaving], weights=checked.data[leaving], minlength=n_clusters)
+    return cut_of_edges(edges_of_graph(checked), clusters, n_clusters)
+
+
+def cut_of_edges(edges: Edges, clusters: npt.NDArray[np.integer[Any]], n_clusters: int) -> float:
+    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2; nothing is checked."""
+    heads, tails = clusters[edges.heads], clusters[edges.tails]
+    leaving = np.flatnonzero(heads != tails)
+    weights = edges.weights[leaving]
+    cuts = sum(np.bincount(ends[leaving], weights, minlength=n_clusters) for ends in (heads, tails))
     sizes = np.bincount(clusters, minlength=n_clusters)
     if np.any(sizes == 0):
         return float("inf")
-    return float(np.sum(cuts / np.minimum((n_clusters - 1) * sizes, n - sizes)))
+    return float(np.sum(cuts / np.minimum((n_clusters - 1) * sizes, len(clusters) - sizes)))
 
 
 def clustering_accuracy(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> float:

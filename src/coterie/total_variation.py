@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,12 @@ from coterie.fitting import (
 )
 from coterie.graphs import check_graph, knn_graph, nearest_neighbors
 from coterie.graphs.spectral import local_order, spectral_vectors
-from coterie.metrics import balanced_cut
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 from coterie.total_variation_descent import CutGraph, TotalVariationDescent
-from coterie.total_variation_starts import diffused, drawn_vertices, normalized_cut, on_the_simplex
+from coterie.total_variation_starts import diffused_starts, normalized_cut
 from coterie.total_variation_swaps import swapped_clusters
+from coterie.total_variation_trials import HISTORY_FIELDS, Trial, Trials
 
 __all__ = ["TotalVariationClustering"]
 
@@ -44,40 +44,11 @@ AFFINITIES = ("knn", "precomputed")
 # Vectors that the order of the vertices is made of where no more are needed.
 _ORDER_VECTORS = 10
 
-# Draws of a start, where columns come out constant.
+# Starts with a constant column that are passed over.
 _DRAWS = 10
-
-# Outer steps that change little, one after the other, until a trial has converged: a single one may be short.
-_STILL_STEPS = 2
 
 # Inner iterations that halve a cluster, at most.
 _HALVING_ITERATIONS = 100
-
-_HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_))
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """What one start ended with."""
-
-    energy: float
-    relaxed_energy: float
-    labels: IntArray
-    memberships: Array
-    converged: bool
-    n_inner: int
-    history: npt.NDArray[Any]
-
-
-class _Centers:
-    """Gives callbacks the memberships, if they ask for them."""
-
-    def __init__(self, descent: TotalVariationDescent) -> None:
-        self._descent = descent
-
-    @property
-    def centers(self) -> Array:
-        return self._descent.memberships
 
 
 class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, BaseEstimator):
@@ -103,11 +74,12 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         Or memberships: non-negative rows that sum to 1.
     n_swaps : int
         After the trials, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
-        most, as long as it falls; then one more trial from there. Not where labels are known.
+        most, as long as it falls; then one more trial from there.
     eps : float
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
-        A trial has converged when two outer steps on end change the relaxed energy by less than this, relative to it.
+        A trial has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
+        or when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more.
     max_iter : int
         Inner iterations of a trial, at most.
     random_state : int, RandomState or None
@@ -126,7 +98,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
     labels_ : ndarray of shape (n,), int32
         Cluster of each row: the largest of its memberships.
     memberships_ : ndarray of shape (n, R)
-        F; rows are non-negative and sum to 1.
+        F of the outer step that rounded to the smallest cut; rows are non-negative and sum to 1.
     energy_ : float
         (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
@@ -141,7 +113,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         Inner iterations of that trial.
     history_ : record array
         One row per outer step of that trial: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
-        `descended` (whether the weighted energy fell as Theorem 3 says).
+        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded).
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -162,8 +134,10 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
     indicators both are the same.
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
-    as much. Memory: R floats for each edge and five times n R. Rows are put into a local order first, by the
-    eigenvectors of the normalised cut; these come from Lanczos' method for all but small graphs.
+    as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
+    a vertex and the scale of a column; the authors' are everywhere as short as the worst of each needs. Memory: R
+    floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors of the
+    normalised cut; these come from Lanczos' method for all but small graphs.
 
     The graph need not be connected: parts without any edge between them are clusters at no cost, and isolated vertices
     go wherever sizes gain by it. With one cluster all rows are in it, and the energies are 0.
@@ -171,8 +145,9 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
     References
     ----------
     Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013. Chambolle and Pock, A
-    first-order primal-dual algorithm for convex problems with applications to imaging, 2011. Michelot, A finite
-    algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986.
+    first-order primal-dual algorithm for convex problems with applications to imaging, 2011. Pock and Chambolle,
+    Diagonal preconditioning for first order primal-dual algorithms in convex optimization, ICCV 2011. Michelot, A
+    finite algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986.
 
     Examples
     --------
@@ -245,7 +220,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         labels = self._known_labels(y, rows.shape[0])
         given = self._given_memberships(rows.shape[0], labels)
         n_trials = self._n_trials(labels, given)
-        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), _HISTORY_FIELDS)
+        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), HISTORY_FIELDS)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             graph = self._graph(rows, random, n_threads)
@@ -262,49 +237,49 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
     def _best_trial(
         self,
         graph: sp.csr_array,
-        labels: IntArray,
+        known: IntArray,
         given: Array | None,
         n_trials: int,
         monitor: FitMonitor,
         random: np.random.RandomState,
         n_threads: int,
-    ) -> _Trial:
-        order, clusters = self._order_and_clusters(graph, labels, given, random, n_threads)
+    ) -> Trial:
+        order, clusters = self._order_and_clusters(graph, known, given, random, n_threads)
         descent = TotalVariationDescent(CutGraph(graph, order), self.n_clusters, n_threads=n_threads)
-        best: _Trial | None = None
-        energies = []
-        for number in range(n_trials):
-            monitor.start_run()
-            if number == 1 and clusters is not None and np.all(labels < 0):
-                energy = descent.start(np.eye(self.n_clusters, dtype=graph.dtype)[clusters])
-            else:
-                energy = np.inf
-            if not np.isfinite(energy):
-                energy = self._start(descent, graph, labels, given, clusters, random, n_threads)
-            trial = self._trial(descent, graph, energy, monitor)
-            energies.append(trial.energy)
-            if best is None or (trial.energy, trial.relaxed_energy) < (best.energy, best.relaxed_energy):
-                best = trial
-            if monitor.stopped_by is not None:
+        trials = Trials(descent, known, eps=self.eps, tol=self.tol, max_iter=self.max_iter, monitor=monitor)
+        starts = [given] if given is not None else diffused_starts(
+            graph, known, self.n_clusters, clusters, random, n_threads
+        )  # fmt: skip
+        found: list[Trial] = []
+        for start in islice(starts, n_trials + _DRAWS):
+            trial = trials.run(start)
+            if trial is not None:
+                found.append(trial)
+            if len(found) == n_trials or monitor.stopped_by is not None:
                 break
-        assert best is not None
-        if self.n_swaps > 0 and np.all(labels < 0) and monitor.stopped_by is None:
-            trial = self._swapped_trial(descent, graph, best, monitor, random, n_threads)
-            energies.append(trial.energy)
-            best = min(best, trial, key=lambda trial: trial.energy)
-        self.energies_ = np.array(energies)
+        if not found:
+            raise ValueError(
+                "A cluster has the same membership in every row, so there is nothing to start from. Give other "
+                f"memberships or labels, or look for fewer than {self.n_clusters} clusters."
+            )
+        best = min(found, key=Trial.rank)
+        if self.n_swaps > 0 and monitor.stopped_by is None:
+            labels = self._swapped(graph, best.labels, known, random, n_threads)
+            trial = trials.run(np.eye(self.n_clusters)[labels])
+            if trial is not None:
+                found.append(trial)
+                best = min(best, trial, key=Trial.rank)
+        self.energies_ = np.array([trial.energy for trial in found])
         return best
 
-    def _swapped_trial(
+    def _swapped(
         self,
-        descent: TotalVariationDescent,
         graph: sp.csr_array,
-        best: _Trial,
-        monitor: FitMonitor,
+        labels: IntArray,
+        known: IntArray,
         random: np.random.RandomState,
         n_threads: int,
-    ) -> _Trial:
-        """Swap clusters of the best trial, and descend from there."""
+    ) -> IntArray:
         bisection = TotalVariationClustering(
             2, affinity="precomputed", n_init=2, max_iter=_HALVING_ITERATIONS, n_threads=n_threads,
             random_state=random.randint(np.iinfo(np.int32).max),
@@ -315,78 +290,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 return clone(bisection).fit(part).labels_
 
-        monitor.start_run()
-        labels = swapped_clusters(graph, best.labels, self.n_clusters, halve, self.n_swaps)
-        energy = descent.start(np.eye(self.n_clusters, dtype=graph.dtype)[labels])
-        return self._trial(descent, graph, energy, monitor) if np.isfinite(energy) else best
-
-    def _trial(
-        self, descent: TotalVariationDescent, graph: sp.csr_array, energy: float, monitor: FitMonitor
-    ) -> _Trial:
-        """One start: outer steps until the relaxed energy stays.
-
-        Should the memberships that it began with round to a smaller cut, they are what it ends with.
-        """
-        first, first_energy = descent.memberships, energy
-        n_inner, n_still, converged = 0, 0, False
-        while n_inner < self.max_iter and not converged:
-            before = energy
-            result = descent.outer_step(self.eps, self.max_iter - n_inner)
-            n_inner += result.n_inner
-            if not result.is_valid:
-                break
-            if result.energy > before:
-                # There are no iterations left, for otherwise they had gone on.
-                descent.undo()
-            energy = min(result.energy, before)
-            stop = monitor.report(
-                energy, _Centers(descent), n_inner=result.n_inner, descended=result.descended
-            )
-            n_still = n_still + 1 if abs(before - energy) <= self.tol * abs(before) else 0
-            converged = n_still == _STILL_STEPS
-            if stop:
-                break
-        memberships = descent.memberships
-        cut = self._rounded_cut(graph, memberships)
-        first_cut = self._rounded_cut(graph, first)
-        if first_cut < cut:
-            memberships, cut, energy = first, first_cut, first_energy
-        labels = memberships.argmax(axis=1).astype(np.int32)
-        return _Trial(cut, energy, labels, memberships, converged, n_inner, monitor.history())
-
-    def _rounded_cut(self, graph: sp.csr_array, memberships: Array) -> float:
-        return balanced_cut(graph, memberships.argmax(axis=1), n_clusters=self.n_clusters)
-
-    def _start(
-        self,
-        descent: TotalVariationDescent,
-        graph: sp.csr_array,
-        labels: IntArray,
-        given: Array | None,
-        clusters: IntArray | None,
-        random: np.random.RandomState,
-        n_threads: int,
-    ) -> float:
-        """Give the descent the memberships of one start; return their energy."""
-        fixed = labels >= 0
-        for _ in range(_DRAWS):
-            if given is not None:
-                memberships = given.copy()
-            else:
-                seeds = (
-                    labels if clusters is None else drawn_vertices(clusters, labels, self.n_clusters, random)
-                )
-                memberships = on_the_simplex(diffused(graph, seeds, self.n_clusters, n_threads=n_threads))
-            memberships[fixed] = np.eye(self.n_clusters)[labels[fixed]]
-            energy = descent.start(memberships.astype(graph.dtype), fixed)
-            if np.isfinite(energy):
-                return energy
-            if clusters is None:
-                break
-        raise ValueError(
-            "A cluster has the same membership in every row, so there is nothing to start from. Give other "
-            f"memberships or labels, or look for fewer than {self.n_clusters} clusters."
-        )
+        return swapped_clusters(graph, labels, self.n_clusters, halve, self.n_swaps, known)
 
     def _order_and_clusters(
         self,
@@ -421,13 +325,13 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         seed = int(random.randint(np.iinfo(np.int32).max))
         return knn_graph(self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads)
 
-    def _everything(self, rows: RowSource, monitor: FitMonitor) -> _Trial:
+    def _everything(self, rows: RowSource, monitor: FitMonitor) -> Trial:
         n = rows.shape[0]
         self.energies_ = np.zeros(1)
         labels = np.zeros(n, dtype=np.int32)
-        return _Trial(0.0, 0.0, labels, np.ones((n, 1), dtype=rows.dtype), True, 0, monitor.history())
+        return Trial(0.0, 0.0, labels, np.ones((n, 1), dtype=rows.dtype), True, 0, monitor.history())
 
-    def _store(self, trial: _Trial, graph: sp.csr_array) -> None:
+    def _store(self, trial: Trial, graph: sp.csr_array) -> None:
         self.labels_, self.memberships_ = trial.labels, trial.memberships
         self.energy_, self.relaxed_energy_ = trial.energy, trial.relaxed_energy
         self.affinity_matrix_ = graph

@@ -1,4 +1,8 @@
-"""Descent of the relaxed multiclass cut: outer and inner steps of Bresson et al. 2013, Algorithm 1."""
+"""Descent of the relaxed multiclass cut: outer and inner steps of Bresson et al. 2013, Algorithm 1.
+
+Inner steps are preconditioned (Pock and Chambolle 2011): the authors' are as short everywhere as the vertex with the
+most neighbours and the smallest column need them.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse import csgraph
-from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
 from coterie.graph_memberships import padded_rows
+from coterie.graphs.edges import edges_of_graph
+from coterie.metrics import cut_of_edges
 
 __all__ = ["CutGraph", "OuterResult", "TotalVariationDescent"]
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
 
 # Rows of a block: about a sixteenth of all, so that threads share the work evenly, but not so many that the
 # memberships of a block outgrow the second cache.
@@ -27,7 +32,9 @@ _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
 _MOST_INNER = 100
 
-_DENSE_VERTICES = 300
+# Where the steps of a trial begin and how fast they fall, relative to the average row. Large and slowly falling steps
+# leave clusters undecided for longer, which costs iterations and finds better ones.
+_FIRST_STEP, _CONVEXITY = 4.0, 0.05
 
 
 class CutGraph:
@@ -44,8 +51,10 @@ class CutGraph:
     ----------
     order : ndarray of shape (n,)
         The order.
-    norm : float
-        The largest singular value L of the gradient matrix K, or a little more.
+    degrees : ndarray of shape (n,)
+        Sum of the weights at each vertex, in that order.
+    edges : Edges
+        Each edge once, its ends as places in that order.
     n_duals : int
         Edges inside of blocks, plus twice those between blocks.
     """
@@ -56,10 +65,12 @@ class CutGraph:
         self.block_rows = self.rows_of_a_block(n)
         self.n_blocks = -(-n // self.block_rows)
         self.order = np.arange(n) if order is None else np.asarray(order)
-        self.norm = _gradient_norm(graph)
         edges = sp.coo_array(graph[self.order][:, self.order])
         edges.eliminate_zeros()
         rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
+        self.edges = edges_of_graph(sp.csr_array(edges))
+        ends = np.concatenate([self.edges.heads, self.edges.tails])
+        self.degrees = np.bincount(ends, np.tile(self.edges.weights, 2), minlength=n)
         inside = rows // self.block_rows == columns // self.block_rows
         kept = np.flatnonzero(~inside | (columns > rows))
         # Inside of the block, then later rows, then earlier ones.
@@ -160,10 +171,16 @@ class TotalVariationDescent:
             padded_rows(n, n_columns, dtype) for _ in range(4)
         )
         self._duals = np.zeros((graph.n_duals, n_columns), dtype=dtype)
-        self._outer = padded_rows(5, n_columns, dtype)
+        self._outer = padded_rows(6, n_columns, dtype)
         self._fixed = np.zeros(n, dtype=np.uint8)
         self._squares = np.zeros(graph.n_blocks)
-        self._tau = self._sigma = 0.0
+        mean, largest = graph.degrees.mean(), graph.degrees.max()
+        self._mean_degree = mean if mean > 0 else 1.0
+        steps = np.divide(mean, graph.degrees, out=np.ones(n), where=graph.degrees > 0)
+        self._row_steps = steps.astype(dtype)
+        # No more than the smallest of those steps, for which the theory holds.
+        self._convexity = min(_CONVEXITY, mean / largest) if largest > 0 else _CONVEXITY
+        self._tau = 0.0
         self._last_inner = 0
 
     def start(self, memberships: Array, fixed: npt.NDArray[np.bool_] | None = None) -> float:
@@ -179,7 +196,7 @@ class TotalVariationDescent:
         self._memberships[:, : self._n_columns] = memberships[self._graph.order]
         self._fixed[:] = 0 if fixed is None else fixed[self._graph.order]
         self._duals[:] = 0
-        self._tau = 1 / self._graph.norm if self._graph.norm > 0 else 1.0
+        self._tau = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
         self._last_inner = 2 * _FEWEST_ITERATIONS
         self.statistics = self._statistics()
         return float(self.statistics.energies.sum()) if self.statistics.is_valid else np.inf
@@ -190,6 +207,21 @@ class TotalVariationDescent:
         memberships = np.empty((self._graph.n_vertices, self._n_columns), dtype=self._graph.dtype)
         memberships[self._graph.order] = self._memberships[:, : self._n_columns]
         return memberships
+
+    def rounded(self) -> tuple[IntArray, float]:
+        """Return the column of the largest membership of each row, and the energy (P) of these clusters.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), int32
+            In the order of the graph's vertices.
+        energy : float
+            Infinite if a cluster is empty.
+        """
+        columns = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
+        labels = np.empty_like(columns)
+        labels[self._graph.order] = columns
+        return labels, cut_of_edges(self._graph.edges, columns, self._n_columns)
 
     def outer_step(self, eps: float, most: int = _MOST_INNER) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
@@ -231,27 +263,26 @@ class TotalVariationDescent:
         return float(before.balances.max() * np.sum(weights * (before.energies - after.energies)))
 
     def _linearise(self, statistics: ColumnStatistics) -> None:
-        """Make F the anchor; write G - F, Gamma and sigma."""
+        """Make F the anchor; write G - F, Gamma and the steps of the duals."""
         balances, n, R = statistics.balances, self._graph.n_vertices, self._n_columns
-        largest, smallest = float(balances.max()), float(balances.min())
+        largest = float(balances.max())
         lam = R - 1
         n_above, n_below = statistics.n_above, statistics.n_below
         at_median = (n_below - lam * n_above) / (n - n_above - n_below)
         slope = largest * statistics.energies / balances
-        scales, medians, above, below, at = self._outer
+        scales, dual_steps, medians, above, below, at = self._outer
         scales[:R], medians[:R] = largest / balances, statistics.medians
+        dual_steps[:R] = balances / (2 * self._mean_degree * largest)
         above[:R], below[:R], at[:] = lam * slope, -slope, -np.inf
         at[:R] = at_median * slope
-        norm = self._graph.norm if self._graph.norm > 0 else 1.0
-        self._sigma = smallest**2 / (self._tau * largest**2 * norm**2)
         self._anchors[:] = self._memberships
         self._extrapolated[:] = self._memberships
 
     def _iterate(self, n_iterations: int) -> None:
-        self._tau, self._sigma = _kernels.iterate_primal_dual(
+        self._tau = _kernels.iterate_primal_dual(
             self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
-            self._anchors, self._fixed, self._outer, self._tau, self._sigma, n_iterations, self._squares,
-            self._n_threads,
+            self._anchors, self._fixed, self._row_steps, self._outer, self._tau, self._convexity, n_iterations,
+            self._squares, self._n_threads,
         )  # fmt: skip
 
     def _statistics(self) -> ColumnStatistics:
@@ -264,21 +295,3 @@ class TotalVariationDescent:
         )  # fmt: skip
         above, below, variations = sums
         return ColumnStatistics(medians, (R - 1) * above + below, variations, *counts)
-
-
-def _gradient_norm(graph: sp.csr_array) -> float:
-    """Return the largest singular value of K: K'K is the Laplacian of the squared weights."""
-    squares = graph.astype(np.float64)
-    squares.data **= 2
-    laplacian = sp.csr_array(csgraph.laplacian(squares))
-    n = graph.shape[0]
-    if squares.nnz == 0:
-        return 0.0
-    if n <= _DENSE_VERTICES:
-        largest = float(np.linalg.eigvalsh(laplacian.toarray())[-1])
-    else:
-        first = np.random.RandomState(0).uniform(-1, 1, n)
-        tolerance = 1e-3
-        found = eigsh(laplacian, k=1, which="LA", v0=first, tol=tolerance, return_eigenvectors=False)
-        largest = float(found[0]) * (1 + 2 * tolerance)
-    return float(np.sqrt(max(largest, 0.0)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from coterie.graphs.spectral import SpectralVectors
 from coterie.kmeans import KMeans
 
-__all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex"]
+__all__ = ["diffused", "diffused_starts", "drawn_vertices", "normalized_cut", "on_the_simplex"]
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -42,6 +44,47 @@ def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_t
     """
     directions = np.ascontiguousarray(spectrum.directions(n_clusters))
     return KMeans(n_clusters, n_init=10, random_state=seed, n_threads=n_threads).fit(directions).labels_
+
+
+def diffused_starts(
+    graph: sp.csr_array,
+    known: IntArray,
+    n_clusters: int,
+    clusters: IntArray | None,
+    random: np.random.RandomState,
+    n_threads: int,
+) -> Iterator[Doubles]:
+    """Yield starts: known labels diffused over the graph, and a drawn vertex of each class that has none.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric non-negative weights.
+    known : ndarray of shape (n,), int32
+        Known classes, -1 elsewhere.
+    n_clusters : int
+        Number of columns R.
+    clusters : ndarray of shape (n,), int32, or None
+        Rough clusters to draw from; None where every class has a label, so that there is but one start.
+    random : RandomState
+        Draws.
+    n_threads : int
+        Threads.
+
+    Yields
+    ------
+    ndarray of shape (n, R), float64
+        Rows in the simplex. Where no class is known the second start is the rough clusters themselves.
+    """
+    if clusters is None:
+        yield on_the_simplex(diffused(graph, known, n_clusters, n_threads=n_threads))
+        return
+    for number in count():
+        if number == 1 and np.all(known < 0):
+            yield np.eye(n_clusters)[clusters]
+        else:
+            labels = drawn_vertices(clusters, known, n_clusters, random)
+            yield on_the_simplex(diffused(graph, labels, n_clusters, n_threads=n_threads))
 
 
 def drawn_vertices(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 
 from coterie.metrics import balanced_cut
 
@@ -31,7 +32,7 @@ class _Swap:
 
 
 def swapped_clusters(
-    graph: sp.csr_array, labels: IntArray, n_clusters: int, halve: Halve, most: int
+    graph: sp.csr_array, labels: IntArray, n_clusters: int, halve: Halve, most: int, known: IntArray
 ) -> IntArray:
     """Swap as long as (P) falls: halve one cluster, merge two of those that there are then.
 
@@ -47,6 +48,8 @@ def swapped_clusters(
         Returns 0 or 1 for each vertex of a part of the graph.
     most : int
         Swaps, at most.
+    known : ndarray of shape (n,), int32
+        Known classes, -1 elsewhere. Clusters are numbered so that most of these are right; the rest is put right.
 
     Returns
     -------
@@ -59,21 +62,41 @@ def swapped_clusters(
     """
     energy = balanced_cut(graph, labels, n_clusters=n_clusters)
     is_second = np.zeros(len(labels), dtype=bool)
-    changed = set(range(n_clusters))
+    changed = np.arange(n_clusters)
     for _ in range(most):
-        for cluster in sorted(changed):
+        for cluster in changed:
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
         swap = _best_swap(graph, labels, is_second, n_clusters)
         moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
         moved[moved == swap.freed] = swap.kept
         moved[moved == n_clusters] = swap.freed
+        moved = _with_known(moved, known, n_clusters)
         found = balanced_cut(graph, moved, n_clusters=n_clusters)
         if not found < energy:
             break
-        labels, energy = moved.astype(np.int32), found
-        changed = {swap.divided, swap.kept, swap.freed} - {n_clusters}
+        changed = _changed(labels, moved, n_clusters)
+        labels, energy = moved, found
     return labels
+
+
+def _changed(before: IntArray, after: IntArray, n_clusters: int) -> npt.NDArray[np.intp]:
+    """Return the clusters that have other rows than any had before."""
+    table = np.bincount(before.astype(np.int64) * n_clusters + after, minlength=n_clusters**2) > 0
+    table = table.reshape(n_clusters, n_clusters)
+    from_one, to_one = table.sum(axis=0) == 1, table.sum(axis=1) == 1
+    return np.flatnonzero(~(from_one & (table & to_one[:, None]).any(axis=0)))
+
+
+def _with_known(labels: npt.NDArray[Any], known: IntArray, n_clusters: int) -> IntArray:
+    """Number clusters so that they agree with as many known classes as can be, and set the others."""
+    rows = np.flatnonzero(known >= 0)
+    if len(rows) == 0:
+        return labels.astype(np.int32)
+    agreeing = np.zeros((n_clusters, n_clusters), dtype=np.int64)
+    np.add.at(agreeing, (labels[rows], known[rows]), 1)
+    numbers = linear_sum_assignment(agreeing, maximize=True)[1]
+    return np.where(known >= 0, known, numbers[labels]).astype(np.int32)
 
 
 def _best_swap(

@@ -84,18 +84,36 @@ class State:
     tau: float
 
 
-def started(W, F) -> State:
-    K = gradient(W)
-    return State(F.copy(), np.zeros((len(K), F.shape[1])), 1 / norm(W))
+def authors_steps(W) -> Steps:
+    """Those of the paper: as short everywhere as the norm of the whole gradient asks."""
+    norm = float(np.linalg.norm(gradient(W), 2))
+    return Steps(np.ones(len(W)), norm**2, 1 / norm, 1.0, uniform=True)
 
 
-def norm(W) -> float:
-    return float(np.linalg.norm(gradient(W), 2))
+def preconditioned_steps(W) -> Steps:
+    """Ours: in inverse proportion to the sum of the weights at each vertex, and to the scale of each column."""
+    degrees = W.sum(axis=1)
+    mean = degrees.mean()
+    rows = mean / np.where(degrees > 0, degrees, mean)
+    return Steps(rows, 2 * mean, 4 / np.sqrt(2 * mean), min(0.05, mean / degrees.max()), uniform=False)
 
 
-def outer_step(W, state: State, n_inner: int, fixed=None) -> State:
+@dataclass
+class Steps:
+    rows: Array
+    square_norm: float
+    first: float
+    convexity: float
+    uniform: bool
+
+
+def started(W, F, steps) -> State:
+    return State(F.copy(), np.zeros((len(gradient(W)), F.shape[1])), steps.first)
+
+
+def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None) -> State:
     """One outer step of Algorithm 1 with so many inner iterations, line by line."""
-    K, L = gradient(W), norm(W)
+    K = gradient(W)
     F, P, tau = state.F.copy(), state.P.copy(), state.tau
     n, R = F.shape
     lam = R - 1
@@ -106,16 +124,20 @@ def outer_step(W, state: State, n_inner: int, fixed=None) -> State:
     V = np.column_stack([subgradient(f, lam) for f in F.T])
     G = F + largest * V * (E / B)
     gamma = largest / B
-    sigma = smallest**2 / (tau * largest**2 * L**2)
     F_bar = F.copy()
     for _ in range(n_inner):
+        if steps.uniform:
+            sigma = np.full(K.shape[:1] + (R,), smallest**2 / (tau * largest**2 * steps.square_norm))
+        else:
+            sigma = 1 / (tau * steps.square_norm * np.abs(K).max(axis=1)[:, None] * gamma**2)
         P = P + sigma * (K @ F_bar) * gamma
         P = P / np.maximum(1, np.abs(P))
         F_old = F
-        F = (F - tau * (K.T @ P) * gamma + tau * G) / (1 + tau)
+        t = tau * steps.rows[:, None]
+        F = (F - t * (K.T @ P) * gamma + t * G) / (1 + t)
         F = np.array([on_the_simplex(row) for row in F])
         F[fixed] = F_old[fixed]
-        theta = 1 / np.sqrt(1 + 2 * tau)
-        tau, sigma = theta * tau, sigma / theta
+        theta = 1 / np.sqrt(1 + 2 * steps.convexity * tau)
+        tau = theta * tau
         F_bar = (1 + theta) * F - theta * F_old
     return State(F, P, tau)

@@ -115,8 +115,8 @@ struct NeighborKernels {
 
 template <class T>
 struct TotalVariationKernels {
-    void (*iterate)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double*, double*, Index,
-                    double*, int);
+    double (*iterate)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double, double, Index,
+                      double*, int);
     void (*statistics)(const BlockedGraph<T>&, const T*, Index, Index, Index, const ColumnStatistics<T>&, int);
 };
 

@@ -1,5 +1,7 @@
 // Multiclass total variation clustering (Bresson, Laurent, Uminsky and von Brecht 2013): the inner iteration of their
-// Algorithm 1, a primal-dual step of Chambolle and Pock.
+// Algorithm 1, a primal-dual step of Chambolle and Pock, with the diagonal preconditioning of Pock and Chambolle (2011):
+// the step of a row is in inverse proportion to its degree, that of a dual to its weight and to Gamma. Weights drop out of
+// the dual step then.
 //
 // Vertices are cut into blocks of neighbouring rows. The duals of an edge inside of a block are stored once: its block
 // is worked off in the order of the rows, so both ends see them. Those of an edge between two blocks are stored twice,
@@ -40,12 +42,14 @@ struct PrimalDualState {
     T* spare;                     // n_rows x width: scratch
     const T* anchors;             // n_rows x width: F of the outer step
     const std::uint8_t* fixed;    // n_rows: whether the row keeps its memberships
+    const T* row_steps;           // n_rows: step of the row as a multiple of tau
 };
 
 // G - F of the outer step, by where a membership lies: above, below or at the median of its column.
 template <class T>
 struct OuterStep {
     const T* scales;              // width: Gamma
+    const T* dual_steps;          // step of the duals times tau; 0 in the padding
     const T* medians;
     const T* above;
     const T* below;
@@ -65,7 +69,7 @@ struct PrimalDualScratch {
 template <class T>
 struct EdgeDualStep {
     const T* extrapolated;
-    const T* steps;  // width: sigma Gamma
+    const T* steps;  // width
     T* duals;
     Index n_columns, width, last_edge;
 };
@@ -99,7 +103,7 @@ struct RowLanes {
     template <bool Weighted, bool Both>
     inline __attribute__((always_inline)) void update(T* duals, const T* other, T weight, T* theirs) {
         Head dual = *reinterpret_cast<const Head*>(duals);
-        dual += (own - *reinterpret_cast<const Head*>(other)) * (Weighted ? scale * weight : scale);
+        dual += (own - *reinterpret_cast<const Head*>(other)) * scale;
         dual = clipped<Isa>(dual);
         *reinterpret_cast<Head*>(duals) = dual;
         const Head pull = Weighted ? dual * weight : dual;
@@ -233,11 +237,11 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
     constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V);
     constexpr Index H = kLanes<T>;
     const Index width = state.width, n_vectors = width / L;
-    const T shrink = 1 / (1 + step.tau);
     T* const transposed = scratch.transposed.data();
     const auto vectors = [](const T* from) { return reinterpret_cast<const V*>(from); };
     for (Index l = 0; l < n; ++l) {
         const Index row = (begin + l) * width;
+        const T tau = step.tau * state.row_steps[begin + l], shrink = 1 / (1 + tau);
         const V *memberships = vectors(state.memberships + row), *anchors = vectors(state.anchors + row),
                 *pulls = vectors(divergences + l * width);
         T* const out = scratch.rows.data() + l * width;
@@ -246,7 +250,7 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
             V shift = anchors[v] > median ? vectors(outer.above)[v] : vectors(outer.at)[v];
             shift = anchors[v] < median ? vectors(outer.below)[v] : shift;
             const V goal = anchors[v] + shift - pulls[v] * vectors(outer.scales)[v];
-            reinterpret_cast<V*>(out)[v] = (memberships[v] + goal * step.tau) * shrink;
+            reinterpret_cast<V*>(out)[v] = (memberships[v] + goal * tau) * shrink;
         }
         for (Index r = 0; r < state.n_columns; ++r) transposed[r * H + l] = out[r];
     }
@@ -281,11 +285,12 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
     return square;
 }
 
-// Runs n_iterations inner iterations with the step sizes tau and sigma, which change as they do in the paper. At the
-// end `extrapolated` holds F_bar again. OUT squares (n_blocks): squared distance of the memberships to the anchors.
+// Runs n_iterations inner iterations from the step size tau on; returns that of the next. `convexity`: how strongly convex
+// the quadratic term is in the norm of the preconditioner, or less; tau falls the faster for it. At the end `extrapolated`
+// holds F_bar again. OUT squares (n_blocks): squared distance of the memberships to the anchors.
 template <class Isa, class T>
-void iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T>& state, const OuterStep<T>& outer,
-                         double* tau, double* sigma, Index n_iterations, double* squares, int n_threads) {
+double iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T>& state, const OuterStep<T>& outer,
+                           double tau, double convexity, Index n_iterations, double* squares, int n_threads) {
     const Index width = state.width;
     const auto make_scratch = [&] {
         return PrimalDualScratch<Isa, T>{Buffer<T>(graph.block_rows * width), Buffer<T>(kLanes<T> * width),
@@ -296,10 +301,10 @@ void iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T>&
     Buffer<T> steps(width);
     T *current = state.extrapolated, *next = state.spare;
     for (Index k = 0; k < n_iterations; ++k) {
-        const double theta = 1 / __builtin_sqrt(1 + 2 * *tau);
-        for (Index r = 0; r < width; ++r) steps[r] = static_cast<T>(*sigma) * outer.scales[r];
+        const double theta = 1 / __builtin_sqrt(1 + 2 * convexity * tau);
+        for (Index r = 0; r < width; ++r) steps[r] = outer.dual_steps[r] / static_cast<T>(tau);
         const EdgeDualStep<T> dual{current, steps.data(), state.duals, state.n_columns, width, graph.starts[graph.n_rows] - 1};
-        const PrimalStep<T> primal{static_cast<T>(*tau), static_cast<T>(theta), next};
+        const PrimalStep<T> primal{static_cast<T>(tau), static_cast<T>(theta), next};
         parallel_for(graph.n_blocks(), n_threads, make_scratch, [&](Index b, PrimalDualScratch<Isa, T>& scratch) {
             const Index first = b * graph.block_rows, last = graph.block_end(b);
             T* const divergences = scratch.divergences.data();
@@ -310,8 +315,7 @@ void iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T>&
                                                    divergences + (i - first) * width, scratch);
             squares[b] = square;
         });
-        *tau *= theta;
-        *sigma /= theta;
+        tau *= theta;
         T* const former = current;
         current = next;
         next = former;
@@ -321,6 +325,7 @@ void iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T>&
             const Index first = b * graph.block_rows * width, last = graph.block_end(b) * width;
             for (Index l = first; l < last; ++l) state.extrapolated[l] = current[l];
         });
+    return tau;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from coterie.convex.edges import WEIGHTS, Edges, edges_of_graph, weight_graph
+from coterie.convex.edges import WEIGHTS, weight_graph
 from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, find_norm
 from coterie.convex.problem import make_problem
@@ -23,6 +23,7 @@ from coterie.fitting import (
     check_positive_integer,
     effective_n_threads,
 )
+from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.persistence import Persistable
 from coterie.rows import as_rows
 

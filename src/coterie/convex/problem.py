@@ -9,9 +9,9 @@ import numpy.typing as npt
 from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
-from coterie.convex.edges import Edges
 from coterie.convex.norms import KernelNorm, NormObject
 from coterie.graphs import graph_laplacian
+from coterie.graphs.edges import Edges
 
 __all__ = ["ConvexProblem", "CustomProblem", "make_problem"]
 
