@@ -49,7 +49,8 @@ MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
 class Method:
     """How the command line makes an estimator, and what its objective is called.
 
-    `watched_name` is what its iterations report, where that is not the objective of the result.
+    `watched_name` is what its iterations report, where that is not the objective of the result; `watched_unit` what the
+    fit reports one after the other, where those are not the iterations that `max_iter` limits.
     """
 
     estimator: str
@@ -58,6 +59,7 @@ class Method:
     objective_name: str = "inertia"
     higher_is_better: bool = False
     watched_name: str = ""
+    watched_unit: str = "iteration"
     takes_labels: bool = False
 
 
@@ -73,7 +75,12 @@ METHODS = {
         watched_name="relaxed objective",
     ),
     "total-variation": Method(
-        "TotalVariationClustering", objective="energy_", objective_name="balanced cut", takes_labels=True
+        "TotalVariationClustering",
+        objective="energy_",
+        objective_name="balanced cut",
+        watched_name="relaxed cut",
+        watched_unit="outer step",
+        takes_labels=True,
     ),
 }
 
@@ -143,9 +150,10 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
 
     started = time.perf_counter()
     with display(job.quiet) as screen, recorded_warnings() as warned:
-        max_iter = model.get_params().get("max_iter")
+        limited = method.watched_unit == "iteration"
+        max_iter = model.get_params().get("max_iter") if limited else None
         watched = method.watched_name or method.objective_name
-        show = fit_callback(screen, max_iter, watched, method.higher_is_better)
+        show = fit_callback(screen, max_iter, watched, method.higher_is_better, method.watched_unit)
         model.set_params(callback=show)
         model.fit(rows, known) if known is not None else model.fit(rows)
     model.set_params(callback=None)
