@@ -51,8 +51,11 @@ class CutGraph:
     ----------
     order : ndarray of shape (n,)
         The order.
+    unit : float
+        The mean weight. Kernels get weights in this unit, so that clusters do not depend on it: how far an outer step
+        goes does, in the paper, and weights of about 1 as there are best.
     degrees : ndarray of shape (n,)
-        Sum of the weights at each vertex, in that order.
+        Sum of the weights at each vertex, in that order and unit.
     edges : Edges
         Each edge once, its ends as places in that order.
     n_duals : int
@@ -70,7 +73,8 @@ class CutGraph:
         rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
         self.edges = edges_of_graph(sp.csr_array(edges))
         ends = np.concatenate([self.edges.heads, self.edges.tails])
-        self.degrees = np.bincount(ends, np.tile(self.edges.weights, 2), minlength=n)
+        self.unit = float(self.edges.weights.mean()) if len(self.edges) > 0 else 1.0
+        self.degrees = np.bincount(ends, np.tile(self.edges.weights / self.unit, 2), minlength=n)
         inside = rows // self.block_rows == columns // self.block_rows
         kept = np.flatnonzero(~inside | (columns > rows))
         # Inside of the block, then later rows, then earlier ones.
@@ -79,7 +83,7 @@ class CutGraph:
         starts = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows[kept], minlength=n), out=starts[1:])
         crossings = starts[:-1] + np.bincount(rows[kept[inside[kept]]], minlength=n)
-        weights = edges.data[kept]
+        weights = (edges.data[kept] / self.unit).astype(self.dtype)
         self.n_duals = len(kept)
         is_single = self.dtype == np.float32
         make = _kernels.blocked_graph_float32 if is_single else _kernels.blocked_graph_float64
@@ -260,7 +264,8 @@ class TotalVariationDescent:
     def _fall(self, before: ColumnStatistics, after: ColumnStatistics) -> float:
         """Return Delta times the sum of (B / B before) (E before - E)."""
         weights = after.balances / before.balances
-        return float(before.balances.max() * np.sum(weights * (before.energies - after.energies)))
+        falls = (before.energies - after.energies) / self._graph.unit
+        return float(before.balances.max() * np.sum(weights * falls))
 
     def _linearise(self, statistics: ColumnStatistics) -> None:
         """Make F the anchor; write G - F, Gamma and the steps of the duals."""
@@ -269,7 +274,7 @@ class TotalVariationDescent:
         lam = R - 1
         n_above, n_below = statistics.n_above, statistics.n_below
         at_median = (n_below - lam * n_above) / (n - n_above - n_below)
-        slope = largest * statistics.energies / balances
+        slope = largest * statistics.energies / self._graph.unit / balances
         scales, dual_steps, medians, above, below, at = self._outer
         scales[:R], medians[:R] = largest / balances, statistics.medians
         dual_steps[:R] = balances / (2 * self._mean_degree * largest)
@@ -294,4 +299,4 @@ class TotalVariationDescent:
             self._n_threads,
         )  # fmt: skip
         above, below, variations = sums
-        return ColumnStatistics(medians, (R - 1) * above + below, variations, *counts)
+        return ColumnStatistics(medians, (R - 1) * above + below, variations * self._graph.unit, *counts)
