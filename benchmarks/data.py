@@ -56,6 +56,23 @@ def mnist(n_rows: int = 70_000) -> np.ndarray:
     return _enlarged_digits(n_rows)
 
 
+def upright_digits(rows: np.ndarray) -> np.ndarray:
+    """Shear and shift images of 28 x 28 pixels until they lean no more and their ink has its mean in the middle."""
+    from scipy.ndimage import affine_transform
+
+    images = rows.reshape(-1, 28, 28)
+    down, right = np.mgrid[:28, :28].astype(np.float32)
+    ink = images.sum(axis=(1, 2))
+    middle = np.stack([(images * place).sum(axis=(1, 2)) / ink for place in (down, right)], axis=1)
+    away = down - middle[:, 0, None, None]
+    lean = (images * away * right).sum(axis=(1, 2)) / (images * away * away).sum(axis=(1, 2))
+    upright = np.empty_like(images)
+    for image, at, slope, out in zip(images, middle, lean, upright):
+        shear = np.array([[1, 0], [slope, 1]])
+        affine_transform(image, shear, offset=at - shear @ [13.5, 13.5], order=1, output=out)
+    return upright.reshape(rows.shape)
+
+
 def mnist_is_real() -> bool:
     """Tell whether `mnist` has the real images (else it enlarges scikit-learn's digits)."""
     return real_file("mnist.npz") is not None
