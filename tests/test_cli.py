@@ -243,7 +243,10 @@ def test_total_variation(folder, rows, X, capsys):
         "--labels known.npy --method total-variation --neighbors 5",
     ):
         assert main(["fit", rows, "-k", "3", *options.split()]) == 0
-        assert "balanced cut" in capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert "balanced cut" in printed.out
+        assert "outer step 1, " in printed.err
+        assert "relaxed cut" in printed.err
         found = np.load("coterie-out/labels.npy")
         np.testing.assert_array_equal(found, expected.labels_)
         np.testing.assert_array_equal(found[:3], [2, 0, 1])
