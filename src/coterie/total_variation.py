@@ -29,7 +29,7 @@ from coterie.graphs import check_graph, knn_graph, nearest_neighbors
 from coterie.graphs.spectral import local_order, spectral_vectors
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
-from coterie.total_variation_descent import CutGraph, TotalVariationDescent
+from coterie.total_variation_descent import FEWEST_ITERATIONS, CutGraph, TotalVariationDescent
 from coterie.total_variation_starts import diffused_starts, normalized_cut
 from coterie.total_variation_swaps import swapped_clusters
 from coterie.total_variation_trials import HISTORY_FIELDS, Trial, Trials
@@ -220,7 +220,8 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         labels = self._known_labels(y, rows.shape[0])
         given = self._given_memberships(rows.shape[0], labels)
         n_trials = self._n_trials(labels, given)
-        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), HISTORY_FIELDS)
+        most_steps = -(-self.max_iter // FEWEST_ITERATIONS)
+        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             graph = self._graph(rows, random, n_threads)

@@ -18,7 +18,7 @@ from coterie.graph_memberships import padded_rows
 from coterie.graphs.edges import edges_of_graph
 from coterie.metrics import cut_of_edges
 
-__all__ = ["CutGraph", "OuterResult", "TotalVariationDescent"]
+__all__ = ["FEWEST_ITERATIONS", "CutGraph", "OuterResult", "TotalVariationDescent"]
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ IntArray = npt.NDArray[np.int32]
 _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
 
 # The inner stop is tested every so many iterations: half as many as the last outer step took, within these bounds.
-_FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
+FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
 _MOST_INNER = 100
 
 # Where the steps of a trial begin and how fast they fall, relative to the average row. Large and slowly falling steps
@@ -201,7 +201,7 @@ class TotalVariationDescent:
         self._fixed[:] = 0 if fixed is None else fixed[self._graph.order]
         self._duals[:] = 0
         self._tau = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
-        self._last_inner = 2 * _FEWEST_ITERATIONS
+        self._last_inner = 2 * FEWEST_ITERATIONS
         self.statistics = self._statistics()
         return float(self.statistics.energies.sum()) if self.statistics.is_valid else np.inf
 
@@ -241,7 +241,7 @@ class TotalVariationDescent:
         """
         before = self.statistics
         self._linearise(before)
-        every = int(np.clip(self._last_inner // 2, _FEWEST_ITERATIONS, _MOST_ITERATIONS))
+        every = int(np.clip(self._last_inner // 2, FEWEST_ITERATIONS, _MOST_ITERATIONS))
         n_inner, descended = 0, False
         while n_inner < most and not descended:
             n_steps = min(every, most - n_inner)
