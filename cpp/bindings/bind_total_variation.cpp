@@ -104,8 +104,8 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
           arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
     m.def("iterate_primal_dual", &iterate<T>, arg("graph"), arg("duals").noconvert(), arg("memberships").noconvert(),
           arg("extrapolated").noconvert(), arg("spare").noconvert(), arg("anchors").noconvert(), arg("fixed"),
-          arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"), arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"),
-          Unlocked());
+          arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"), arg("convexity"), arg("n_iterations"),
+          arg("squares"), arg("n_threads"), Unlocked());
     m.def("column_statistics", &statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
           arg("medians").noconvert(), arg("sums"), arg("counts"),
           arg("n_threads"), Unlocked());

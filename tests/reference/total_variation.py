@@ -111,6 +111,17 @@ def started(W, F, steps) -> State:
     return State(F.copy(), np.zeros((len(gradient(W)), F.shape[1])), steps.first)
 
 
+def outer_objective(W, anchor, F) -> float:
+    """What the inner iterations of an outer step from `anchor` minimise over rows in the simplex."""
+    lam = anchor.shape[1] - 1
+    B = np.array([balance(f, lam) for f in anchor.T])
+    E = np.array([energy(W, f, lam) for f in anchor.T])
+    V = np.column_stack([subgradient(f, lam) for f in anchor.T])
+    G = anchor + B.max() * V * (E / B)
+    variations = np.array([variation(W, f) for f in F.T])
+    return float(np.sum(B.max() / B * variations) + np.sum((F - G) ** 2) / 2)
+
+
 def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None) -> State:
     """One outer step of Algorithm 1 with so many inner iterations, line by line."""
     K = gradient(W)
