@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,13 @@ PAPER = {
 KERNEL_ITERATIONS = 20
 
 
+def _file_of(name: str) -> Path | None:
+    return real_file(FILES.get(name, f"graphs/{name}.npz"))
+
+
 def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return a graph and the classes of its vertices; digits of scikit-learn stand in where there is no such file."""
-    path = real_file(FILES.get(name, f"graphs/{name}.npz"))
+    path = _file_of(name)
     if path is None:
         return _graph_of_rows(*labelled("digits"))
     with np.load(path) as file:
@@ -210,8 +215,9 @@ def labels_in_words(share: float) -> str:
 def compare(report: Report, data: str, options: argparse.Namespace) -> None:
     """Run all contenders on a graph."""
     rows = []
+    is_real = _file_of(data) is not None
     for share in options.labels:
-        paper = f"{PAPER[data][LABELS.index(share)]:.2f}" if share in LABELS else "-"
+        paper = f"{PAPER[data][LABELS.index(share)]:.2f}" if share in LABELS and is_real else "-"
         for name in CONTENDERS:
             unsupervised = "Spectral" in name or "swaps" in name
             if options.only not in name or ("Label" in name and not share) or (unsupervised and share):
@@ -236,7 +242,8 @@ def compare(report: Report, data: str, options: argparse.Namespace) -> None:
                 ]
             )
     headers = ["labels", "", "purity (range)", "of the lowest (P)", "paper", "(P)", "lowest (P)", "seconds"]
-    report.table(f"{data}, means over {options.draws} draws", headers, rows, n_left=2)
+    what = data if is_real else f"scikit-learn's digits in place of {data}"
+    report.table(f"{what}, means over {options.draws} draws", headers, rows, n_left=2)
 
 
 def measure_kernel(report: Report, data: str, n_threads: int) -> None:
