@@ -60,7 +60,7 @@ class Neighbors:
     def given(self) -> Iterator[None]:
         """Let `LaplacianKModes` take these instead of looking for them, so that fits share one graph."""
         found = (self.ids, self.squares)
-        with mock.patch("coterie.laplacian_kmodes.nearest_neighbors", return_value=found):
+        with mock.patch("coterie.laplacian_kmodes.estimator.nearest_neighbors", return_value=found):
             yield
 
 
@@ -151,8 +151,8 @@ def run_updates(n_rows: int, n_clusters: int, n_threads: int) -> dict[str, float
         `seconds` of an update and the `bytes` that it must move: affinities and memberships in, memberships and
         edges. Neighbours' memberships count once, as if they came from the cache.
     """
-    from coterie.graph_memberships import GraphMemberships
     from coterie.graphs import graph_of_neighbors, nearest_neighbors
+    from coterie.laplacian_kmodes.memberships import GraphMemberships
 
     X = mnist(n_rows)
     ids, squares = nearest_neighbors(

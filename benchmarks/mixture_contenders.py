@@ -406,7 +406,7 @@ class _TimedKernels:
 
 @contextmanager
 def _timed_kernels() -> Iterator[_TimedKernels]:
-    from coterie import truncated_em
+    from coterie.mixture import posteriors as truncated_em
 
     module = truncated_em._kernels
     kernels = _TimedKernels(module)

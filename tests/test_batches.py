@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.assignment import BoundedAssignment, CenterFrame, PlainAssignment
-from coterie.batches import ShuffledRows, draw_batch, run_length, shuffled
+from coterie.blocks.shuffled import ShuffledRows, draw_batch, run_length, shuffled
+from coterie.centers.assignment import BoundedAssignment, CenterFrame, PlainAssignment
 from coterie.rows import as_rows, open_rows
 from tests.rows.formats import N_COLUMNS, WRITERS, numbers, write_text
 from tests.test_kernels import check_bounds
@@ -18,8 +18,8 @@ from tests.test_kernels import check_bounds
 
 def keep_only(monkeypatch, n_bytes):
     """Data of more bytes than this are neither kept in memory nor drawn row by row."""
-    monkeypatch.setattr("coterie.assignment.KEPT_BYTES", n_bytes)
-    monkeypatch.setattr("coterie.batches.KEPT_BYTES", n_bytes)
+    monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", n_bytes)
+    monkeypatch.setattr("coterie.blocks.shuffled.KEPT_BYTES", n_bytes)
 
 
 STORAGES = ["array", "memory map", "npy", "parquet", "csv"]
@@ -247,14 +247,14 @@ class TestShuffledRows:
 
     def test_nothing_is_kept(self, kept, tmp_path, monkeypatch):
         keep_only(monkeypatch, kept)
-        monkeypatch.setattr("coterie.batches._KEPT_PREFIX_BYTES", 0)
+        monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         np.save(tmp_path / "x.npy", numbers(200))
         check_prefixes(open_rows(tmp_path / "x.npy"))
 
     def test_the_smallest_blocks(self, kept, tmp_path, monkeypatch):
         keep_only(monkeypatch, kept)
-        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
         quantum = _kernels.ROW_QUANTUM
         X = numbers(3 * quantum + 5)
         np.save(tmp_path / "x.npy", X)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coterie.fitting import FitMonitor, effective_n_threads
+from coterie.fitting.monitor import FitMonitor, effective_n_threads
 
 
 def test_all_processors_of_this_process(monkeypatch):
@@ -46,7 +46,7 @@ def test_bad_numbers(bad):
 def test_quota_of_a_container(monkeypatch, tmp_path, files, expected):
     import builtins
 
-    from coterie import fitting
+    from coterie.fitting import monitor as fitting
 
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -61,7 +61,7 @@ def test_quota_of_a_container(monkeypatch, tmp_path, files, expected):
 
 def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("coterie.fitting.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("coterie.fitting.monitor.time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def evaluate(progress):
         seen.append(progress.seconds)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.graph_memberships import GraphMemberships
+from coterie.laplacian_kmodes.memberships import GraphMemberships
 from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import laplacian_kmodes as oracle
 
@@ -55,7 +55,7 @@ class TestMinimise:
         tolerance = 1e-4 * n if dtype == np.float32 else 1e-9 * n
         for name in INSTRUCTION_SETS:
             # Otherwise rows that hardly change stay as they are, and updates can magnify what is left out.
-            with using(name), patch("coterie.graph_memberships._SMALLEST_CHANGE", 0.0):
+            with using(name), patch("coterie.laplacian_kmodes.memberships._SMALLEST_CHANGE", 0.0):
                 memberships, fit = fitted(graph, affinities, lam, shift=shift, tol=-1, max_updates=n_updates)
             np.testing.assert_allclose(fit.relaxations, objectives[: len(fit.relaxations)], atol=tolerance)
             np.testing.assert_allclose(memberships.memberships.sum(axis=1), 1, rtol=1e-5)

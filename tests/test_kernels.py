@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.assignment import (
+from coterie.centers.assignment import (
     BoundedAssignment,
     CenterFrame,
     Dataset,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-import coterie.laplacian_kmodes
+import coterie.laplacian_kmodes.estimator
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
@@ -31,8 +31,8 @@ def scan(digits, some_labels):
 
 def test_one_graph_and_ascending_lambdas(digits):
     estimator = LaplacianKModes(10, lam=7.0, random_state=0)
-    nearest_neighbors = coterie.laplacian_kmodes.nearest_neighbors
-    with patch("coterie.laplacian_kmodes.nearest_neighbors", wraps=nearest_neighbors) as search:
+    nearest_neighbors = coterie.laplacian_kmodes.estimator.nearest_neighbors
+    with patch("coterie.laplacian_kmodes.estimator.nearest_neighbors", wraps=nearest_neighbors) as search:
         scan = select_lambda(estimator, digits[0], [2, 1, 3])
     assert search.call_count == 1
     np.testing.assert_array_equal(scan.lambdas, [1, 2, 3])

@@ -14,10 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import LaplacianKModes
-from coterie.graph_memberships import GraphMemberships
-from coterie.graph_modes import Run
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.problem import Run
+from coterie.laplacian_kmodes.vector_modes import Modes, VectorModes, surest_members
 from coterie.metrics import clustering_accuracy
-from coterie.modes import Modes, VectorModes, surest_members
 from tests.reference import laplacian_kmodes as oracle
 
 DTYPES = [np.float32, np.float64]

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.assignment import kernel_rows
-from coterie.means import DenseMeans, SparseMeans
+from coterie.centers.assignment import kernel_rows
+from coterie.centers.means import DenseMeans, SparseMeans
 from tests.reference.k_means import square_distances
 
 K, D, N = 70, 133, 400

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.batches import run_length
+from coterie.blocks.shuffled import run_length
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
 from tests.test_batches import STORAGES, keep_only, stored
@@ -142,8 +142,8 @@ class TestSameBits:
         keep_only(monkeypatch, 0)
         rows = sp.csr_array(np.maximum(blobs, 0)) if storage == "csr" else stored(blobs, storage, tmp_path)
         reference = mini_batch(40, batch_size=1000).fit(rows)
-        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
         same_fits(mini_batch(40, batch_size=1000).fit(rows), reference)
 
     def test_seeds(self, blobs):
@@ -383,7 +383,9 @@ class TestBothKinds:
     @pytest.mark.parametrize("bad_kind", [np.asarray, sp.csr_array])
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
     def test_a_bad_batch_leaves_no_trace(self, blobs, estimator, kind, bad_kind, monkeypatch):
-        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)  # the bad row is in the last of many blocks
+        monkeypatch.setattr(
+            "coterie.centers.assignment._BLOCK_BYTES", 1
+        )  # the bad row is in the last of many blocks
         X = blobs.astype(np.float64)
         bad = X[2000:].copy()
         bad[777, 3] = np.nan

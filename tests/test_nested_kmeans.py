@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import KMeans, NestedMiniBatchKMeans
-from coterie.batches import run_length, shuffled
+from coterie.blocks.shuffled import run_length, shuffled
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
 from tests.test_batches import STORAGES, keep_only, stored
@@ -169,16 +169,16 @@ class TestSameBits:
         keep_only(monkeypatch, kept)
         rows = stored(blobs, storage, tmp_path)
         reference = nested(40).fit(rows)
-        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
         same_bits(nested(40).fit(rows), reference)
-        monkeypatch.setattr("coterie.batches._KEPT_PREFIX_BYTES", 0)
+        monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         same_bits(nested(40).fit(rows), reference)
 
     def test_sparse_blocks_do_not_matter(self, blobs, monkeypatch):
         X = sp.csr_array(np.maximum(blobs, 0))
         reference = nested(40).fit(X)
-        monkeypatch.setattr("coterie.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
         same_bits(nested(40).fit(X), reference)
 
     def test_seeds(self, blobs):

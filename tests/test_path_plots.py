@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from coterie import ConvexClusterPath
+from coterie.convex.pictures import longest_lived, plot_path, plot_path_dendrogram
 from coterie.datasets import load_iris, load_mammals
-from coterie.plotting.paths import longest_lived, plot_path, plot_path_dendrogram
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import coterie
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy, purity
-from coterie.total_variation_starts import diffused, drawn_vertices
+from coterie.total_variation.starts import diffused, drawn_vertices
 from tests.reference import total_variation as oracle
 
 

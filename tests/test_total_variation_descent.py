@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.graph_memberships import padded_rows
+from coterie.laplacian_kmodes.memberships import padded_rows
 from coterie.metrics import balanced_cut
-from coterie.total_variation_descent import CutGraph, TotalVariationDescent
-from coterie.total_variation_starts import on_the_simplex
+from coterie.total_variation.descent import CutGraph, TotalVariationDescent
+from coterie.total_variation.starts import on_the_simplex
 from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import total_variation as oracle
 

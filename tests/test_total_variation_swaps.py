@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy
-from coterie.total_variation_swaps import _best_swap, _changed, swapped_clusters
+from coterie.total_variation.swaps import _best_swap, _changed, swapped_clusters
 
 UNKNOWN = np.full(600, -1, dtype=np.int32)
 

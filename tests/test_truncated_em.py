@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.assignment import kernel_rows
-from coterie.rows import as_rows
-from coterie.truncated_em import (
+from coterie.centers.assignment import kernel_rows
+from coterie.mixture.posteriors import (
     MixtureParameters,
     TruncatedPosteriors,
     distinct_draws,
@@ -16,6 +15,7 @@ from coterie.truncated_em import (
     order_by,
     shared_variance,
 )
+from coterie.rows import as_rows
 from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import truncated_mixture as oracle
 

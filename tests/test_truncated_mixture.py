@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import coterie
 from coterie import KMeans, TruncatedGaussianMixture
 from coterie.coresets import lightweight_coreset
-from coterie.truncated_em import distinct_draws
+from coterie.mixture.posteriors import distinct_draws
 from tests.reference import truncated_mixture as oracle
 from tests.test_batches import STORAGES, stored
 
@@ -286,9 +286,9 @@ class TestSameBits:
     @pytest.mark.parametrize("storage", STORAGES[1:])
     @pytest.mark.parametrize("coreset_size", [None, 500])
     def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, coreset_size):
-        monkeypatch.setattr("coterie.assignment.KEPT_BYTES", kept)
-        monkeypatch.setattr("coterie.truncated_em.KEPT_BYTES", kept)
-        monkeypatch.setattr("coterie.truncated_em._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.mixture.posteriors.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.mixture.posteriors._BLOCK_BYTES", 1)
         X = blobs.astype(np.float64)
         weights = np.random.default_rng(0).random(len(X))
         options = dict(coreset_size=coreset_size, random_candidate=True, max_iter=10)
@@ -310,8 +310,8 @@ class TestSameBits:
     def test_rows_that_are_read_again_and_again(self, blobs, monkeypatch):
         """Blocks change which rows learn from which; the fit is as good."""
         whole = mixture(23, init=blobs[:23]).fit(blobs)
-        monkeypatch.setattr("coterie.truncated_em.KEPT_BYTES", 0)
-        monkeypatch.setattr("coterie.truncated_em._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.mixture.posteriors.KEPT_BYTES", 0)
+        monkeypatch.setattr("coterie.mixture.posteriors._BLOCK_BYTES", 1)
         blocks = mixture(23, init=blobs[:23]).fit(blobs)
         np.testing.assert_allclose(blocks.lower_bound_, whole.lower_bound_, rtol=0.01)
         assert np.all(np.diff(blocks.lower_bounds_) >= -1e-4)
@@ -729,7 +729,7 @@ class TestManyComponents:
         np.testing.assert_array_equal(labels[::-1], model.predict(X[::-1]))
         for row in (0, 350, 699):
             np.testing.assert_array_equal(labels[row : row + 1], model.predict(X[row : row + 1]))
-        monkeypatch.setattr("coterie.best_components._BLOCK_BYTES", 16 * 6 * 7)
+        monkeypatch.setattr("coterie.mixture.component_search._BLOCK_BYTES", 16 * 6 * 7)
         np.testing.assert_array_equal(labels, model.predict(X))
 
     @pytest.mark.parametrize("assignment", ["exact", "truncated"])
@@ -754,7 +754,7 @@ class TestManyComponents:
         X = np.random.default_rng(1).uniform(-100, 100, size=(3000, 6)).astype(np.float32)
         labels = []
         for most in (model.n_components_, model.n_components_ - 1):
-            monkeypatch.setattr("coterie.truncated_mixture._EXACT_COMPONENTS", most)
+            monkeypatch.setattr("coterie.mixture.estimator._EXACT_COMPONENTS", most)
             labels.append(model.predict(X))
         assert np.any(labels[0] != labels[1])
         np.testing.assert_array_equal(labels[0], model.set_params(assignment="exact").predict(X))

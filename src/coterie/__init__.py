@@ -11,16 +11,16 @@ Examples
 from coterie import coresets, datasets, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
-from coterie.fitting import FitProgress
-from coterie.kmeans import KMeans
-from coterie.lambda_selection import LambdaScan, select_lambda
-from coterie.laplacian_kmodes import LaplacianKModes
-from coterie.mini_batch_kmeans import MiniBatchKMeans
-from coterie.nested_kmeans import NestedMiniBatchKMeans
+from coterie.fitting.monitor import FitProgress
+from coterie.kmeans.exact import KMeans
+from coterie.kmeans.mini_batch import MiniBatchKMeans
+from coterie.kmeans.nested import NestedMiniBatchKMeans
+from coterie.laplacian_kmodes.estimator import LaplacianKModes
+from coterie.laplacian_kmodes.lambda_scan import LambdaScan, select_lambda
+from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
-from coterie.total_variation import TotalVariationClustering
-from coterie.truncated_mixture import TruncatedGaussianMixture
+from coterie.total_variation.estimator import TotalVariationClustering
 
 __all__ = [
     "ConvexClusterPath",

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie import _kernels
-from coterie.assignment import kernel_rows
-from coterie.fitting import check_positive_integer, check_sample_weight, effective_n_threads
+from coterie.centers.assignment import kernel_rows
+from coterie.fitting.monitor import check_positive_integer, check_sample_weight, effective_n_threads
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = [

@@ -14,8 +14,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from coterie.assignment import nearest_labels, own_square_distances, weighted_sum
-from coterie.fitting import effective_n_threads
+from coterie.centers.assignment import nearest_labels, own_square_distances, weighted_sum
+from coterie.fitting.monitor import effective_n_threads
 from coterie.graphs import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.rows import as_rows

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import zarr
 
-from coterie.rows import array_files, open_rows, table_files
+from coterie.rows import open_rows
+from coterie.rows.formats import array_files, table_files
 from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers, write_text, write_zarr
 
 

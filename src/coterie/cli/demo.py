@@ -22,7 +22,7 @@ from coterie.cli.jobs import FitJob, fit
 from coterie.cli.output import check_writable, staged_files
 from coterie.cli.progress import display, fit_callback
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
-from coterie.fitting import FitProgress
+from coterie.fitting.monitor import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
 from coterie.persistence import replacing
 from coterie.plotting import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from coterie.fitting import FitProgress
+    from coterie.fitting.monitor import FitProgress
 
 __all__ = ["Display", "Step", "display", "fit_callback"]
 

@@ -16,7 +16,7 @@ from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, find_norm
 from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA, Solver
-from coterie.fitting import (
+from coterie.fitting.monitor import (
     CallbackSupportMixin,
     FitProgress,
     check_iteration_parameters,

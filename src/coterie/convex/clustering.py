@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.convex.base import ConvexEstimator, Setting
 from coterie.convex.fusion import Certificate
 from coterie.convex.solvers import solve
-from coterie.fitting import FitMonitor, FitProgress, single_threaded_blas, with_callbacks
+from coterie.fitting.monitor import FitMonitor, FitProgress, single_threaded_blas, with_callbacks
 
 __all__ = ["ConvexClustering", "CurrentCentroids"]
 

@@ -18,7 +18,7 @@ from coterie.convex.grid import default_gammas
 from coterie.convex.solvers import solve
 from coterie.convex.tree import has_fission, linkage_of_path
 from coterie.convex.warm_start import WarmStart
-from coterie.fitting import (
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_positive_integer,

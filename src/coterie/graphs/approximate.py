@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
-from coterie.assignment import CenterFrame, kernel_rows, nearest_centers
+from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
 from coterie.graphs.exact import (
     CALL_MULTIPLY_ADDS,
     Neighbors,
@@ -24,7 +24,7 @@ from coterie.graphs.exact import (
     row_ids,
     without_self,
 )
-from coterie.kmeans import KMeans
+from coterie.kmeans.exact import KMeans
 
 __all__ = ["approximate_neighbors"]
 

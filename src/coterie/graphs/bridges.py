@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from coterie.fitting import effective_n_threads
+from coterie.fitting.monitor import effective_n_threads
 from coterie.graphs.checks import check_graph, check_option
 from coterie.graphs.exact import exact_neighbors, nearest_of_other_groups, row_ids
 from coterie.graphs.knn import Weights, check_weights, edge_weights

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.assignment import check_squares, kernel_rows
+from coterie.centers.assignment import check_squares, kernel_rows
 from coterie.rows import Block
 
 __all__ = ["distances_to_ids", "exact_neighbors", "nearest_of_other_groups", "row_ids"]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from coterie.fitting import check_positive_integer, effective_n_threads
+from coterie.fitting.monitor import check_positive_integer, effective_n_threads
 from coterie.graphs.approximate import approximate_neighbors
 from coterie.graphs.checks import check_option
 from coterie.graphs.exact import exact_neighbors

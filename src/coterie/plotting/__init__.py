@@ -3,11 +3,11 @@
 Every function returns the matplotlib `Axes` or `Figure`, so that the caller can change, show or save it.
 """
 
+from coterie.convex.pictures import plot_path, plot_path_dendrogram
+from coterie.figures import require_matplotlib
 from coterie.plotting.clusters import plot_clusters
 from coterie.plotting.curves import plot_curves, plot_history, plot_lambda_scan, plot_memberships
-from coterie.plotting.figures import require_matplotlib
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
-from coterie.plotting.paths import plot_path, plot_path_dendrogram
 
 __all__ = [
     "check_image_shape",

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.plotting.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
+from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.rows import RowSource, as_rows
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.plotting.figures import (
+from coterie.figures import (
     FEW_COLOURS,
     MANY_COLOURS,
     axes_or_new,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from coterie.lambda_selection import LambdaScan
+    from coterie.laplacian_kmodes.lambda_scan import LambdaScan
 
 __all__ = ["plot_curves", "plot_history", "plot_lambda_scan", "plot_memberships"]
 

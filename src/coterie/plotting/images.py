@@ -11,9 +11,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.fitting import check_positive_integer
+from coterie.figures import FEW_COLOURS, INK, counted, new_figure
+from coterie.fitting.monitor import check_positive_integer
 from coterie.graphs import nearest_neighbors
-from coterie.plotting.figures import FEW_COLOURS, INK, counted, new_figure
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie.rows import array_files, table_files
 from coterie.rows.checks import reading
+from coterie.rows.formats import array_files, table_files
 from coterie.rows.source import RowSource, ShardedSource
 
 __all__ = ["open_rows"]

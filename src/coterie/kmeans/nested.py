@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.assignment import BoundedAssignment, Dataset, PlainAssignment
-from coterie.batches import ShuffledRows, run_length, shuffled
-from coterie.centroids import CentroidEstimator
-from coterie.fitting import (
+from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
+from coterie.centers.assignment import BoundedAssignment, Dataset, PlainAssignment
+from coterie.centers.means import Means, SparseMeans, means_of
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_positive_integer,
@@ -23,8 +23,8 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
-from coterie.kmeans import n_bounds_of
-from coterie.means import Means, SparseMeans, means_of
+from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.exact import n_bounds_of
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["NestedMiniBatchKMeans"]

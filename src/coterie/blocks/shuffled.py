@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie import _kernels
-from coterie.assignment import KEPT_BYTES, FitRows, check_squares, kernel_rows, rows_per_block, total_weight
+from coterie.centers.assignment import (
+    KEPT_BYTES,
+    FitRows,
+    check_squares,
+    kernel_rows,
+    rows_per_block,
+    total_weight,
+)
 from coterie.rows import RowSource
 
 __all__ = ["Batch", "RowReader", "ShuffledRows", "draw_batch", "run_length", "shuffled"]

@@ -11,10 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.assignment import Dataset, dense, kept_in_memory, nearest_labels, total_weight, weighted_sum
-from coterie.batches import Batch, RowReader, draw_batch, run_length, shuffled
-from coterie.centroids import CentroidEstimator
-from coterie.fitting import (
+from coterie.blocks.shuffled import Batch, RowReader, draw_batch, run_length, shuffled
+from coterie.centers.assignment import (
+    Dataset,
+    dense,
+    kept_in_memory,
+    nearest_labels,
+    total_weight,
+    weighted_sum,
+)
+from coterie.centers.means import Means, SparseMeans, means_of
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_positive_integer,
@@ -23,7 +30,7 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
-from coterie.means import Means, SparseMeans, means_of
+from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans"]

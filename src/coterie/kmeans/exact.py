@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.assignment import (
+from coterie.centers.assignment import (
     BoundedAssignment,
     CenterFrame,
     ClusterSums,
@@ -18,9 +18,8 @@ from coterie.assignment import (
     PlainAssignment,
     weighted_sum,
 )
-from coterie.centroids import CentroidEstimator
 from coterie.coresets import lightweight_coreset
-from coterie.fitting import (
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_positive_integer,
@@ -29,6 +28,7 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
+from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import as_rows
 
 __all__ = ["KMeans"]

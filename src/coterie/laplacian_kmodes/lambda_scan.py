@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from coterie.laplacian_kmodes import LaplacianKModes
+from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 
 if TYPE_CHECKING:

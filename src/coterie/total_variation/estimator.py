@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from coterie.fitting import (
+from coterie.fitting.monitor import (
     CallbackSupportMixin,
     FitMonitor,
     FitProgress,
@@ -29,10 +29,10 @@ from coterie.graphs import check_graph, knn_graph, nearest_neighbors
 from coterie.graphs.spectral import local_order, spectral_vectors
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
-from coterie.total_variation_descent import FEWEST_ITERATIONS, CutGraph, TotalVariationDescent
-from coterie.total_variation_starts import diffused_starts, normalized_cut
-from coterie.total_variation_swaps import swapped_clusters
-from coterie.total_variation_trials import HISTORY_FIELDS, Trial, Trials
+from coterie.total_variation.descent import FEWEST_ITERATIONS, CutGraph, TotalVariationDescent
+from coterie.total_variation.starts import diffused_starts, normalized_cut
+from coterie.total_variation.swaps import swapped_clusters
+from coterie.total_variation.trials import HISTORY_FIELDS, Trial, Trials
 
 __all__ = ["TotalVariationClustering"]
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from coterie import _kernels
-from coterie.assignment import CenterFrame, Dataset, dense, kernel_rows, nearest_centers
-from coterie.fitting import (
+from coterie.centers.assignment import CenterFrame, Dataset, dense, kernel_rows, nearest_centers
+from coterie.fitting.monitor import (
     check_positive_integer,
     check_sample_weight,
     effective_n_threads,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from coterie.fitting import FitMonitor
-from coterie.total_variation_descent import TotalVariationDescent
+from coterie.fitting.monitor import FitMonitor
+from coterie.total_variation.descent import TotalVariationDescent
 
 __all__ = ["HISTORY_FIELDS", "Trial", "Trials"]
 

@@ -1,7 +1,7 @@
 """Rows against centroids, block by block: what the estimators of the k-means family share.
 
 `FitRows` is the rows of a fit with what is worth knowing of them once: `Dataset` in their own order,
-`coterie.batches.ShuffledRows` in a random one. `PlainAssignment` and `BoundedAssignment` bring the label of every row
+`ShuffledRows` in a random one. `PlainAssignment` and `BoundedAssignment` bring the label of every row
 up to date with new centroids; they give the same labels, bit for bit. `ClusterSums` keeps the sum of every cluster.
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie import _kernels
-from coterie.assignment import KEPT_BYTES, kernel_blocks, kernel_rows, total_weight, weighted_sum
+from coterie.centers.assignment import KEPT_BYTES, kernel_blocks, kernel_rows, total_weight, weighted_sum
 from coterie.rows import RowSource
 
 __all__ = [

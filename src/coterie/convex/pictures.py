@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.plotting.figures import axes_or_new, counted, require_matplotlib, style_of, tidy
+from coterie.figures import axes_or_new, counted, require_matplotlib, style_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,11 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.assignment import Dataset
-from coterie.best_components import ComponentSearch
-from coterie.centroids import SeededEstimator
+from coterie.centers.assignment import Dataset
 from coterie.coresets import lightweight_coreset
-from coterie.fitting import (
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_iteration_parameters,
@@ -30,9 +28,11 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
+from coterie.kmeans.base import SeededEstimator
+from coterie.mixture.component_search import ComponentSearch
+from coterie.mixture.posteriors import MixtureParameters, TruncatedPosteriors, m_step, shared_variance
 from coterie.rows import RowSource, as_rows
-from coterie.seeding import seed_by_markov_chain
-from coterie.truncated_em import MixtureParameters, TruncatedPosteriors, m_step, shared_variance
+from coterie.seeding.greedy import seed_by_markov_chain
 
 __all__ = ["TruncatedGaussianMixture"]
 

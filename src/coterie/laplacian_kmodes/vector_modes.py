@@ -12,8 +12,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coterie.assignment import nearest_labels
-from coterie.graph_memberships import GraphMemberships
+from coterie.centers.assignment import nearest_labels
+from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.rows import as_rows
 
 __all__ = ["KernelModes", "ModeSearch", "Modes", "VectorModes"]

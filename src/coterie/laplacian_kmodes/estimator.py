@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.assignment import Dataset
-from coterie.centroids import SEEDINGS, SeededEstimator
-from coterie.fitting import (
+from coterie.centers.assignment import Dataset
+from coterie.fitting.monitor import (
     FitMonitor,
     FitProgress,
     check_iteration_parameters,
@@ -25,7 +24,6 @@ from coterie.fitting import (
     single_threaded_blas,
     with_callbacks,
 )
-from coterie.graph_modes import GraphModes, Run, Stopping
 from coterie.graphs import (
     check_graph,
     edge_weights,
@@ -33,8 +31,10 @@ from coterie.graphs import (
     graph_of_neighbors,
     nearest_neighbors,
 )
-from coterie.kmeans import KMeans
-from coterie.modes import KernelModes, Modes, ModeSearch, VectorModes
+from coterie.kmeans.base import SEEDINGS, SeededEstimator
+from coterie.kmeans.exact import KMeans
+from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
+from coterie.laplacian_kmodes.vector_modes import KernelModes, Modes, ModeSearch, VectorModes
 from coterie.rows import RowSource
 from coterie.rows.normalized import NormalizedRows
 

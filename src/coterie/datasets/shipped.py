@@ -175,7 +175,7 @@ def load_mammals() -> Bunch:
 
 def _read_table(name: str) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of a shipped CSV, without its comment lines."""
-    text = resources.files("coterie").joinpath("data", name).read_text(encoding="utf-8")
+    text = resources.files("coterie.datasets").joinpath(name).read_text(encoding="utf-8")
     header, *table = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
     return header, table
 

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
-from coterie.assignment import CenterFrame, kernel_rows, nearest_centers
-from coterie.kmeans import KMeans
+from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
+from coterie.kmeans.exact import KMeans
+from coterie.mixture.posteriors import MixtureParameters, order_by
 from coterie.rows import RowSource
-from coterie.truncated_em import MixtureParameters, order_by
 
 __all__ = ["ComponentSearch"]
 

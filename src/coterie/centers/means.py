@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie import _kernels
-from coterie.assignment import CenterFrame
+from coterie.centers.assignment import CenterFrame
 
 __all__ = ["DenseMeans", "Means", "SparseMeans", "means_of"]
 
@@ -32,7 +32,7 @@ class DenseMeans:
     centers : ndarray of shape (k, d), compute dtype
         Where the centroids begin. One without votes stays where it is.
     shift : ndarray of shape (d,), float64
-        See `coterie.assignment.FitRows`.
+        See `coterie.centers.assignment.FitRows`.
     n_threads : int
         Threads of the kernels.
 

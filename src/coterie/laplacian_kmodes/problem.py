@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.fitting import FitMonitor
-from coterie.graph_memberships import GraphMemberships
-from coterie.modes import Modes, ModeSearch
+from coterie.fitting.monitor import FitMonitor
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.vector_modes import Modes, ModeSearch
 
 __all__ = ["GraphModes", "Run", "Stopping"]
 

@@ -19,8 +19,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from coterie.assignment import Dataset, nearest_labels, own_square_distances, weighted_sum
-from coterie.fitting import (
+from coterie.centers.assignment import Dataset, nearest_labels, own_square_distances, weighted_sum
+from coterie.fitting.monitor import (
     CallbackSupportMixin,
     check_iteration_parameters,
     check_positive_integer,
@@ -29,7 +29,7 @@ from coterie.fitting import (
 )
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
-from coterie.seeding import Seeds, seed_at_random, seed_by_markov_chain, seed_by_square_distance
+from coterie.seeding.greedy import Seeds, seed_at_random, seed_by_markov_chain, seed_by_square_distance
 
 __all__ = ["SEEDINGS", "CentroidEstimator", "SeededEstimator"]
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.graph_memberships import padded_rows
 from coterie.graphs.edges import edges_of_graph
+from coterie.laplacian_kmodes.memberships import padded_rows
 from coterie.metrics import cut_of_edges
 
 __all__ = ["FEWEST_ITERATIONS", "CutGraph", "OuterResult", "TotalVariationDescent"]

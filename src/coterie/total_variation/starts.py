@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from coterie.graphs.spectral import SpectralVectors
-from coterie.kmeans import KMeans
+from coterie.kmeans.exact import KMeans
 
 __all__ = ["diffused", "diffused_starts", "drawn_vertices", "normalized_cut", "on_the_simplex"]
 

@@ -1,0 +1,8 @@
+"""Small real data sets, two that ship with the package and two of scikit-learn's, and a larger one made of digits.
+
+The shipped sets are tables with names for their rows and columns, returned as a `sklearn.utils.Bunch`.
+"""
+
+from coterie.datasets.shipped import load_digits, load_iris, load_mammals, load_senate, make_moved_digits
+
+__all__ = ["load_digits", "load_iris", "load_mammals", "load_senate", "make_moved_digits"]

@@ -1,0 +1,1 @@
+"""What every fit shares, whatever it fits: progress and time, callbacks, threads, checks."""

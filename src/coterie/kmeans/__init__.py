@@ -1,0 +1,1 @@
+"""k-means: exact, by mini-batches, and by nested mini-batches."""

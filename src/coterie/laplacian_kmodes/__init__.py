@@ -1,0 +1,1 @@
+"""Scalable Laplacian K-modes (Ziko, Granger & Ben Ayed 2018)."""

@@ -1,0 +1,1 @@
+"""Gaussian mixtures with very many components (Hirschberger, Forster & Lücke 2022)."""

@@ -1,0 +1,1 @@
+"""Files of rows, a reader each."""

@@ -1,0 +1,5 @@
+"""Where to begin: rows of the data chosen as the first centroids."""
+
+from coterie.seeding.greedy import afk_mc2, k_means_plus_plus, random_rows
+
+__all__ = ["afk_mc2", "k_means_plus_plus", "random_rows"]

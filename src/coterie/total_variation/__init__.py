@@ -1,0 +1,1 @@
+"""Multiclass total variation clustering (Bresson, Laurent, Uminsky & von Brecht 2013)."""
