@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.laplacian_kmodes.memberships import padded_rows
+from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
 from coterie.total_variation.descent import CutGraph, TotalVariationDescent
 from coterie.total_variation.starts import on_the_simplex

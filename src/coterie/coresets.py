@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.assignment import kernel_rows
 from coterie.fitting.monitor import check_positive_integer, check_sample_weight, effective_n_threads
 from coterie.rows import Block, RowSource, as_rows
@@ -30,8 +31,6 @@ __all__ = [
     "split_draws",
 ]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
 
 _BLOCK_BYTES = 16 << 20
 
@@ -66,7 +65,7 @@ def lightweight_coreset(
     sample_weight: npt.ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_threads: int | None = None,
-) -> tuple[Block, Array, npt.NDArray[np.intp]]:
+) -> tuple[Block, Array, IndexArray]:
     """Draw weighted rows whose k-means energy is close to that of all rows, for any centroids.
 
     Half of the chance of a row is its share of the weights, half its share of the squared distances to the mean:
@@ -198,7 +197,7 @@ def merge_moments(parts: Sequence[Moments]) -> Moments:
 
 def split_draws(
     parts: Sequence[Moments], total: Moments, size: int, random: np.random.RandomState
-) -> npt.NDArray[np.int64]:
+) -> IndexArray:
     """Return how many of the draws fall on each part, so that all draws are independent.
 
     Parameters
@@ -234,7 +233,7 @@ def draw_from_block(
     seed: int,
     *,
     n_threads: int = 1,
-) -> tuple[npt.NDArray[np.intp], FloatArray]:
+) -> tuple[IndexArray, FloatArray]:
     """Draw rows from a block: the second pass.
 
     Parameters

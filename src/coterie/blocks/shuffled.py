@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.assignment import (
     KEPT_BYTES,
     FitRows,
@@ -27,8 +27,6 @@ from coterie.rows import RowSource
 
 __all__ = ["Batch", "RowReader", "ShuffledRows", "draw_batch", "run_length", "shuffled"]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
 
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
 # be a fair sample even of sorted rows.
@@ -47,7 +45,7 @@ def run_length(rows: RowSource, batch_size: int) -> int:
     return max(1, min(_RUN_BYTES // row_bytes, batch_size // _RUNS_PER_BATCH))
 
 
-def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> npt.NDArray[np.intp]:
+def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray:
     """Return all row numbers in random order, but for runs of neighbours."""
     if run == 1:
         return random.permutation(n_rows)
@@ -56,7 +54,7 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> npt.NDArra
     return order[order < n_rows]
 
 
-def draw_batch(n_rows: int, batch_size: int, run: int, random: np.random.RandomState) -> npt.NDArray[np.intp]:
+def draw_batch(n_rows: int, batch_size: int, run: int, random: np.random.RandomState) -> IndexArray:
     """Return the ascending numbers of about `batch_size` rows, drawn uniformly with replacement, run by run."""
     starts = random.randint(0, -(-n_rows // run), -(-batch_size // run)) * run
     numbers = np.sort((starts[:, None] + np.arange(run)).ravel())
@@ -79,7 +77,7 @@ class RowReader:
     def _in_place(self) -> Any:
         return kernel_rows(self._rows.in_place())
 
-    def read(self, numbers: npt.NDArray[np.intp]) -> tuple[Any, int]:
+    def read(self, numbers: IndexArray) -> tuple[Any, int]:
         """Return kernel rows, and the bytes that were read for them; numbers are ascending unless in memory."""
         if self._rows.in_memory:
             return _kernels.select_rows(self._in_place, numbers), 0
@@ -87,7 +85,7 @@ class RowReader:
         n_bytes = block.nbytes if isinstance(block, np.ndarray) else block.data.nbytes + block.indices.nbytes
         return kernel_rows(block), n_bytes
 
-    def measure(self, x: Any, numbers: npt.NDArray[np.intp], shift: FloatArray, n_threads: int) -> Array:
+    def measure(self, x: Any, numbers: IndexArray, shift: FloatArray, n_threads: int) -> Array:
         """Return the squared distance of each row to the shift; raise a ValueError where it is not finite."""
         exact = np.empty(len(numbers))
         labels = np.zeros(len(numbers), dtype=np.int32)
@@ -122,7 +120,7 @@ class Batch:
         self,
         rows: RowSource,
         weights: Array | None,
-        numbers: npt.NDArray[np.intp],
+        numbers: IndexArray,
         reader: RowReader,
         n_clusters: int,
     ) -> None:
@@ -187,12 +185,12 @@ class ShuffledRows(FitRows):
     def __init__(
         self,
         rows: RowSource,
-        sample_weight: npt.NDArray[Any] | None,
-        order: npt.NDArray[np.intp],
+        sample_weight: Array | None,
+        order: IndexArray,
         *,
         n_clusters: int,
         n_threads: int,
-        shift: npt.NDArray[np.float64] | None = None,
+        shift: FloatArray | None = None,
     ) -> None:
         super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
         self.order = order

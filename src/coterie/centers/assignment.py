@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.rows import RowSource, as_rows
 
 __all__ = [
@@ -33,9 +33,6 @@ __all__ = [
     "own_square_distances",
 ]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
 _BLOCK_BYTES = 96 << 20
@@ -189,7 +186,7 @@ class Dataset(FitRows):
         return _own_square_distances(self.blocks(), self.n_rows, centers, labels, self.n_threads)
 
 
-def check_squares(squares: Array, numbers: npt.NDArray[np.intp] | None = None) -> None:
+def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
     """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows."""
     too_large = np.flatnonzero(~np.isfinite(squares))
     if len(too_large):
@@ -313,7 +310,7 @@ class PlainAssignment:
         n_rows = part.stop - part.start
         self._frame.nearest(x, self.labels[part], self._scores[:n_rows])
 
-    def relabel(self, rows: npt.NDArray[np.intp], labels: IntArray) -> None:
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""
         self.labels[rows] = labels
 
@@ -333,7 +330,7 @@ class BoundedAssignment:
     """
 
     def __init__(self, data: FitRows, frame: CenterFrame, n_groups: int | None) -> None:
-        lanes = 64 // data.dtype.itemsize
+        lanes = lanes_of(data.dtype)
         self._data = data
         self._order = panels_of_neighbors(frame.relative, lanes)
         self._slots = np.empty(len(frame), dtype=np.int32)
@@ -398,7 +395,7 @@ class BoundedAssignment:
             self._data.n_threads,
         )
 
-    def relabel(self, rows: npt.NDArray[np.intp], labels: IntArray) -> None:
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose; their bounds are forgotten."""
         self.labels[rows] = labels
         self._lower[rows] = -np.inf

@@ -10,17 +10,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
 from coterie.centers.assignment import CenterFrame
 
 __all__ = ["DenseMeans", "Means", "SparseMeans", "means_of"]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
-IndexArray = npt.NDArray[np.intp]
 NONE: IndexArray = np.empty(0, dtype=np.intp)
 
 
@@ -120,14 +116,14 @@ class SparseMeans:
 
     def __init__(self, centers: Array, shift: FloatArray, n_threads: int) -> None:
         k, d = centers.shape
-        lanes = 64 // centers.dtype.itemsize
+        lanes = lanes_of(centers.dtype)
         n_panels = -(-k // lanes)
         n_slabs = -(-n_panels // _kernels.PANELS_BESIDE)
         self._n_beside = -(-n_panels // n_slabs)
         self._stride = self._n_beside * lanes
-        self._panels = _aligned_zeros(n_slabs * d * self._stride, centers.dtype)
-        self._scales = _aligned_zeros(n_slabs * self._stride, centers.dtype)
-        self._offsets = _aligned_zeros(n_slabs * self._stride, centers.dtype)
+        self._panels = aligned_zeros(n_slabs * d * self._stride, centers.dtype)
+        self._scales = aligned_zeros(n_slabs * self._stride, centers.dtype)
+        self._offsets = aligned_zeros(n_slabs * self._stride, centers.dtype)
         self._waiting: list[tuple[Any, IntArray, IntArray | None, Array | None]] = []
         self._n_threads = n_threads
         self.sums = np.zeros((k, d))
@@ -255,14 +251,6 @@ Means: TypeAlias = DenseMeans | SparseMeans
 def means_of(is_sparse: bool) -> type[DenseMeans] | type[SparseMeans]:
     """Return the class for dense or sparse rows."""
     return SparseMeans if is_sparse else DenseMeans
-
-
-def _aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
-    """Return zeros at an address that is a multiple of a cache line."""
-    n_bytes = size * np.dtype(dtype).itemsize
-    memory = np.zeros(n_bytes + 64, dtype=np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + n_bytes].view(dtype)
 
 
 def _joined(parts: Sequence[Array | None]) -> Any:

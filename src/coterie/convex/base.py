@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.convex.edges import WEIGHTS, weight_graph
 from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, find_norm
@@ -29,8 +29,6 @@ from coterie.rows import as_rows
 
 __all__ = ["ConvexEstimator", "Setting"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 SOLVERS = ("ama", "admm")
 
@@ -59,11 +57,11 @@ class Setting:
     solver: Solver
     fuser: Fuser
     edges: Edges
-    places: npt.NDArray[np.int64]
-    is_turned: npt.NDArray[np.bool_]
-    order: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
-    mean: npt.NDArray[np.float64]
+    places: IndexArray
+    is_turned: BoolArray
+    order: IndexArray
+    columns: IndexArray
+    mean: FloatArray
 
     def centroids(self, certificate: Certificate) -> Array:
         """Return the centroids in the order and the place of the data."""

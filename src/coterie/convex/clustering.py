@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array
 from coterie.convex.base import ConvexEstimator, Setting
 from coterie.convex.fusion import Certificate
 from coterie.convex.solvers import solve
@@ -19,7 +19,6 @@ from coterie.fitting.monitor import FitMonitor, FitProgress, single_threaded_bla
 
 __all__ = ["ConvexClustering", "CurrentCentroids"]
 
-Array = npt.NDArray[Any]
 
 _HISTORY_FIELDS = (
     ("n_steps", np.int64),

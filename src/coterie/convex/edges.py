@@ -6,15 +6,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
+from coterie.arrays import Array
 from coterie.graphs import bridge_components, check_graph, knn_graph
 
 __all__ = ["WEIGHTS", "weight_graph"]
 
-Array = npt.NDArray[Any]
 
 WEIGHTS = ("knn", "dense", "precomputed")
 

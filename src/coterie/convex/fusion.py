@@ -9,18 +9,15 @@ mean of its points, whatever the duals inside are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
 
 __all__ = ["Certificate", "Fuser"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to
 # it, and the shortest one.
@@ -64,7 +61,7 @@ class _Candidate:
     """Centroids, what each group of columns contributes to their objective, and the sets of each group."""
 
     centroids: Array
-    objectives: npt.NDArray[np.float64]
+    objectives: FloatArray
     labels: list[IntArray]
     n_sets: list[int]
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import cg, splu
 
+from coterie.arrays import Array, FloatArray
 from coterie.convex.problem import ConvexProblem
 from coterie.graphs import graph_laplacian
 
 __all__ = ["coalescing_gamma", "default_gammas"]
 
-Array = npt.NDArray[Any]
-Doubles = npt.NDArray[np.float64]
 
 # Which of the edges, ascending by the gamma that can fuse them, the grid begins with.
 _FIRST_SHARE = 0.05
@@ -30,7 +27,7 @@ _MOST_FACTORED = 20_000
 _MISSES = 1e-6
 
 
-def default_gammas(problem: ConvexProblem, n_gammas: int) -> Doubles:
+def default_gammas(problem: ConvexProblem, n_gammas: int) -> FloatArray:
     """Return 0 and a geometric grid up to a gamma at which each component of the graph is one cluster."""
     last = coalescing_gamma(problem)
     first = min(_first_gamma(problem), 0.1 * last)
@@ -82,7 +79,7 @@ def _first_gamma(problem: ConvexProblem) -> float:
     return float(np.quantile(bounds, _FIRST_SHARE)) if len(bounds) else 1.0
 
 
-def _misses(problem: ConvexProblem, flow: Doubles, demand: Doubles) -> float:
+def _misses(problem: ConvexProblem, flow: FloatArray, demand: FloatArray) -> float:
     edges = problem.edges
     given = [
         np.bincount(edges.heads, column, edges.n_nodes) - np.bincount(edges.tails, column, edges.n_nodes)
@@ -91,7 +88,7 @@ def _misses(problem: ConvexProblem, flow: Doubles, demand: Doubles) -> float:
     return float(np.linalg.norm(np.column_stack(given) - demand) / np.linalg.norm(demand))
 
 
-def _means(problem: ConvexProblem) -> Doubles:
+def _means(problem: ConvexProblem) -> FloatArray:
     edges = problem.edges
     labels = csgraph.connected_components(edges.adjacency(np.ones(len(edges))), directed=False)[1]
     counts = np.bincount(labels)
@@ -99,7 +96,7 @@ def _means(problem: ConvexProblem) -> Doubles:
     return np.column_stack([(np.bincount(labels, column) / counts)[labels] for column in columns])
 
 
-def _potentials(problem: ConvexProblem, conductance: Doubles) -> Callable[[Array], Array]:
+def _potentials(problem: ConvexProblem, conductance: FloatArray) -> Callable[[Array], Array]:
     """Return what solves L Y = B, where the columns of B add up to 0 in each component."""
     laplacian = graph_laplacian(problem.edges.adjacency(conductance))
     degrees = laplacian.diagonal()

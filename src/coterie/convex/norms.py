@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
+
+from coterie.arrays import Array, IndexArray
 
 __all__ = ["KernelNorm", "Norm", "NormObject", "find_norm"]
 
-Array = npt.NDArray[Any]
 
 NAMES = ("l2", "l1", "linf")
 
@@ -44,8 +44,8 @@ class KernelNorm:
         It is the largest absolute value instead; then there is one group.
     """
 
-    columns: npt.NDArray[np.int64]
-    group_starts: npt.NDArray[np.int64]
+    columns: IndexArray
+    group_starts: IndexArray
     is_maximum: bool = False
 
 

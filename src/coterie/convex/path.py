@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator, Setting
 from coterie.convex.clustering import CurrentCentroids
 from coterie.convex.fusion import Certificate
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvexClusterPath"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 _HISTORY_FIELDS = (
     ("gamma", np.float64),
@@ -296,7 +295,7 @@ class ConvexClusterPath(ConvexEstimator):
         self.fissions_ = 1 + np.flatnonzero([has_fission(finer, coarser) for finer, coarser in pairs])
         self.linkage_ = linkage_of_path(self.gammas_, self.labels_path_)
 
-    def _given_gammas(self) -> npt.NDArray[np.float64] | None:
+    def _given_gammas(self) -> FloatArray | None:
         if self.gammas is None:
             check_positive_integer("n_gammas", self.n_gammas)
             return None

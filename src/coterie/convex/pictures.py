@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array, IndexArray
 from coterie.figures import axes_or_new, counted, require_matplotlib, style_of, tidy
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["longest_lived", "plot_path", "plot_path_dendrogram"]
 
-Array = npt.NDArray[Any]
 
 _MOST_PATHS = 2000
 _MOST_NAMED = 80
@@ -201,7 +200,7 @@ def plot_path_dendrogram(
     return ax
 
 
-def _drawn_rows(n_rows: int) -> npt.NDArray[np.int64]:
+def _drawn_rows(n_rows: int) -> IndexArray:
     if n_rows <= _MOST_PATHS:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_PATHS, replace=False))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.convex.norms import KernelNorm, NormObject
 from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges
 
 __all__ = ["ConvexProblem", "CustomProblem", "make_problem"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
 _SHARE_OF_MEAN = 0.1
@@ -109,7 +107,7 @@ class ConvexProblem:
         )
         return float(self._node_sums.sum())
 
-    def objectives(self, gamma: float, points: Array) -> npt.NDArray[np.float64]:
+    def objectives(self, gamma: float, points: Array) -> FloatArray:
         """Return what each group of columns contributes to F."""
         penalties = self._penalty(gamma, points, None)[: self.n_groups]
         squares = np.sum((self.rows - points) ** 2, axis=0, dtype=np.float64)
@@ -138,14 +136,14 @@ class ConvexProblem:
         """Write the duals, made feasible for gamma, to `out`."""
         self.step(gamma, 0.0, np.zeros_like(self.rows), duals, out)
 
-    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+    def dual_norms(self, vectors: Array) -> FloatArray:
         """Return the dual norm of each row: the smallest radius whose ball holds it."""
         if self._is_maximum:
             return np.abs(vectors).sum(axis=1)
         squares = np.add.reduceat(vectors.astype(np.float64) ** 2, self.group_starts[:-1], axis=1)
         return np.sqrt(squares.max(axis=1))
 
-    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> npt.NDArray[np.float64]:
+    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> FloatArray:
         _kernels.fusion_penalty(self._kernel, gamma, points, duals, self._edge_sums, self._n_threads)
         return self._edge_sums.sum(axis=0)
 
@@ -173,7 +171,7 @@ class CustomProblem(ConvexProblem):
         differences = self._norm.prox(target, gamma * self.edges.weights / self.steps)
         return self._values(differences)[None]
 
-    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> npt.NDArray[np.float64]:
+    def _penalty(self, gamma: float, points: Array, duals: Array | None) -> FloatArray:
         differences = self._differences(points)
         lengths = self.edges.weights * self._values(differences)
         slack = 0.0
@@ -181,7 +179,7 @@ class CustomProblem(ConvexProblem):
             slack = float(np.maximum(gamma * lengths + np.einsum("ij,ij->i", duals, differences), 0).sum())
         return np.array([lengths.sum(dtype=np.float64), slack])
 
-    def dual_norms(self, vectors: Array) -> npt.NDArray[np.float64]:
+    def dual_norms(self, vectors: Array) -> FloatArray:
         """See `ConvexProblem.dual_norms`; by halving intervals, for the user gives the projection only."""
         low = np.zeros(len(vectors))
         high = np.full(len(vectors), 1.0)
@@ -193,7 +191,7 @@ class CustomProblem(ConvexProblem):
             low, high = np.where(outside, middle, low), np.where(outside, high, middle)
         return high
 
-    def _is_outside(self, vectors: Array, radii: Array) -> npt.NDArray[np.bool_]:
+    def _is_outside(self, vectors: Array, radii: Array) -> BoolArray:
         moved = np.abs(self._norm.dual_projection(vectors.copy(), radii) - vectors).max(axis=1)
         return moved > 1e-9 * np.abs(vectors).max(axis=1)
 
@@ -233,7 +231,7 @@ def _steps(edges: Edges, step_size: float | None) -> Array:
     return (safe / min(1.0, _MARGIN * _largest_eigenvalue(edges, safe))).astype(edges.weights.dtype)
 
 
-def _largest_eigenvalue(edges: Edges, steps: npt.NDArray[np.float64]) -> float:
+def _largest_eigenvalue(edges: Edges, steps: FloatArray) -> float:
     """Return that of the Laplacian with these weights, to about a hundredth."""
     laplacian = graph_laplacian(edges.adjacency(steps))
     if edges.n_nodes <= _FEW_NODES:
@@ -242,7 +240,7 @@ def _largest_eigenvalue(edges: Edges, steps: npt.NDArray[np.float64]) -> float:
     return float(eigsh(laplacian, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
 
 
-def _sums_at_nodes(edges: Edges, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _sums_at_nodes(edges: Edges, values: FloatArray) -> FloatArray:
     sums = np.zeros(edges.n_nodes)
     sums += np.bincount(edges.heads, values, edges.n_nodes)
     sums += np.bincount(edges.tails, values, edges.n_nodes)
@@ -266,5 +264,5 @@ def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] |
     return (starts, reaches, np.cumsum(heights) - heights), int(heights.sum())
 
 
-def _starts(ends: IntArray, n_nodes: int) -> npt.NDArray[np.int64]:
+def _starts(ends: IntArray, n_nodes: int) -> IndexArray:
     return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_nodes))]).astype(np.int64)

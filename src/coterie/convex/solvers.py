@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg, splu
 
+from coterie.arrays import Array
 from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.problem import ConvexProblem
 from coterie.graphs import graph_laplacian
 
 __all__ = ["ADMM", "AMA", "Solver", "solve"]
 
-Array = npt.NDArray[Any]
 
 # Iterations before the gap is looked at: a share of those that were done, at least and at most so many.
 _CHECK_SHARE, _FEWEST, _MOST = 0.2, 10, 100

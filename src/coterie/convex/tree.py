@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+
 __all__ = ["has_fission", "linkage_of_path"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # Clusters that never fuse are joined above the last gamma, by so much.
 _BEYOND_THE_END = 1.25
@@ -23,7 +22,7 @@ def has_fission(finer: IntArray, coarser: IntArray) -> bool:
     return len(_pairs(finer, coarser)) > int(finer.max()) + 1
 
 
-def linkage_of_path(gammas: Array, labels_path: IntArray) -> npt.NDArray[np.float64]:
+def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
     """Return the merges of a path as a linkage matrix of SciPy.
 
     Parameters
@@ -64,7 +63,7 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> npt.NDArray[np.floa
     return np.array(merges, dtype=np.float64).reshape(-1, 4)
 
 
-def _pairs(first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
+def _pairs(first: IntArray, second: IntArray) -> IndexArray:
     """Return the different pairs of labels, of shape (n_pairs, 2)."""
     n_labels = int(second.max()) + 1
     return np.column_stack(np.divmod(np.unique(first.astype(np.int64) * n_labels + second), n_labels))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from coterie.convex.solvers import Solver
 
 __all__ = ["WarmStart"]
 
-Array = npt.NDArray[Any]
 
 # Edges that are predicted at a time: what is needed besides stays small.
 _EDGES_AT_A_TIME = 1 << 14

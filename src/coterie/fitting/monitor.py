@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import ThreadpoolController
 
+from coterie.arrays import Array
 from coterie.rows import RowSource
 
 try:  # scikit-learn >= 1.9
@@ -74,14 +75,14 @@ class FitProgress:
     objective: float
     seconds: float
     remaining: float | None
-    centers: npt.NDArray[Any] = field(repr=False)
+    centers: Array = field(repr=False)
 
 
 class HasCenters(Protocol):
     """Anything with current centroids, means, modes or memberships."""
 
     @property
-    def centers(self) -> npt.NDArray[Any]:
+    def centers(self) -> Array:
         """The array that a callback sees."""
 
 
@@ -175,7 +176,7 @@ class FitMonitor:
             self.stopped_by = "max_time"
         return self.stopped_by is not None
 
-    def history(self) -> npt.NDArray[Any]:
+    def history(self) -> Array:
         """Return the rows of the current run as a record array."""
         return np.array(self._rows, dtype=self._dtype).view(np.recarray)
 
@@ -286,7 +287,7 @@ def _blas_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> npt.NDArray[Any] | None:
+def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> Array | None:
     """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
 
     Raises a ValueError if they are negative, not finite, all 0 or not one per row.

@@ -7,13 +7,12 @@ the number of threads.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
+from coterie.arrays import Array, IndexArray, IntArray, lanes_of
 from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
 from coterie.graphs.exact import (
     CALL_MULTIPLY_ADDS,
@@ -28,8 +27,6 @@ from coterie.kmeans.exact import KMeans
 
 __all__ = ["approximate_neighbors"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # Cells per square root of the number of points, rows per cell that they are learnt from, and how many cells a row
 # visits; measured, see docs/benchmarks.md.
@@ -76,7 +73,7 @@ def approximate_neighbors(
     n_candidates = min(n_neighbors + (queries is None) + _SPARE, len(points))
     ids = np.empty((len(asked), n_candidates), dtype=np.int32)
     scores = np.empty(ids.shape, dtype=points.dtype)
-    order, panel_starts = _slots(own, len(cells), 64 // points.itemsize)
+    order, panel_starts = _slots(own, len(cells), lanes_of(points.dtype))
     offsets = squares.astype(points.dtype)
     # Rows of one group look where any of them does.
     row_order = np.lexsort(visits.T[2::-1])
@@ -111,7 +108,7 @@ def _visited(rows: Array, cells: CenterFrame, n_visits: int, n_threads: int) -> 
     return ids
 
 
-def _slots(own: IntArray, n_cells: int, lanes: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
+def _slots(own: IntArray, n_cells: int, lanes: int) -> tuple[IntArray, IndexArray]:
     """Return which point is in each slot of the panels (-1 for none), and the first panel of each cell."""
     counts = np.bincount(own, minlength=n_cells)
     panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])

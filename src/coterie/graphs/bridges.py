@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import effective_n_threads
 from coterie.graphs.checks import check_graph, check_option
 from coterie.graphs.exact import exact_neighbors, nearest_of_other_groups, row_ids
@@ -18,9 +18,6 @@ from coterie.graphs.neighbors import METRICS, read_rows
 from coterie.rows import Block, as_rows
 
 __all__ = ["bridge_components"]
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 
 def bridge_components(

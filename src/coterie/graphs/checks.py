@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import Array
 from coterie.rows.checks import compute_dtype
 
 __all__ = ["check_graph", "check_option"]
-
-Array = npt.NDArray[Any]
 
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from coterie.arrays import Array, BoolArray, IndexArray, IntArray
+
 __all__ = ["Edges", "edges_of_graph"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # Edges per pair of rows from which the order of the rows no longer matters.
 _DENSE_SHARE = 0.25
@@ -46,9 +45,7 @@ class Edges:
         """Whether there is an edge between any two nodes."""
         return 2 * len(self) == self.n_nodes * (self.n_nodes - 1)
 
-    def renumbered(
-        self, order: npt.NDArray[np.int64]
-    ) -> tuple[Edges, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def renumbered(self, order: IndexArray) -> tuple[Edges, IndexArray, BoolArray]:
         """Number the nodes anew: node i becomes the former `order[i]`.
 
         Returns
@@ -68,7 +65,7 @@ class Edges:
         edges = Edges(heads[places], tails[places], self.weights[places], self.n_nodes)
         return edges, places, is_turned[places]
 
-    def order_of_neighbors(self) -> npt.NDArray[np.int64]:
+    def order_of_neighbors(self) -> IndexArray:
         """Return an order of the nodes in which neighbours are close (reverse Cuthill-McKee)."""
         if len(self) > _DENSE_SHARE * self.n_nodes**2 / 2:
             return np.arange(self.n_nodes, dtype=np.int64)

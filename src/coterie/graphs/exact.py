@@ -12,18 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.assignment import check_squares, kernel_rows
 from coterie.rows import Block
 
 __all__ = ["distances_to_ids", "exact_neighbors", "nearest_of_other_groups", "row_ids"]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 Neighbors = tuple[IntArray, Array]
 
 # Candidates beyond those asked for: the more there are, the fewer rows must be compared with all others.

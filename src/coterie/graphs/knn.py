@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import Array, IntArray
 from coterie.graphs.checks import check_option
 from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Seed, nearest_neighbors
@@ -23,8 +24,6 @@ __all__ = [
     "knn_graph",
 ]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 Weights: TypeAlias = str | Callable[[Array], npt.ArrayLike]
 
 _WEIGHTS = ("binary", "distance", "gaussian")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from coterie.arrays import IntArray
 from coterie.graphs.checks import check_graph, check_option
 from coterie.graphs.exact import row_ids
 
 __all__ = ["connected_components", "graph_laplacian", "incidence_matrix"]
 
-IntArray = npt.NDArray[np.int32]
 
 _ENTRIES = ("weights", "roots", "ones")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array, BoolArray, IntArray
 from coterie.fitting.monitor import check_positive_integer, effective_n_threads
 from coterie.graphs.approximate import approximate_neighbors
 from coterie.graphs.checks import check_option
@@ -18,8 +18,6 @@ from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["METRICS", "Seed", "nearest_neighbors", "read_rows"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 Seed: TypeAlias = int | np.random.RandomState | None
 
 METRICS = ("euclidean", "cosine")
@@ -154,13 +152,13 @@ def read_rows(metric: str, *sources: RowSource) -> list[Block]:
     return [_with_column(block, mask) for block, mask in zip(blocks, zeros)]
 
 
-def _are_zero(block: Block) -> npt.NDArray[np.bool_]:
+def _are_zero(block: Block) -> BoolArray:
     if sp.issparse(block):
         return block.count_nonzero(axis=1) == 0
     return np.asarray(~block.any(axis=1))
 
 
-def _with_column(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
+def _with_column(block: Block, mask: BoolArray) -> Block:
     column = mask.astype(block.dtype)[:, None]
     if not sp.issparse(block):
         return np.hstack([block, column])

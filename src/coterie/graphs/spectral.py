@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from coterie.arrays import FloatArray, IndexArray
+
 __all__ = ["SpectralVectors", "local_order", "spectral_vectors"]
 
-Array = npt.NDArray[Any]
 
 # Graphs of up to so many vertices are decomposed as dense matrices.
 _DENSE_VERTICES = 300
@@ -34,10 +33,10 @@ class SpectralVectors:
         The eigenvectors; entries of isolated vertices are 0.
     """
 
-    values: npt.NDArray[np.float64]
-    vectors: npt.NDArray[np.float64]
+    values: FloatArray
+    vectors: FloatArray
 
-    def directions(self, n_vectors: int | None = None) -> npt.NDArray[np.float64]:
+    def directions(self, n_vectors: int | None = None) -> FloatArray:
         """Return the rows of the first eigenvectors, each divided by its length (Ng, Jordan and Weiss 2002)."""
         return _unit_rows(self.vectors[:, :n_vectors])
 
@@ -94,7 +93,7 @@ def spectral_vectors(graph: sp.csr_array, n_vectors: int, seed: int) -> Spectral
     return SpectralVectors(np.clip(1 - values[largest].astype(np.float64), 0, None), vectors)
 
 
-def local_order(spectrum: SpectralVectors) -> npt.NDArray[np.int64]:
+def local_order(spectrum: SpectralVectors) -> IndexArray:
     """Order vertices such that neighbours come close to each other.
 
     The directions of the eigenvectors, scaled by commute times (each divided by the root of its eigenvalue), are
@@ -140,6 +139,6 @@ def local_order(spectrum: SpectralVectors) -> npt.NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def _unit_rows(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _unit_rows(vectors: FloatArray) -> FloatArray:
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return vectors / np.where(lengths > 0, lengths, 1)[:, None]

@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.assignment import Dataset, nearest_labels, own_square_distances, weighted_sum
 from coterie.fitting.monitor import (
     CallbackSupportMixin,
@@ -77,7 +78,7 @@ class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _draws_centers(self) -> bool:
         return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
 
-    def _given_centers(self, rows: RowSource) -> npt.NDArray[Any] | None:
+    def _given_centers(self, rows: RowSource) -> Array | None:
         """Return the centroids that `init` holds, None if it says how to draw them."""
         if self._draws_centers():
             return None
@@ -93,13 +94,13 @@ class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self.init, "cluster_centers_")
         return self._checked_centers(self.init.cluster_centers_, rows)
 
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
         """Draw centroids as `init` says; X is what a function gets."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
         return SEEDINGS[self.init](data, self._n_centers, random)[0]
 
-    def _checked_centers(self, centers: Any, rows: RowSource) -> npt.NDArray[Any]:
+    def _checked_centers(self, centers: Any, rows: RowSource) -> Array:
         centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
         if centers.shape != (self._n_centers, rows.shape[1]):
             raise ValueError(
@@ -114,11 +115,11 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     n_clusters: int
     n_threads: int | None
-    history_: npt.NDArray[Any]
+    history_: Array
     max_time: float | None
-    cluster_centers_: npt.NDArray[Any]
-    labels_: npt.NDArray[np.int32]
-    _shift: npt.NDArray[np.float64]
+    cluster_centers_: Array
+    labels_: IntArray
+    _shift: FloatArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -130,13 +131,11 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         # The means in motion hold the memory of kernels; they are made again from the votes.
         return {name: value for name, value in super().__getstate__().items() if name != "_means"}
 
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-    ) -> npt.NDArray[np.int32]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""
         return self.fit(X, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: Any) -> IntArray:
         """Return the nearest centroid of each row of X, block by block.
 
         Parameters
@@ -154,7 +153,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         return nearest_labels(rows, centers, self._shift, effective_n_threads(self.n_threads))
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Return the distance of each row of X to every centroid.
 
         Parameters
@@ -175,9 +174,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             out[start : start + block.shape[0]] = euclidean_distances(block, centers)
         return out
 
-    def fit_transform(
-        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-    ) -> npt.NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Array:
         """Find the clusters of X and return the distance of each row to every centroid; see `transform`."""
         return self.fit(X, sample_weight=sample_weight).transform(X)  # type: ignore[attr-defined]
 
@@ -210,7 +207,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         check_iteration_parameters(self)
         self._check_init()
 
-    def _check_distances(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
+    def _check_distances(self, centers: Array, shift: FloatArray) -> None:
         relative = centers - shift if np.any(shift) else centers
         squares = np.einsum("ij,ij->i", relative, relative, dtype=np.float64)
         if not np.all(squares <= np.finfo(centers.dtype).max / 4):
@@ -218,7 +215,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
 
-    def _store_centers(self, centers: npt.NDArray[Any], shift: npt.NDArray[np.float64]) -> None:
+    def _store_centers(self, centers: Array, shift: FloatArray) -> None:
         self.cluster_centers_ = centers
         self._shift = shift
         self._n_features_out = len(centers)
@@ -235,7 +232,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 stacklevel=3,
             )
 
-    def _label_all(self, rows: RowSource, weights: npt.NDArray[Any] | None) -> None:
+    def _label_all(self, rows: RowSource, weights: Array | None) -> None:
         """Label all rows with the centroids that are stored, if that is wanted; else take the inertia of history_."""
         if not getattr(self, "compute_labels", True):
             self.__dict__.pop("labels_", None)
@@ -244,8 +241,6 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         labels = nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
         self.labels_, self.inertia_ = labels, self._inertia_of(rows, labels, weights)
 
-    def _inertia_of(
-        self, rows: RowSource, labels: npt.NDArray[np.int32], weights: npt.NDArray[Any] | None
-    ) -> float:
+    def _inertia_of(self, rows: RowSource, labels: IntArray, weights: Array | None) -> float:
         n_threads = effective_n_threads(self.n_threads)
         return weighted_sum(own_square_distances(rows, self.cluster_centers_, labels, n_threads), weights)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.centers.assignment import (
     BoundedAssignment,
     CenterFrame,
@@ -41,11 +42,11 @@ _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 class _Run:
     """What one start of k-means arrived at."""
 
-    centers: npt.NDArray[Any]
-    labels: npt.NDArray[np.int32]
+    centers: Array
+    labels: IntArray
     inertia: float
     n_iter: int
-    history: npt.NDArray[Any]
+    history: Array
 
 
 class KMeans(CentroidEstimator):
@@ -232,7 +233,7 @@ class KMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Dataset, centers: npt.NDArray[Any], monitor: FitMonitor) -> _Run:
+    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> _Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
         frame = CenterFrame(centers, data.shift, data.n_threads)
@@ -349,7 +350,7 @@ def _assign_and_sum(
 
 def _moved_centers(
     data: Dataset, assignment: PlainAssignment | BoundedAssignment, clusters: ClusterSums, frame: CenterFrame
-) -> npt.NDArray[Any]:
+) -> Array:
     """Return the mean of each cluster. A cluster without mass takes the row that is the farthest from its centroid."""
     empty = _clusters_without_mass(data, assignment, clusters)
     if len(empty):
@@ -359,7 +360,7 @@ def _moved_centers(
 
 def _clusters_without_mass(
     data: Dataset, assignment: PlainAssignment | BoundedAssignment, clusters: ClusterSums
-) -> npt.NDArray[np.intp]:
+) -> IndexArray:
     """Return the empty clusters, after removing what rounding left of their sums."""
     doubtful = np.flatnonzero(clusters.masses <= 1e-9 * data.total_weight / len(clusters.masses))
     if len(doubtful) == 0:
@@ -376,7 +377,7 @@ def _relocate(
     assignment: PlainAssignment | BoundedAssignment,
     clusters: ClusterSums,
     frame: CenterFrame,
-    empty: npt.NDArray[np.intp],
+    empty: IndexArray,
 ) -> None:
     squares = data.own_square_distances(frame.centers, assignment.labels)
     if data.weights is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array, IntArray
 from coterie.blocks.shuffled import Batch, RowReader, draw_batch, run_length, shuffled
 from coterie.centers.assignment import (
     Dataset,
@@ -144,7 +145,7 @@ class MiniBatchKMeans(CentroidEstimator):
     """
 
     _means: Means
-    _centers: npt.NDArray[Any] | None
+    _centers: Array | None
     _n_since_reassignment: int
 
     def __init__(
@@ -260,7 +261,7 @@ class MiniBatchKMeans(CentroidEstimator):
         return self
 
     @property
-    def cluster_centers_(self) -> npt.NDArray[Any]:
+    def cluster_centers_(self) -> Array:
         """The centroids; after `partial_fit` they are computed when they are first asked for."""
         if not hasattr(self, "_centers"):
             raise AttributeError("This MiniBatchKMeans is not fitted yet: it has no cluster_centers_.")
@@ -269,7 +270,7 @@ class MiniBatchKMeans(CentroidEstimator):
         return self._centers
 
     @cluster_centers_.setter
-    def cluster_centers_(self, centers: npt.NDArray[Any]) -> None:
+    def cluster_centers_(self, centers: Array) -> None:
         self._centers = centers
 
     def __getstate__(self) -> Any:
@@ -294,7 +295,7 @@ class MiniBatchKMeans(CentroidEstimator):
     def _run(
         self,
         rows: RowSource,
-        weights: npt.NDArray[Any] | None,
+        weights: Array | None,
         random: np.random.RandomState,
         monitor: FitMonitor,
     ) -> None:
@@ -328,7 +329,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self._reassign_starved(batch, random)
         return _Step(inertia, float(np.sum(shifts**2)))
 
-    def _assigned(self, batch: Batch) -> tuple[npt.NDArray[np.int32], float]:
+    def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
         squares = batch.squares(self._shift, effective_n_threads(self.n_threads))
         labels = np.empty(batch.n_rows, dtype=np.int32)
@@ -357,8 +358,8 @@ class MiniBatchKMeans(CentroidEstimator):
     def _start(
         self,
         rows: RowSource,
-        weights: npt.NDArray[Any] | None,
-        given: npt.NDArray[Any] | None,
+        weights: Array | None,
+        given: Array | None,
         random: np.random.RandomState,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
@@ -381,9 +382,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self._n_since_reassignment = 0
         self.counts_ = self._means.masses
 
-    def _sample(
-        self, rows: RowSource, weights: npt.NDArray[Any] | None, random: np.random.RandomState
-    ) -> Dataset:
+    def _sample(self, rows: RowSource, weights: Array | None, random: np.random.RandomState) -> Dataset:
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
@@ -456,6 +455,6 @@ class _SmoothedInertia:
         return self._n_without_progress >= self._patience
 
 
-def _inertia(centers: npt.NDArray[Any], data: Dataset) -> float:
+def _inertia(centers: Array, data: Dataset) -> float:
     labels = nearest_labels(data.rows, centers, data.shift, data.n_threads)
     return weighted_sum(data.own_square_distances(centers, labels), data.weights)

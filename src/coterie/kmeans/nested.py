@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import BoundedAssignment, Dataset, PlainAssignment
 from coterie.centers.means import Means, SparseMeans, means_of
@@ -244,9 +245,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _shuffled(
         self,
         rows: RowSource,
-        weights: npt.NDArray[Any] | None,
+        weights: Array | None,
         random: np.random.RandomState,
-        shift: npt.NDArray[np.float64] | None,
+        shift: FloatArray | None,
     ) -> ShuffledRows:
         """Return the rows in random order, the first batch taken in."""
         size = self._first_size()
@@ -313,9 +314,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.history_ = monitor.history()
         self.n_iter_ = len(self.history_)
 
-    def _centers_from_first_batch(
-        self, data: ShuffledRows, random: np.random.RandomState
-    ) -> npt.NDArray[Any]:
+    def _centers_from_first_batch(self, data: ShuffledRows, random: np.random.RandomState) -> Array:
         batch = data.rows.take(data.order[: data.size])
         weights = None if data.weights is None else data.weights[: data.size]
         sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
@@ -328,7 +327,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         return PlainAssignment(data) if n_bounds == 0 else BoundedAssignment(data, means.frame, n_bounds)
 
 
-def have_settled(errors: npt.NDArray[np.float64], shifts: npt.NDArray[np.float64], threshold: float) -> bool:
+def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
     """Whether every centroid moved by less than its standard error over the threshold: more rows will tell more."""
     return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
 
@@ -351,10 +350,10 @@ class _Descent:
 class _EarlierVotes:
     """What is left of the votes of earlier calls; see `Votes`."""
 
-    sums: npt.NDArray[np.float64]
-    masses: npt.NDArray[np.float64]
-    squares: npt.NDArray[np.float64]
-    shift: npt.NDArray[np.float64]
+    sums: FloatArray
+    masses: FloatArray
+    squares: FloatArray
+    shift: FloatArray
 
 
 class Votes:
@@ -390,9 +389,7 @@ class Votes:
         self._move_squares(changed, labels[changed], before[changed])
         return len(changed)
 
-    def _move_squares(
-        self, rows: npt.NDArray[np.intp], labels: npt.NDArray[np.int32], before: npt.NDArray[np.int32]
-    ) -> None:
+    def _move_squares(self, rows: IndexArray, labels: IntArray, before: IntArray) -> None:
         squares = self._data.squares[rows].astype(np.float64)
         if self._data.weights is not None:
             squares *= self._data.weights[rows]
@@ -400,20 +397,20 @@ class Votes:
         self.squares += np.bincount(labels, squares, minlength=k)
         self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
 
-    def empty_clusters(self, assignment: PlainAssignment | BoundedAssignment) -> npt.NDArray[np.intp]:
+    def empty_clusters(self, assignment: PlainAssignment | BoundedAssignment) -> IndexArray:
         """Return the clusters without a vote that counts, now or earlier."""
         weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
         counts = np.bincount(assignment.labels[: self._data.size], weights, minlength=len(self.squares))
         return np.flatnonzero((counts == 0) & (self._earlier_masses == 0))
 
-    def standard_errors(self, within: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def standard_errors(self, within: FloatArray) -> FloatArray:
         """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
         unit = self._data.total_weight / self._data.n_rows
         votes = self.means.masses / unit
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
 
-    def scaled_up(self, within: npt.NDArray[np.float64]) -> float:
+    def scaled_up(self, within: FloatArray) -> float:
         """Return the inertia of the votes, scaled up to all rows."""
         mass = float(self.means.masses.sum())
         return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0

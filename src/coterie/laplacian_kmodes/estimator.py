@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array, IntArray
 from coterie.centers.assignment import Dataset
 from coterie.fitting.monitor import (
     FitMonitor,
@@ -40,8 +40,6 @@ from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["LaplacianKModes"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 AFFINITIES = ("knn", "precomputed")
 SYMMETRIES = ("none", "mean", "max")

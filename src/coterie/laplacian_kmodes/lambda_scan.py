@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 
@@ -36,31 +37,31 @@ class LambdaScan:
     """
 
     models: tuple[LaplacianKModes, ...]
-    labels: npt.NDArray[Any] | None = None
+    labels: Array | None = None
 
     @property
-    def lambdas(self) -> npt.NDArray[np.float64]:
+    def lambdas(self) -> FloatArray:
         """The lambdas, ascending."""
         return np.array([model.lam for model in self.models], dtype=np.float64)
 
     @property
-    def objectives(self) -> npt.NDArray[np.float64]:
+    def objectives(self) -> FloatArray:
         """The discrete objective of each."""
         return np.array([model.objective_ for model in self.models])
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IndexArray:
         """Rows of each cluster, descending; of shape (n_lambdas, L)."""
         counts = [np.bincount(model.labels_, minlength=model.n_clusters) for model in self.models]
         return -np.sort(-np.array(counts), axis=1)
 
     @property
-    def normalized_mutual_information(self) -> npt.NDArray[np.float64] | None:
+    def normalized_mutual_information(self) -> FloatArray | None:
         """That of the rows with labels, if there are any."""
         return self._scores(normalized_mutual_info_score)
 
     @property
-    def accuracy(self) -> npt.NDArray[np.float64] | None:
+    def accuracy(self) -> FloatArray | None:
         """That of the rows with labels, under the best matching of clusters with classes, if there are any."""
         return self._scores(clustering_accuracy)
 
@@ -114,7 +115,7 @@ class LambdaScan:
 
         return plot_lambda_scan(self)
 
-    def _scores(self, score: Any) -> npt.NDArray[np.float64] | None:
+    def _scores(self, score: Any) -> FloatArray | None:
         if self.labels is None:
             return None
         known = self.labels != -1

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import xlogy
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray, padded_rows
 
-__all__ = ["GraphMemberships", "MembershipFit", "padded_rows"]
+__all__ = ["GraphMemberships", "MembershipFit"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # A membership that changes by less stays as it is; rows around which nothing changes are passed over. Any choice of
 # rows to update keeps the relaxed objective from rising.
@@ -41,7 +38,7 @@ class MembershipFit:
 
     relaxation: float
     n_updates: int
-    relaxations: npt.NDArray[np.float64]
+    relaxations: FloatArray
     is_shifted: bool
 
 
@@ -188,12 +185,3 @@ class GraphMemberships:
         self._former, self._current, self._next = self._current, self._next, self._former
         self._moved, self._next_moved = self._next_moved, self._moved
         return float(self._sums[:, 1].sum())
-
-
-def padded_rows(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
-    """Return rows of zeros that begin at cache lines and fill whole ones; memory that nobody writes costs nothing."""
-    lanes = _kernels.LINE_BYTES // dtype.itemsize
-    width = -(-n_columns // lanes) * lanes
-    buffer = np.zeros(n_rows * width + lanes, dtype=dtype)
-    first = -buffer.ctypes.data % _kernels.LINE_BYTES // dtype.itemsize
-    return buffer[first : first + n_rows * width].reshape(n_rows, width)

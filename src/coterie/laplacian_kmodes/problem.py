@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import FitMonitor
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.vector_modes import Modes, ModeSearch
 
 __all__ = ["GraphModes", "Run", "Stopping"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # Updates of the memberships for the same modes, at most.
 _MOST_UPDATES = 3000
@@ -39,7 +36,7 @@ class Run:
     modes: Modes
     is_shifted: bool
     converged: bool
-    history: npt.NDArray[Any]
+    history: Array
 
     @property
     def n_empty(self) -> int:

@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.assignment import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.rows import as_rows
 
 __all__ = ["KernelModes", "ModeSearch", "Modes", "VectorModes"]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
-RowNumbers = npt.NDArray[np.int64]
 
 # A mean shift ends when a mode moves by less than this, relative to the bandwidth; or after so many steps.
 _SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
@@ -46,7 +42,7 @@ class Modes:
     """
 
     points: Array
-    indices: RowNumbers
+    indices: IndexArray
 
     @property
     def centers(self) -> Array:
@@ -121,13 +117,13 @@ class VectorModes:
             return self._at_rows(modes, surest_members(memberships, len(modes.points)))
         return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
 
-    def _at_rows(self, modes: Modes, indices: RowNumbers) -> Modes:
+    def _at_rows(self, modes: Modes, indices: IndexArray) -> Modes:
         found = indices >= 0
         points, rows = modes.points.copy(), self.rows[indices[found]]
         points[found] = rows.toarray() if sp.issparse(rows) else rows
         return Modes(points, np.where(found, indices, modes.indices))
 
-    def _densest(self, members: npt.NDArray[np.intp], random: np.random.RandomState) -> int:
+    def _densest(self, members: IndexArray, random: np.random.RandomState) -> int:
         """Return the member with the largest sum of kernels with the others (the model's definition of a mode)."""
         if len(members) == 0:
             return -1
@@ -151,7 +147,7 @@ class VectorModes:
         return points
 
     def _weighted_sums(
-        self, points: Array, memberships: Array, clusters: npt.NDArray[np.intp]
+        self, points: Array, memberships: Array, clusters: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
         """Sum rows with weights z k(x, m), and the weights, for some clusters with modes at the points."""
 
@@ -196,7 +192,7 @@ class KernelModes:
     def __init__(self, matrix: sp.csr_array) -> None:
         self.rows, self.bandwidth = matrix, None
 
-    def start(self, indices: RowNumbers) -> Modes:
+    def start(self, indices: IndexArray) -> Modes:
         """Return the modes at given rows."""
         return Modes(np.empty((len(indices), 0)), np.asarray(indices, dtype=np.int64))
 
@@ -211,7 +207,7 @@ class KernelModes:
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))
 
 
-def surest_members(memberships: GraphMemberships, n_clusters: int) -> RowNumbers:
+def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
     """Return the row with the largest membership of each cluster (Eq. 11), -1 where it has none."""
     labels = memberships.labels
     order = np.lexsort((memberships.rests, labels))

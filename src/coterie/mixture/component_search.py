@@ -11,13 +11,12 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
 from coterie.kmeans.exact import KMeans
 from coterie.mixture.posteriors import MixtureParameters, order_by
@@ -25,9 +24,6 @@ from coterie.rows import RowSource
 
 __all__ = ["ComponentSearch"]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 
 _BLOCK_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.assignment import Dataset
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.monitor import (
@@ -305,7 +306,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
                 break
         return parameters
 
-    def _start(self, centers: npt.NDArray[Any]) -> MixtureParameters:
+    def _start(self, centers: Array) -> MixtureParameters:
         """Return where EM begins; the variance is NaN where it is yet to be found."""
         equal = np.full(self.n_components, 1 / self.n_components)
         given = self.init
@@ -316,14 +317,12 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
     def _truncation(self) -> tuple[int, int]:
         return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
 
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> npt.NDArray[Any]:
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
         if isinstance(self.init, str) and self.init == "afk-mc2":
             return seed_by_markov_chain(data, self.n_components, random, self.chain_length)[0]
         return super()._drawn_centers(X, data, random)
 
-    def _store(
-        self, parameters: MixtureParameters, neighbors: npt.NDArray[np.int32], monitor: FitMonitor
-    ) -> None:
+    def _store(self, parameters: MixtureParameters, neighbors: IntArray, monitor: FitMonitor) -> None:
         alive = parameters.weights > 0
         self.n_components_ = int(np.count_nonzero(alive))
         if self.n_components_ < self.n_components:
@@ -350,7 +349,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
     # --- a fitted model ------------------------------------------------------------------------------------------
 
     @property
-    def cluster_centers_(self) -> npt.NDArray[Any]:
+    def cluster_centers_(self) -> Array:
         """The means, under the name that clusterings use."""
         check_is_fitted(self, "means_")
         return self.means_
@@ -360,7 +359,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
         return ComponentSearch(parameters, effective_n_threads(self.n_threads))
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: Any) -> IntArray:
         """Return the component with the highest posterior probability for each row of X.
 
         Parameters
@@ -401,7 +400,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         starts = np.arange(0, ids.size + 1, n_kept)
         return sp.csr_array((shares.ravel(), ids.ravel(), starts), shape=shape)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return the posterior probabilities of all components given each row of X: n x C numbers.
 
         Parameters
@@ -420,7 +419,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
             np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
         return out
 
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Any) -> FloatArray:
         """Return the log-likelihood of each row of X under the whole mixture.
 
         Parameters
@@ -452,7 +451,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         """Return the Akaike information criterion of the model on X: the lower, the better."""
         return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
 
-    def sample(self, n_samples: int = 1) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    def sample(self, n_samples: int = 1) -> tuple[Array, IntArray]:
         """Draw rows from the mixture.
 
         Parameters
@@ -488,7 +487,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
         check_is_fitted(self, "means_")
         return self._rows_of(X, reset=False)
 
-    def _labels(self, rows: RowSource) -> npt.NDArray[np.int32]:
+    def _labels(self, rows: RowSource) -> IntArray:
         return self._search.labels(rows, exact=self._is_exact())
 
     def _is_exact(self) -> bool:

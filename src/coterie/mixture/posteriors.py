@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from coterie import _kernels
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.centers.assignment import KEPT_BYTES, kernel_blocks, kernel_rows, total_weight, weighted_sum
 from coterie.rows import RowSource
 
@@ -27,9 +27,6 @@ __all__ = [
     "shared_variance",
 ]
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 
 # Rows that look among each other's candidates. More find better components in fewer steps, at more distances each.
 _ROWS_PER_TILE = 16
@@ -195,7 +192,7 @@ class TruncatedPosteriors:
             _ROWS_PER_TILE, learn, self._n_threads,
         )  # fmt: skip
 
-    def _leave_dropped(self, alive: npt.NDArray[np.bool_]) -> None:
+    def _leave_dropped(self, alive: BoolArray) -> None:
         """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""
         if alive.all():
             return
@@ -384,7 +381,7 @@ def distinct_draws(random: np.random.RandomState, n_rows: int, n: int, n_draws: 
     return out
 
 
-def order_by(keys: npt.NDArray[Any], n_keys: int) -> npt.NDArray[np.int64]:
+def order_by(keys: Array, n_keys: int) -> IndexArray:
     """Return the order that sorts non-negative integers below n_keys; equal ones stay in their order."""
     # NumPy sorts 16 bits in linear time.
     return np.argsort(keys.astype(np.uint16) if n_keys <= 1 << 16 else keys, kind="stable").astype(np.int64)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import Array
 from coterie.figures import FEW_COLOURS, INK, counted, new_figure
 from coterie.fitting.monitor import check_positive_integer
 from coterie.graphs import nearest_neighbors
@@ -208,7 +209,7 @@ class _Sheet:
         middle = cell.top + cell.height / 2
         self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=INK)
 
-    def draw(self, line: int, column: int, values: npt.NDArray[Any], *, framed: bool = False) -> None:
+    def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
         """Draw a row as the image that it is."""
         from matplotlib.patches import Rectangle
 
@@ -240,19 +241,19 @@ class _Sheet:
         return _Cell(left, top, self._cell_width, self._cell_height)
 
 
-def _labels_of(model: Any, X: Any, n_rows: int) -> npt.NDArray[Any]:
+def _labels_of(model: Any, X: Any, n_rows: int) -> Array:
     labels = getattr(model, "labels_", None)
     return np.asarray(model.predict(X) if labels is None or len(labels) != n_rows else labels)
 
 
-def _rows_around(data: Any, points: npt.NDArray[Any], n_neighbors: int) -> npt.NDArray[Any]:
+def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
     """Return the numbers of the rows nearest to each point, without the one that is the point itself."""
     queries = sp.csr_array(points) if sp.issparse(data) else points
     ids, squares = nearest_neighbors(data, min(n_neighbors + 1, data.shape[0]), queries=queries)
     return np.where(squares[:, :1] == 0, ids[:, 1:], ids[:, :-1])
 
 
-def _dense(row: Any) -> npt.NDArray[Any]:
+def _dense(row: Any) -> Array:
     return np.asarray(row.toarray() if sp.issparse(row) else row)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from coterie.arrays import Array
 from coterie.rows.checks import check_requested_dtype, check_shape
 from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, chunk_rows
 from coterie.rows.source import RowSource
@@ -72,7 +73,7 @@ def _source_of(X: Any) -> RowSource:
     return _of_table(X) or _of_store(X) or ArraySource(_converted(X))
 
 
-def _of_array(X: npt.NDArray[Any]) -> RowSource:
+def _of_array(X: Array) -> RowSource:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("Input X contains masked values. Fill them or drop their rows.")
     if X.dtype.kind in "fiub" and not isinstance(X, np.matrix):
@@ -80,7 +81,7 @@ def _of_array(X: npt.NDArray[Any]) -> RowSource:
     return ArraySource(_converted(X))
 
 
-def _converted(X: Any) -> npt.NDArray[Any]:
+def _converted(X: Any) -> Array:
     """Convert what is not a numeric array yet, with scikit-learn's rules and errors."""
     array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
     # It leaves objects as they are where X itself had no dtype, as lists have none.
@@ -142,5 +143,5 @@ def _of_dask(X: Any) -> RowSource:
     )
 
 
-def _computed(part: Any) -> npt.NDArray[Any]:
+def _computed(part: Any) -> Array:
     return np.asarray(part.compute())

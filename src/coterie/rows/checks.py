@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import IndexArray
+
 __all__ = [
     "check_finite",
     "check_numeric_columns",
@@ -87,7 +89,7 @@ def check_numeric_columns(others: Mapping[str, str]) -> None:
     )
 
 
-def check_finite(block: Any, rows: int | npt.NDArray[np.intp]) -> None:
+def check_finite(block: Any, rows: int | IndexArray) -> None:
     """Raise a ValueError that names the first row of `block` with a NaN or an infinity.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
@@ -28,7 +29,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 class DenseSource(RowSource):
     """Rows of a NumPy array or memory map, which `_open` gives; blocks are views where they can be."""
 
-    def _open(self) -> npt.NDArray[Any]:
+    def _open(self) -> Array:
         raise NotImplementedError
 
     def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -40,7 +41,7 @@ class DenseSource(RowSource):
             if pages is not None:
                 _release(pages, array, low, high)
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         array = self._open()
         pages = _large_map(array)
         if pages is None:
@@ -59,7 +60,7 @@ class DenseSource(RowSource):
 class ArraySource(DenseSource):
     """Rows of an array of any real dtype, memory order and byte order."""
 
-    def __init__(self, array: npt.NDArray[Any], description: str = "array") -> None:
+    def __init__(self, array: Array, description: str = "array") -> None:
         super().__init__(check_shape(array.shape), compute_dtype(array.dtype), description=description)
         self._array = array
 
@@ -69,7 +70,7 @@ class ArraySource(DenseSource):
         is_block = array.dtype == self.dtype and array.flags.c_contiguous and array.flags.aligned
         return is_block and _large_map(array) is None
 
-    def _open(self) -> npt.NDArray[Any]:
+    def _open(self) -> Array:
         return self._array
 
 
@@ -119,14 +120,14 @@ class SparseSource(RowSource):
             indptr = self._indptr[low : high + 1] - first if first else self._indptr[low : high + 1]
             yield self._block(self._data[first:last], self._indices[first:last], indptr)
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         firsts = self._indptr[indices]
         counts = self._indptr[indices + 1] - firsts
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         places = np.arange(indptr[-1]) + np.repeat(firsts - indptr[:-1], counts)
         return self._block(self._data[places], self._indices[places], indptr)
 
-    def _block(self, data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> Block:
+    def _block(self, data: Array, indices: Array, indptr: Array) -> Block:
         # Summing duplicates works in place, so it must not see the caller's arrays.
         fresh = not self._is_canonical
         with np.errstate(all="ignore"):
@@ -170,9 +171,9 @@ class SlicedSource(RowSource):
         shape: tuple[int, ...],
         dtype: npt.DTypeLike,
         open_store: Callable[[], AbstractContextManager[Any]],
-        unit_rows: int | npt.NDArray[np.intp],
+        unit_rows: int | IndexArray,
         *,
-        read: Callable[[Any], npt.NDArray[Any]] = np.asarray,
+        read: Callable[[Any], Array] = np.asarray,
         description: str = "array",
     ) -> None:
         super().__init__(check_shape(shape), compute_dtype(dtype), description=description)
@@ -183,7 +184,7 @@ class SlicedSource(RowSource):
             unit_rows = np.arange(0, self.shape[0], unit_rows * max(1, enough))
         self._starts = unit_rows
 
-    def _unit_starts(self) -> npt.NDArray[np.intp]:
+    def _unit_starts(self) -> IndexArray:
         return self._starts
 
     def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -221,7 +222,7 @@ def _check_compressed(matrix: Any) -> None:
         raise ValueError(f"Sparse X is damaged: an index is out of range for shape {matrix.shape}.")
 
 
-def _large_map(array: npt.NDArray[Any]) -> mmap.mmap | None:
+def _large_map(array: Array) -> mmap.mmap | None:
     """Return the memory map behind `array` if its pages are better given back after use."""
     base: Any = array
     while isinstance(base, np.ndarray):
@@ -233,7 +234,7 @@ def _large_map(array: npt.NDArray[Any]) -> mmap.mmap | None:
         return base if view.readonly else None
 
 
-def _release(pages: mmap.mmap, array: npt.NDArray[Any], low: int, high: int) -> None:
+def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
     """Drop the pages of rows `low` to `high` from this process; the file's cache still has them."""
     row_stride, column_stride = array.strides
     low_byte, high_byte = 0, len(pages)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import FloatArray, IndexArray
 from coterie.rows.source import Block, RowSource
 
 __all__ = ["NormalizedRows"]
@@ -56,7 +57,7 @@ class NormalizedRows(RowSource):
         for piece in self._rows._pieces(start, stop, rows):
             yield self._scaled(piece)
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         return self._scaled(self._rows._take(indices))
 
     def _row_bytes(self) -> float:
@@ -77,7 +78,7 @@ class NormalizedRows(RowSource):
         return out
 
 
-def _lengths(part: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _lengths(part: FloatArray) -> FloatArray:
     """Length of each row; 1 for rows of zeros and for rows that the check for finite numbers will refuse."""
     # Squares of numbers near the ends of the range overflow or vanish; those of numbers near 1 do not.
     largest = np.abs(part).max(axis=1)

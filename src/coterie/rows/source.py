@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import IndexArray
 from coterie.rows.checks import check_finite, check_shape
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
@@ -173,7 +174,7 @@ class RowSource:
         """
         raise NotImplementedError
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         """Read rows whose numbers are known to be in range, sorted and not empty."""
         found = []
         for start, stop in _runs(indices, self._unit_starts(), self.shape[0]):
@@ -187,7 +188,7 @@ class RowSource:
                 raise ValueError(f"The {self.description} ends at row {at}, not at {stop} as it said.")
         return self._join(found)
 
-    def _unit_starts(self) -> npt.NDArray[np.intp]:
+    def _unit_starts(self) -> IndexArray:
         """Return the first rows of the storage's units: row groups, chunks, pages."""
         return np.zeros(1, dtype=np.intp)
 
@@ -238,7 +239,7 @@ class RowSource:
             block = np.empty((sum(piece.shape[0] for piece in pieces), self.shape[1]), dtype=self.dtype)
             return np.concatenate(pieces, out=block, casting="unsafe")
 
-    def _check_indices(self, sorted_indices: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    def _check_indices(self, sorted_indices: npt.ArrayLike) -> IndexArray:
         indices = np.asarray(sorted_indices)
         if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
             raise ValueError(
@@ -297,7 +298,7 @@ class ShardedSource(RowSource):
             if low < high:
                 yield from part._pieces(int(low), int(high), rows)
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         cuts = np.searchsorted(indices, self._starts)
         found = [
             part._take(indices[low:high] - first)
@@ -322,9 +323,7 @@ def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) 
         raise ValueError(f"Shards must be all dense or all sparse: {first_name} and {name} differ.")
 
 
-def _runs(
-    indices: npt.NDArray[np.intp], unit_starts: npt.NDArray[np.intp], n_rows: int
-) -> Iterator[tuple[int, int]]:
+def _runs(indices: IndexArray, unit_starts: IndexArray, n_rows: int) -> Iterator[tuple[int, int]]:
     """Yield the row ranges to read for `indices`: runs of neighbouring units, cut to the rows wanted."""
     units = np.searchsorted(unit_starts, indices, side="right") - 1
     cuts = np.flatnonzero(np.diff(units) > 1) + 1

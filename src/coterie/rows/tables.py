@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_numeric_columns, check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
@@ -40,7 +40,7 @@ class PandasSource(RowSource):
         # Only extension types can hold pandas' own missing value.
         self._missing = {} if all(isinstance(d, np.dtype) for d in frame.dtypes) else {"na_value": np.nan}
 
-    def _numbers(self, frame: Any) -> npt.NDArray[Any]:
+    def _numbers(self, frame: Any) -> Array:
         with np.errstate(all="ignore"):
             return frame.to_numpy(dtype=self.dtype, **self._missing)
 
@@ -48,7 +48,7 @@ class PandasSource(RowSource):
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.iloc[low : min(low + rows, stop)])
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         return self._join([self._numbers(self._frame.iloc[indices])])
 
 
@@ -74,7 +74,7 @@ class PolarsSource(RowSource):
         )
         self._frame = frame
 
-    def _numbers(self, frame: Any) -> npt.NDArray[Any]:
+    def _numbers(self, frame: Any) -> Array:
         polars = sys.modules["polars"]
         kind = polars.Float32 if self.dtype == np.float32 else polars.Float64
         return frame.select(polars.all().cast(kind)).to_numpy(order="c")
@@ -83,7 +83,7 @@ class PolarsSource(RowSource):
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.slice(low, min(rows, stop - low)))
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         return self._join([self._numbers(self._frame[indices])])
 
 
@@ -105,7 +105,7 @@ class ArrowSource(RowSource):
         for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
             yield arrow_block(batch, self.dtype)
 
-    def _take(self, indices: npt.NDArray[np.intp]) -> Block:
+    def _take(self, indices: IndexArray) -> Block:
         batches = self._table.take(sys.modules["pyarrow"].array(indices)).to_batches()
         return self._join([arrow_block(batch, self.dtype) for batch in batches])
 
@@ -120,7 +120,7 @@ def check_arrow_schema(schema: Any) -> np.dtype[Any]:
     return _dtype_of_names(str(field.type) for field in schema)
 
 
-def arrow_block(batch: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def arrow_block(batch: Any, dtype: np.dtype[Any]) -> Array:
     """Return a `pyarrow.RecordBatch` as an array of shape (n_rows, n_columns); nulls become NaN."""
     block = np.empty((batch.num_rows, batch.num_columns), dtype=dtype)
     with np.errstate(all="ignore"):
@@ -129,7 +129,7 @@ def arrow_block(batch: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return block
 
 
-def _arrow_numbers(column: Any) -> npt.NDArray[Any]:
+def _arrow_numbers(column: Any) -> Array:
     pyarrow = sys.modules["pyarrow"]
     is_plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
     if column.null_count or not is_plain:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from coterie import _kernels
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, lanes_of
 from coterie.centers.assignment import CenterFrame, Dataset, dense, kernel_rows, nearest_centers
 from coterie.fitting.monitor import (
     check_positive_integer,
@@ -20,7 +21,7 @@ from coterie.rows import as_rows
 
 __all__ = ["afk_mc2", "k_means_plus_plus", "random_rows"]
 
-Seeds = tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
+Seeds = tuple[Array, IndexArray]
 
 
 def random_rows(
@@ -268,7 +269,7 @@ class _GrowingCenters:
         # Before the first pass rows are drawn by their weights.
         self._potentials = self._masses(np.arange(-(-data.n_rows // _kernels.ROW_QUANTUM))).sum(axis=1)
 
-    def _masses(self, quanta: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    def _masses(self, quanta: IndexArray) -> FloatArray:
         """Return what the rows of some quanta are drawn in proportion to, one line for each; 0 beyond the last row."""
         rows = quanta[:, None] * _kernels.ROW_QUANTUM + np.arange(_kernels.ROW_QUANTUM)
         masses = (rows < self._data.n_rows).astype(np.float64)
@@ -279,9 +280,7 @@ class _GrowingCenters:
             masses *= self._data.weights[rows]
         return masses
 
-    def draw(
-        self, random: np.random.RandomState, n_draws: int
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    def draw(self, random: np.random.RandomState, n_draws: int) -> tuple[IndexArray, Array]:
         """Draw rows with probability proportional to weight times squared distance to the nearest centre."""
         accepted = np.empty(0, dtype=np.intp)
         candidates = np.empty((0, self._data.n_columns), dtype=self._data.dtype)
@@ -293,7 +292,7 @@ class _GrowingCenters:
             candidates = np.concatenate([candidates, drawn[keep]])
         return accepted, candidates
 
-    def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> npt.NDArray[np.intp]:
+    def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> IndexArray:
         cumulative = np.cumsum(self._potentials)
         points = random.uniform(size=n_draws)
         if not cumulative[-1] > 0:  # every row is at a centre already
@@ -308,9 +307,7 @@ class _GrowingCenters:
         last = masses.shape[1] - 1 - np.argmax(masses[:, ::-1] > 0, axis=1)
         return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
-    def _accepted(
-        self, rows: npt.NDArray[np.intp], drawn: npt.NDArray[Any], random: np.random.RandomState
-    ) -> npt.NDArray[np.bool_]:
+    def _accepted(self, rows: IndexArray, drawn: Array, random: np.random.RandomState) -> BoolArray:
         if self.n_waiting == 0 or not np.any(self._potentials):
             return np.ones(len(rows), dtype=bool)
         waiting = self._relative[self.n_chosen - self.n_waiting : self.n_chosen]
@@ -322,7 +319,7 @@ class _GrowingCenters:
             return np.zeros(len(rows), dtype=bool)
         return random.uniform(size=len(rows)) * self._nearest[rows] < squares
 
-    def choose(self, row: int, center: npt.NDArray[Any]) -> None:
+    def choose(self, row: int, center: Array) -> None:
         """Add a row to the centres; the next pass takes it in."""
         number = self.n_chosen
         self.indices[number] = row
@@ -344,11 +341,11 @@ class _GrowingCenters:
             )  # fmt: skip
         self._clear_chosen_rows(first)
 
-    def gains(self, candidates: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def gains(self, candidates: Array) -> FloatArray:
         """Return by how much each candidate would lower the potential. No centre may be waiting."""
         frame = CenterFrame(candidates, self._data.shift)
         reach = self._reach(candidates, self.n_chosen)
-        lanes = 64 // self._data.dtype.itemsize
+        lanes = lanes_of(self._data.dtype)
         gains = np.empty((len(self._potentials), -(-len(candidates) // lanes) * lanes))
         for part, x in self._data.blocks():
             _kernels.candidate_gains(
@@ -385,7 +382,7 @@ class _GrowingCenters:
         quanta = np.unique(chosen // _kernels.ROW_QUANTUM)
         self._potentials[quanta] = self._masses(quanta).sum(axis=1)
 
-    def _reach(self, tried: npt.NDArray[Any], n_known: int) -> npt.NDArray[Any]:
+    def _reach(self, tried: Array, n_known: int) -> Array:
         """Return a quarter of the squared distance of each known centre to the nearest of those tried."""
         if n_known == 0:
             return np.zeros(1, dtype=self._data.dtype)
@@ -441,10 +438,10 @@ def seed_by_markov_chain(
 
 def _walk_chains(
     data: Dataset,
-    drawn: npt.NDArray[np.intp],
-    uniforms: npt.NDArray[np.float64],
-    importance: npt.NDArray[np.float64],
-    centers: npt.NDArray[Any],
+    drawn: IndexArray,
+    uniforms: FloatArray,
+    importance: FloatArray,
+    centers: Array,
 ) -> Seeds:
     """Run some chains, one centre each.
 
@@ -494,14 +491,12 @@ def _walk_chains(
     return rows[chosen], candidates[chosen]
 
 
-def _draw_rows(
-    cumulative: npt.NDArray[np.float64], random: np.random.RandomState, n_draws: int
-) -> npt.NDArray[np.intp]:
+def _draw_rows(cumulative: FloatArray, random: np.random.RandomState, n_draws: int) -> IndexArray:
     rows = np.searchsorted(cumulative, random.uniform(size=n_draws) * cumulative[-1], side="right")
     return np.minimum(rows, len(cumulative) - 1)
 
 
-def take_rows(data: Dataset, indices: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+def take_rows(data: Dataset, indices: IndexArray) -> Array:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
     sorted_indices, places = np.unique(indices, return_inverse=True)
     block = data.rows.take(sorted_indices)

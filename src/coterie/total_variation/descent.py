@@ -14,15 +14,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, padded_rows
 from coterie.graphs.edges import edges_of_graph
-from coterie.laplacian_kmodes.memberships import padded_rows
 from coterie.metrics import cut_of_edges
 
 __all__ = ["FEWEST_ITERATIONS", "CutGraph", "OuterResult", "TotalVariationDescent"]
 
-Array = npt.NDArray[Any]
-Doubles = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 
 # Rows of a block: about a sixteenth of all, so that threads share the work evenly, but not so many that the
 # memberships of a block outgrow the second cache.
@@ -115,13 +112,13 @@ class ColumnStatistics:
     """
 
     medians: Array
-    balances: Doubles
-    variations: Doubles
-    n_above: npt.NDArray[np.int64]
-    n_below: npt.NDArray[np.int64]
+    balances: FloatArray
+    variations: FloatArray
+    n_above: IndexArray
+    n_below: IndexArray
 
     @property
-    def energies(self) -> Doubles:
+    def energies(self) -> FloatArray:
         """E(f_r) = TV / B."""
         return self.variations / self.balances
 
@@ -187,7 +184,7 @@ class TotalVariationDescent:
         self._tau = 0.0
         self._last_inner = 0
 
-    def start(self, memberships: Array, fixed: npt.NDArray[np.bool_] | None = None) -> float:
+    def start(self, memberships: Array, fixed: BoolArray | None = None) -> float:
         """Begin with these memberships; return their energy, infinite if a column is constant.
 
         Parameters

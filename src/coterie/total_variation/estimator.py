@@ -8,13 +8,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.monitor import (
     CallbackSupportMixin,
     FitMonitor,
@@ -36,8 +36,6 @@ from coterie.total_variation.trials import HISTORY_FIELDS, Trial, Trials
 
 __all__ = ["TotalVariationClustering"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 AFFINITIES = ("knn", "precomputed")
 
@@ -300,7 +298,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
         given: Array | None,
         random: np.random.RandomState,
         n_threads: int,
-    ) -> tuple[npt.NDArray[np.int64] | None, IntArray | None]:
+    ) -> tuple[IndexArray | None, IntArray | None]:
         """Return a local order of the vertices, and rough clusters to draw from; None where they are not needed."""
         n = graph.shape[0]
         draws = self._draws(labels, given)

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.graphs.spectral import SpectralVectors
 from coterie.kmeans.exact import KMeans
 
 __all__ = ["diffused", "diffused_starts", "drawn_vertices", "normalized_cut", "on_the_simplex"]
 
-Array = npt.NDArray[Any]
-Doubles = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
 
 _TOLERANCE = 1e-6
 
@@ -53,7 +49,7 @@ def diffused_starts(
     clusters: IntArray | None,
     random: np.random.RandomState,
     n_threads: int,
-) -> Iterator[Doubles]:
+) -> Iterator[FloatArray]:
     """Yield starts: known labels diffused over the graph, and a drawn vertex of each class that has none.
 
     Parameters
@@ -123,7 +119,7 @@ def drawn_vertices(
     return labels
 
 
-def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int) -> Doubles:
+def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int) -> FloatArray:
     """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r.
 
     Parameters
@@ -149,14 +145,14 @@ def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_thread
     n = graph.shape[0]
     scaling = LinearOperator((n, n), matvec=lambda f: f / (1 + degrees), dtype=np.float64)
 
-    def solve(label: int) -> Doubles:
+    def solve(label: int) -> FloatArray:
         return cg(system, (labels == label).astype(np.float64), rtol=_TOLERANCE, M=scaling)[0]
 
     with ThreadPoolExecutor(n_threads) as pool:
         return np.maximum(np.column_stack(list(pool.map(solve, range(n_clusters)))), 0)
 
 
-def on_the_simplex(rows: Array) -> Doubles:
+def on_the_simplex(rows: Array) -> FloatArray:
     """Project rows on the simplex: the nearest that are not negative and sum to 1.
 
     Parameters

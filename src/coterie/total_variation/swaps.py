@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.metrics import balanced_cut
 
 __all__ = ["swapped_clusters"]
 
-Doubles = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
-Halve = Callable[[sp.csr_array], npt.NDArray[Any]]
+Halve = Callable[[sp.csr_array], Array]
 
 # Stands for the infinite energy of an empty cluster, so that sums without it can be had by subtraction.
 _EMPTY = 1e6
@@ -80,7 +77,7 @@ def swapped_clusters(
     return labels
 
 
-def _changed(before: IntArray, after: IntArray, n_clusters: int) -> npt.NDArray[np.intp]:
+def _changed(before: IntArray, after: IntArray, n_clusters: int) -> IndexArray:
     """Return the clusters that have other rows than any had before."""
     table = np.bincount(before.astype(np.int64) * n_clusters + after, minlength=n_clusters**2) > 0
     table = table.reshape(n_clusters, n_clusters)
@@ -88,7 +85,7 @@ def _changed(before: IntArray, after: IntArray, n_clusters: int) -> npt.NDArray[
     return np.flatnonzero(~(from_one & (table & to_one[:, None]).any(axis=0)))
 
 
-def _with_known(labels: npt.NDArray[Any], known: IntArray, n_clusters: int) -> IntArray:
+def _with_known(labels: Array, known: IntArray, n_clusters: int) -> IntArray:
     """Number clusters so that they agree with as many known classes as can be, and set the others."""
     rows = np.flatnonzero(known >= 0)
     if len(rows) == 0:
@@ -99,9 +96,7 @@ def _with_known(labels: npt.NDArray[Any], known: IntArray, n_clusters: int) -> I
     return np.where(known >= 0, known, numbers[labels]).astype(np.int32)
 
 
-def _best_swap(
-    graph: sp.csr_array, labels: IntArray, is_second: npt.NDArray[np.bool_], n_clusters: int
-) -> _Swap:
+def _best_swap(graph: sp.csr_array, labels: IntArray, is_second: BoolArray, n_clusters: int) -> _Swap:
     """Return the swap with the lowest (P); the second half of the divided cluster counts as number R."""
     R = n_clusters
     halves = 2 * labels.astype(np.int64) + is_second
@@ -120,11 +115,11 @@ def _best_swap(
     return min(swaps, key=lambda swap: swap.energy)
 
 
-def _energies_of_merging(weights: Doubles, sizes: Doubles, n_clusters: int) -> Doubles:
+def _energies_of_merging(weights: FloatArray, sizes: FloatArray, n_clusters: int) -> FloatArray:
     """Return (P) of R clusters for each pair of R + 1 that becomes one; kept < freed, else infinite."""
     n = sizes.sum()
 
-    def energy(cut: Doubles, size: Doubles) -> Doubles:
+    def energy(cut: FloatArray, size: FloatArray) -> FloatArray:
         limits = np.minimum((n_clusters - 1) * size, n - size)
         return np.where(limits > 0, cut / np.maximum(limits, 1), _EMPTY)
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 
 __all__ = ["HISTORY_FIELDS", "Trial", "Trials"]
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int32]
 
 # What is known of an outer step, besides what is known of every iteration.
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
@@ -54,7 +51,7 @@ class Trial:
     memberships: Array
     converged: bool = True
     n_inner: int = 0
-    history: npt.NDArray[Any] | None = None
+    history: Array | None = None
 
     def rank(self) -> tuple[float, float]:
         """Return what is to be small."""

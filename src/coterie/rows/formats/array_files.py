@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from coterie.arrays import Array
 from coterie.rows.checks import check_shape, compute_dtype, need, reading
 from coterie.rows.memory import DenseSource, SlicedSource, SparseSource, chunk_rows
 from coterie.rows.source import RowSource
@@ -148,7 +148,7 @@ class MappedSource(DenseSource):
         self._path = path
         super().__init__(shape, compute_dtype(dtype), description=description)
 
-    def _open(self) -> npt.NDArray[Any]:
+    def _open(self) -> Array:
         with reading(self._path):
             return np.memmap(self._path, mode="r", **self._mapping)  # type: ignore[call-overload]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from coterie.arrays import IndexArray
 from coterie.rows.checks import check_numeric_columns, need, reading
 from coterie.rows.source import RowSource
 from coterie.rows.tables import arrow_block, check_arrow_schema
@@ -40,7 +40,7 @@ class ParquetSource(RowSource):
         self._path = path
         self._starts = np.concatenate([[0], np.cumsum(groups)])
 
-    def _unit_starts(self) -> npt.NDArray[np.intp]:
+    def _unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
     def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -102,7 +102,7 @@ class ArrowFileSource(RowSource):
             if number >= first:
                 yield batch
 
-    def _unit_starts(self) -> npt.NDArray[np.intp]:
+    def _unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
     def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:

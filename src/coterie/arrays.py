@@ -1,0 +1,82 @@
+"""Arrays by their short names, and arrays that lie in memory as the kernels like them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "LINE_BYTES",
+    "Array",
+    "BoolArray",
+    "FloatArray",
+    "IndexArray",
+    "IntArray",
+    "aligned_zeros",
+    "lanes_of",
+    "padded_rows",
+]
+
+Array: TypeAlias = npt.NDArray[Any]
+"""Of the float type that is computed in, or of any type."""
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+"""Sums and objectives, which are kept in double precision whatever the rows are."""
+
+IntArray: TypeAlias = npt.NDArray[np.int32]
+"""Labels and numbers of clusters, neighbours, vertices."""
+
+IndexArray: TypeAlias = npt.NDArray[np.intp]
+"""Numbers of rows."""
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+# A cache line, and so the unit in which kernels read centres and duals: `coterie._kernels.LINE_BYTES`.
+LINE_BYTES = 64
+
+
+def lanes_of(dtype: npt.DTypeLike) -> int:
+    """Return how many numbers of a type fill a cache line: the width of a panel of centres."""
+    return LINE_BYTES // np.dtype(dtype).itemsize
+
+
+def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
+    """Return zeros that begin at a cache line; memory that nobody writes costs nothing.
+
+    Parameters
+    ----------
+    size : int
+        How many.
+    dtype : dtype
+        Of numbers whose size divides a cache line.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    lanes = lanes_of(dtype)
+    buffer = np.zeros(size + lanes, dtype=dtype)
+    first = -buffer.ctypes.data % LINE_BYTES // buffer.itemsize
+    return buffer[first : first + size]
+
+
+def padded_rows(n_rows: int, n_columns: int, dtype: npt.DTypeLike) -> Array:
+    """Return rows of zeros that begin at cache lines and fill whole ones.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Of the rows that are wanted.
+    dtype : dtype
+        As for `aligned_zeros`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, width)
+        The width is the next multiple of a line.
+    """
+    lanes = lanes_of(dtype)
+    width = -(-n_columns // lanes) * lanes
+    return aligned_zeros(n_rows * width, dtype).reshape(n_rows, width)
