@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.blocks.shuffled import ShuffledRows, draw_batch, run_length, shuffled
-from coterie.centers.assignment import BoundedAssignment, CenterFrame, PlainAssignment
+from coterie.blocks.batches import draw_batch
+from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment
+from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows, open_rows
 from tests.rows.formats import N_COLUMNS, WRITERS, numbers, write_text
 from tests.test_kernels import check_bounds
@@ -18,7 +21,7 @@ from tests.test_kernels import check_bounds
 
 def keep_only(monkeypatch, n_bytes):
     """Data of more bytes than this are neither kept in memory nor drawn row by row."""
-    monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", n_bytes)
+    monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", n_bytes)
     monkeypatch.setattr("coterie.blocks.shuffled.KEPT_BYTES", n_bytes)
 
 
@@ -253,8 +256,8 @@ class TestShuffledRows:
 
     def test_the_smallest_blocks(self, kept, tmp_path, monkeypatch):
         keep_only(monkeypatch, kept)
-        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
         quantum = _kernels.ROW_QUANTUM
         X = numbers(3 * quantum + 5)
         np.save(tmp_path / "x.npy", X)

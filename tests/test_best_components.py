@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.mixture.component_search import ComponentSearch
-from coterie.mixture.posteriors import MixtureParameters
+from coterie.mixture.parameters import MixtureParameters
 from coterie.rows import as_rows
 from tests.reference import truncated_mixture as oracle
 

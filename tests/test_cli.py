@@ -449,7 +449,7 @@ def test_kept_in_memory_or_not_the_bits_are_the_same(folder, monkeypatch):
     np.save("rows.npy", np.random.default_rng(0).integers(0, 255, size=(5000, 9), dtype=np.uint8))
     found = []
     for kept in (2**30, 0):
-        monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", kept)
         assert main(["fit", "rows.npy", "-k", "20", "--max-iter", "5", "--normalize", "-q"]) == 0
         found.append(coterie.load("coterie-out/model.coterie").cluster_centers_)
     assert np.array_equal(*found)

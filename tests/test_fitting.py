@@ -4,7 +4,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coterie.fitting.monitor import FitMonitor, effective_n_threads
+from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.threads import effective_n_threads
 
 
 def test_all_processors_of_this_process(monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels, open_rows
-from coterie.centers.assignment import kernel_rows
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs import (
     bridge_components,
     check_graph,

@@ -7,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.centers.assignment import (
-    BoundedAssignment,
-    CenterFrame,
-    Dataset,
-    PlainAssignment,
-    kernel_rows,
-    panels_of_neighbors,
-)
+from coterie.blocks.dataset import Dataset
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment, panels_of_neighbors
+from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 

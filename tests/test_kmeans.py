@@ -92,7 +92,7 @@ class TestEveryAlgorithm:
         pandas.DataFrame(blobs, columns=[f"c{j}" for j in range(11)]).to_parquet(
             tmp_path / "rows.parquet", row_group_size=333
         )
-        monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", kept)
         reference = KMeans(40, random_state=1, algorithm=algorithm).fit(blobs)
         memory_map = np.load(tmp_path / "rows.npy", mmap_mode="r")
         for rows in (memory_map, open_rows(tmp_path / "rows.npy"), open_rows(tmp_path / "rows.parquet")):
@@ -101,7 +101,7 @@ class TestEveryAlgorithm:
     def test_blocks_do_not_matter(self, algorithm, blobs, monkeypatch):
         reference = KMeans(40, random_state=1, algorithm=algorithm).fit(blobs)
         monkeypatch.setattr(
-            "coterie.centers.assignment._BLOCK_BYTES", 1
+            "coterie.blocks.kernel_rows._BLOCK_BYTES", 1
         )  # the smallest blocks: one quantum each
         same_bits(KMeans(40, random_state=1, algorithm=algorithm).fit(blobs), reference)
 
@@ -188,7 +188,7 @@ class TestResults:
 
     @pytest.mark.parametrize("kept", [0, 1 << 30])
     def test_small_integers_are_converted(self, blobs, monkeypatch, kept):
-        monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", kept)
         X = np.clip(blobs * 5 + 100, 0, 255).astype(np.uint8)
         same_bits(KMeans(9, random_state=0).fit(X), KMeans(9, random_state=0).fit(X.astype(np.float32)))
 

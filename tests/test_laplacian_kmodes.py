@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import coterie
 from coterie import LaplacianKModes
 from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.modes import Modes, surest_members
 from coterie.laplacian_kmodes.problem import Run
-from coterie.laplacian_kmodes.vector_modes import Modes, VectorModes, surest_members
+from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.metrics import clustering_accuracy
 from tests.reference import laplacian_kmodes as oracle
 

@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.centers.assignment import kernel_rows
-from coterie.centers.means import DenseMeans, SparseMeans
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.means import DenseMeans
+from coterie.centers.sparse_means import SparseMeans
 from tests.reference.k_means import square_distances
 
 K, D, N = 70, 133, 400

@@ -142,8 +142,8 @@ class TestSameBits:
         keep_only(monkeypatch, 0)
         rows = sp.csr_array(np.maximum(blobs, 0)) if storage == "csr" else stored(blobs, storage, tmp_path)
         reference = mini_batch(40, batch_size=1000).fit(rows)
-        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
         same_fits(mini_batch(40, batch_size=1000).fit(rows), reference)
 
     def test_seeds(self, blobs):
@@ -384,7 +384,7 @@ class TestBothKinds:
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
     def test_a_bad_batch_leaves_no_trace(self, blobs, estimator, kind, bad_kind, monkeypatch):
         monkeypatch.setattr(
-            "coterie.centers.assignment._BLOCK_BYTES", 1
+            "coterie.blocks.kernel_rows._BLOCK_BYTES", 1
         )  # the bad row is in the last of many blocks
         X = blobs.astype(np.float64)
         bad = X[2000:].copy()

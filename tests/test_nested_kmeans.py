@@ -169,8 +169,8 @@ class TestSameBits:
         keep_only(monkeypatch, kept)
         rows = stored(blobs, storage, tmp_path)
         reference = nested(40).fit(rows)
-        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.centers.assignment._STREAM_BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
         same_bits(nested(40).fit(rows), reference)
         monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         same_bits(nested(40).fit(rows), reference)
@@ -178,7 +178,7 @@ class TestSameBits:
     def test_sparse_blocks_do_not_matter(self, blobs, monkeypatch):
         X = sp.csr_array(np.maximum(blobs, 0))
         reference = nested(40).fit(X)
-        monkeypatch.setattr("coterie.centers.assignment._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
         same_bits(nested(40).fit(X), reference)
 
     def test_seeds(self, blobs):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
-from coterie.total_variation.descent import CutGraph, TotalVariationDescent
+from coterie.total_variation.descent import TotalVariationDescent
+from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.starts import on_the_simplex
 from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import total_variation as oracle

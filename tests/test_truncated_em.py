@@ -6,15 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.centers.assignment import kernel_rows
-from coterie.mixture.posteriors import (
-    MixtureParameters,
-    TruncatedPosteriors,
-    distinct_draws,
-    m_step,
-    order_by,
-    shared_variance,
-)
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.mixture.m_step import m_step, shared_variance
+from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.posteriors import TruncatedPosteriors, distinct_draws, order_by
 from coterie.rows import as_rows
 from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import truncated_mixture as oracle

@@ -286,7 +286,7 @@ class TestSameBits:
     @pytest.mark.parametrize("storage", STORAGES[1:])
     @pytest.mark.parametrize("coreset_size", [None, 500])
     def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, coreset_size):
-        monkeypatch.setattr("coterie.centers.assignment.KEPT_BYTES", kept)
+        monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", kept)
         monkeypatch.setattr("coterie.mixture.posteriors.KEPT_BYTES", kept)
         monkeypatch.setattr("coterie.mixture.posteriors._BLOCK_BYTES", 1)
         X = blobs.astype(np.float64)

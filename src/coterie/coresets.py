@@ -18,8 +18,9 @@ from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.centers.assignment import kernel_rows
-from coterie.fitting.monitor import check_positive_integer, check_sample_weight, effective_n_threads
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = [

@@ -25,7 +25,7 @@ from coterie.cli.output import (
     write_labels,
 )
 from coterie.cli.progress import Step, display, fit_callback
-from coterie.fitting.monitor import effective_n_threads
+from coterie.fitting.threads import effective_n_threads
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows

@@ -15,7 +15,7 @@ from coterie.cli import UsageError
 from coterie.cli.jobs import input_facts, settings_of
 from coterie.cli.output import check_writable, pyarrow_parquet, recorded_warnings, staged_files, to_json
 from coterie.cli.progress import display, fit_callback
-from coterie.fitting.monitor import effective_n_threads
+from coterie.fitting.threads import effective_n_threads
 from coterie.plotting import require_matplotlib
 from coterie.rows import open_rows
 

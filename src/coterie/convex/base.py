@@ -16,13 +16,10 @@ from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, find_norm
 from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA, Solver
-from coterie.fitting.monitor import (
-    CallbackSupportMixin,
-    FitProgress,
-    check_iteration_parameters,
-    check_positive_integer,
-    effective_n_threads,
-)
+from coterie.fitting.callbacks import CallbackSupportMixin
+from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
+from coterie.fitting.monitor import FitProgress
+from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.persistence import Persistable
 from coterie.rows import as_rows

@@ -15,9 +15,11 @@ from coterie.arrays import Array
 from coterie.convex.base import ConvexEstimator, Setting
 from coterie.convex.fusion import Certificate
 from coterie.convex.solvers import solve
-from coterie.fitting.monitor import FitMonitor, FitProgress, single_threaded_blas, with_callbacks
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import single_threaded_blas
 
-__all__ = ["ConvexClustering", "CurrentCentroids"]
+__all__ = ["ConvexClustering"]
 
 
 _HISTORY_FIELDS = (
@@ -26,17 +28,6 @@ _HISTORY_FIELDS = (
     ("gap", np.float64),
     ("n_clusters", np.int64),
 )
-
-
-class CurrentCentroids:
-    """What a callback sees: the centroids, in the order of the data once somebody looks."""
-
-    def __init__(self, setting: Setting, certificate: Certificate) -> None:
-        self._setting, self._certificate = setting, certificate
-
-    @property
-    def centers(self) -> Array:
-        return self._setting.centroids(self._certificate)
 
 
 class ConvexClustering(ClusterMixin, ConvexEstimator):
@@ -212,7 +203,7 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
 
             def is_stopped(best: Certificate, n_steps: int) -> bool:
                 return monitor.report(
-                    best.objective, CurrentCentroids(setting, best), n_steps=n_steps, dual=best.objective - best.gap,
+                    best.objective, lambda: setting.centroids(best), n_steps=n_steps, dual=best.objective - best.gap,
                     gap=best.gap, n_clusters=best.n_clusters,
                 )  # fmt: skip
 

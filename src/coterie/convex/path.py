@@ -13,19 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator, Setting
-from coterie.convex.clustering import CurrentCentroids
 from coterie.convex.fusion import Certificate
 from coterie.convex.grid import default_gammas
 from coterie.convex.solvers import solve
 from coterie.convex.tree import has_fission, linkage_of_path
 from coterie.convex.warm_start import WarmStart
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_positive_integer,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -245,7 +241,7 @@ class ConvexClusterPath(ConvexEstimator):
 
     def plot(self, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
         """Draw the paths of the centroids; see `coterie.plotting.plot_path`."""
-        from coterie.plotting import plot_path
+        from coterie.convex.pictures import plot_path
 
         return plot_path(self, n_clusters=n_clusters, ax=ax)
 
@@ -253,7 +249,7 @@ class ConvexClusterPath(ConvexEstimator):
         self, *, names: Any = None, n_clusters: int | None = None, ax: Axes | None = None
     ) -> Axes:
         """Draw the tree of the path; see `coterie.plotting.plot_path_dendrogram`."""
-        from coterie.plotting import plot_path_dendrogram
+        from coterie.convex.pictures import plot_path_dendrogram
 
         return plot_path_dendrogram(self, names=names, n_clusters=n_clusters, ax=ax)
 
@@ -270,10 +266,11 @@ class ConvexClusterPath(ConvexEstimator):
                 setting.solver, setting.fuser, float(gamma), tol=self.tol, max_iter=self.max_iter,
                 is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time,
             )  # fmt: skip
-            done.append((setting.centroids(certificate), setting.labels(certificate), certificate))
+            centroids = setting.centroids(certificate)
+            done.append((centroids, setting.labels(certificate), certificate))
             self.n_iter_ += n_steps
             stop = monitor.report(
-                certificate.objective, CurrentCentroids(setting, certificate), gamma=gamma, n_steps=n_steps,
+                certificate.objective, centroids, gamma=gamma, n_steps=n_steps,
                 gap=certificate.gap, n_clusters=certificate.n_clusters,
             )  # fmt: skip
             if stop:

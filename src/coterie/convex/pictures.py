@@ -42,7 +42,7 @@ def longest_lived(path: Any) -> int:
     --------
     >>> import numpy as np
     >>> from coterie import ConvexClusterPath
-    >>> from coterie.plotting.paths import longest_lived
+    >>> from coterie.convex.pictures import longest_lived
     >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
     >>> longest_lived(ConvexClusterPath(n_gammas=40, weights="dense", phi=0.0).fit(X))
     2

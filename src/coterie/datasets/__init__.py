@@ -3,6 +3,7 @@
 The shipped sets are tables with names for their rows and columns, returned as a `sklearn.utils.Bunch`.
 """
 
-from coterie.datasets.shipped import load_digits, load_iris, load_mammals, load_senate, make_moved_digits
+from coterie.datasets.moved_digits import make_moved_digits
+from coterie.datasets.shipped import load_digits, load_iris, load_mammals, load_senate
 
 __all__ = ["load_digits", "load_iris", "load_mammals", "load_senate", "make_moved_digits"]

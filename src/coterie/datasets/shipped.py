@@ -1,7 +1,4 @@
-"""Small real data sets, two that ship with the package and two of scikit-learn's, and a larger one made of digits.
-
-The shipped sets are tables with names for their rows and columns, returned as a `sklearn.utils.Bunch`.
-"""
+"""Small real data sets: tables that ship with the package, and two of scikit-learn's."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ import csv
 from importlib import resources
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
-__all__ = ["load_digits", "load_iris", "load_mammals", "load_senate", "make_moved_digits"]
+__all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
 
 
 def load_iris() -> tuple[np.ndarray, np.ndarray]:
@@ -58,49 +55,6 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
     X, y = load(return_X_y=True)
     return X, y.astype(np.int64, copy=False)
-
-
-def make_moved_digits(
-    n_samples: int = 100_000, *, random_state: int | np.random.RandomState | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Handwritten digits of 8 x 8 pixels, each moved by up to a pixel up or down and to the side.
-
-    As many as are wanted, no two alike: the idea of INFMNIST (Loosli, Canu and Bottou 2007) on scikit-learn's digits.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of images.
-    random_state : int, RandomState or None
-        Source of randomness.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 64), float32
-        Grey levels from 0 to 16, row by row.
-    y : ndarray of shape (n_samples,), int64
-        The digit, 0 to 9.
-
-    Examples
-    --------
-    >>> from coterie.datasets import make_moved_digits
-    >>> X, y = make_moved_digits(2000, random_state=0)
-    >>> X.shape
-    (2000, 64)
-    """
-    random = check_random_state(random_state)
-    digits, kinds = load_digits()
-    chosen = random.randint(len(digits), size=n_samples)
-    padded = np.pad(digits.reshape(-1, 8, 8).astype(np.float32), ((0, 0), (1, 2), (1, 2)))
-    down, right = random.uniform(0, 2, size=(2, n_samples, 1, 1)).astype(np.float32)
-    top, left = down.astype(np.intp), right.astype(np.intp)
-    X = np.zeros((n_samples, 8, 8), dtype=np.float32)
-    for below in (0, 1):  # bilinear interpolation between four neighbouring pixels
-        for beside in (0, 1):
-            weight = np.abs(1 - below - (down - top)) * np.abs(1 - beside - (right - left))
-            pixels = top + below + np.arange(8)[:, None], left + beside + np.arange(8)
-            X += weight * padded[chosen[:, None, None], *pixels]
-    return X.reshape(n_samples, 64), kinds[chosen]
 
 
 def load_senate(*, complete: bool = False) -> Bunch:

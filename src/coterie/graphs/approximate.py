@@ -6,14 +6,13 @@ the number of threads.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
 from coterie.arrays import Array, IndexArray, IntArray, lanes_of
-from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.cells import cell_centers
+from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.graphs.exact import (
     CALL_MULTIPLY_ADDS,
     Neighbors,
@@ -23,7 +22,6 @@ from coterie.graphs.exact import (
     row_ids,
     without_self,
 )
-from coterie.kmeans.exact import KMeans
 
 __all__ = ["approximate_neighbors"]
 
@@ -90,14 +88,7 @@ def _cells(rows: Array, seed: int, n_threads: int) -> CenterFrame:
     n_cells = min(len(rows), int(np.ceil(_CELLS_PER_ROOT * np.sqrt(len(rows)))))
     size = min(len(rows), _SAMPLE_PER_CELL * n_cells)
     sample = np.sort(np.random.RandomState(seed).choice(len(rows), size, replace=False))
-    # Where the cells lie matters little; a few steps spread them.
-    model = KMeans(
-        n_cells, init="random", n_init=1, max_iter=5, tol=0, random_state=seed, n_threads=n_threads
-    )
-    with warnings.catch_warnings():
-        # Equal rows share a cell, and others stay empty.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        centers = model.fit(rows[sample]).cluster_centers_
+    centers = cell_centers(rows[sample], n_cells, seed=seed, n_threads=n_threads)
     return CenterFrame(centers, np.zeros(rows.shape[1]), n_threads)
 
 

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie.arrays import Array, IntArray
-from coterie.fitting.monitor import effective_n_threads
-from coterie.graphs.checks import check_graph, check_option
+from coterie.fitting.checks import check_option
+from coterie.fitting.threads import effective_n_threads
+from coterie.graphs.checks import check_graph
 from coterie.graphs.exact import exact_neighbors, nearest_of_other_groups, row_ids
 from coterie.graphs.knn import Weights, check_weights, edge_weights
 from coterie.graphs.matrices import connected_components

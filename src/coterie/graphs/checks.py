@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,9 @@ import scipy.sparse as sp
 from coterie.arrays import Array
 from coterie.rows.checks import compute_dtype
 
-__all__ = ["check_graph", "check_option"]
+__all__ = [
+    "check_graph",
+]
 
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
@@ -119,9 +120,3 @@ def _check_entries(graph: sp.csr_array) -> None:
         if bad.any():
             row = int(np.searchsorted(graph.indptr, bad.argmax(), side="right")) - 1
             raise ValueError(f"The graph has {what}. First bad row: {row}.")
-
-
-def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raise a ValueError that lists what is allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")

@@ -16,10 +16,20 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.centers.assignment import check_squares, kernel_rows
+from coterie.blocks.dataset import check_squares
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
-__all__ = ["distances_to_ids", "exact_neighbors", "nearest_of_other_groups", "row_ids"]
+__all__ = [
+    "distances_to_ids",
+    "exact_neighbors",
+    "nearest_of_other_groups",
+    "neighbors_by_differences",
+    "relative_rows",
+    "row_ids",
+    "sparse_square_distances",
+    "without_self",
+]
 
 Neighbors = tuple[IntArray, Array]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
-from coterie.graphs.checks import check_option
+from coterie.fitting.checks import check_option
 from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Seed, nearest_neighbors
 

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie.arrays import IntArray
-from coterie.graphs.checks import check_graph, check_option
+from coterie.fitting.checks import check_option
+from coterie.graphs.checks import check_graph
 from coterie.graphs.exact import row_ids
 
 __all__ = ["connected_components", "graph_laplacian", "incidence_matrix"]

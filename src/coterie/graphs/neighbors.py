@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, BoolArray, IntArray
-from coterie.fitting.monitor import check_positive_integer, effective_n_threads
+from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_neighbors
-from coterie.graphs.checks import check_option
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows

@@ -10,31 +10,19 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, IndexArray, IntArray
-from coterie.centers.assignment import (
-    BoundedAssignment,
-    CenterFrame,
-    ClusterSums,
-    Dataset,
-    PlainAssignment,
-    weighted_sum,
-)
+from coterie.arrays import Array, IntArray
+from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie.centers.lloyd import ALGORITHMS, Lloyd
 from coterie.coresets import lightweight_coreset
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_positive_integer,
-    check_sample_weight,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import as_rows
 
 __all__ = ["KMeans"]
 
-ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 
 
@@ -45,7 +33,6 @@ class _Run:
     centers: Array
     labels: IntArray
     inertia: float
-    n_iter: int
     history: Array
 
 
@@ -236,42 +223,21 @@ class KMeans(CentroidEstimator):
     def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> _Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
-        frame = CenterFrame(centers, data.shift, data.n_threads)
-        assignment = self._assignment(data, frame)
-        clusters = ClusterSums(data, self.n_clusters)
+        lloyd = Lloyd(data, centers, self.algorithm)
         tolerance = self.tol * data.mean_variance
-        n_changed = data.n_rows
-        n_iter = 0
-        stable = False
-        for n_iter in range(1, self.max_iter + 1):
-            first = n_iter == 1
-            n_changed = _assign_and_sum(data, assignment, clusters, frame, n_changed, first)
-            objective = clusters.inertia(frame)
-            stable = n_changed == 0
-            center_shift = 0.0
-            if not stable:
-                moved = CenterFrame(
-                    _moved_centers(data, assignment, clusters, frame), data.shift, data.n_threads
-                )
-                center_shift = float(np.sum(moved.square_distances(frame)))
-                frame = moved
-            stop = monitor.report(objective, frame, n_changed=n_changed, center_shift=center_shift)
-            if stable or stop or center_shift <= tolerance:
+        for _ in range(self.max_iter):
+            step = lloyd.step()
+            stop = monitor.report(
+                step.objective,
+                lloyd.centers,
+                n_changed=step.n_changed,
+                center_shift=step.center_shift,
+            )
+            if stop or step.center_shift <= tolerance:
                 break
-        if not stable:
-            # The centroids moved after the last assignment: labels are those of the centroids that are returned.
-            _assign_and_sum(data, assignment, clusters, frame, n_changed, False)
-        labels = assignment.labels
-        inertia = weighted_sum(data.own_square_distances(frame.centers, labels), data.weights)
-        return _Run(frame.centers, labels, inertia, n_iter, monitor.history())
-
-    def _assignment(self, data: Dataset, frame: CenterFrame) -> PlainAssignment | BoundedAssignment:
-        algorithm, itemsize = self.algorithm, data.dtype.itemsize
-        if algorithm == "auto":
-            algorithm = choose_algorithm(data, self.n_clusters)
-        if algorithm == "lloyd" or self.n_clusters == 1:
-            return PlainAssignment(data)
-        return BoundedAssignment(data, frame, n_bounds_of(algorithm, data.n_rows, self.n_clusters, itemsize))
+        labels = lloyd.labels()
+        inertia = weighted_sum(data.own_square_distances(lloyd.centers, labels), data.weights)
+        return _Run(lloyd.centers, labels, inertia, monitor.history())
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
@@ -298,93 +264,5 @@ class KMeans(CentroidEstimator):
     def _store(self, run: _Run, data: Dataset) -> None:
         self._store_centers(run.centers, data.shift)
         self.labels_, self.inertia_ = run.labels, run.inertia
-        self.n_iter_ = run.n_iter
         self.history_ = run.history
-
-
-# Memory that the bounds of "yinyang" may take, and beyond which those of "elkan" cost more time than they save.
-_BOUND_BYTES = 1 << 30
-_ELKAN_BYTES = 128 << 20
-
-
-def choose_algorithm(data: Dataset, n_clusters: int) -> str:
-    """Return what `algorithm="auto"` stands for; see the notes of `KMeans`."""
-    if n_clusters < 4 or data.rows.is_sparse:
-        return "lloyd"
-    elkan_fits = data.n_rows * n_clusters * data.dtype.itemsize <= _ELKAN_BYTES
-    return "elkan" if data.n_columns >= 256 and n_clusters <= 2 * data.n_columns and elkan_fits else "yinyang"
-
-
-def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> int | None:
-    """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
-    if algorithm == "elkan":
-        return None
-    if algorithm == "hamerly":
-        return 1
-    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * itemsize)))
-
-
-def _assign_and_sum(
-    data: Dataset,
-    assignment: PlainAssignment | BoundedAssignment,
-    clusters: ClusterSums,
-    frame: CenterFrame,
-    n_changed_before: int,
-    first: bool,
-) -> int:
-    """One pass over the data: bring labels and sums up to date; return how many labels changed."""
-    # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-    afresh = first or 2 * n_changed_before > data.n_rows
-    if afresh:
-        clusters.clear()
-    assignment.start(frame)
-    n_changed = 0
-    for part, x in data.blocks():
-        before = assignment.labels[part].copy()
-        assignment.assign(part, x)
-        labels = assignment.labels[part]
-        clusters.add(part, x, labels, None if afresh else before)
-        n_changed += int(np.count_nonzero(labels != before))
-    return n_changed
-
-
-def _moved_centers(
-    data: Dataset, assignment: PlainAssignment | BoundedAssignment, clusters: ClusterSums, frame: CenterFrame
-) -> Array:
-    """Return the mean of each cluster. A cluster without mass takes the row that is the farthest from its centroid."""
-    empty = _clusters_without_mass(data, assignment, clusters)
-    if len(empty):
-        _relocate(data, assignment, clusters, frame, empty)
-    return clusters.means(frame.centers)
-
-
-def _clusters_without_mass(
-    data: Dataset, assignment: PlainAssignment | BoundedAssignment, clusters: ClusterSums
-) -> IndexArray:
-    """Return the empty clusters, after removing what rounding left of their sums."""
-    doubtful = np.flatnonzero(clusters.masses <= 1e-9 * data.total_weight / len(clusters.masses))
-    if len(doubtful) == 0:
-        return doubtful
-    exact = np.bincount(assignment.labels, weights=data.weights, minlength=len(clusters.masses))
-    empty = doubtful[exact[doubtful] == 0]
-    clusters.masses[empty] = 0
-    clusters.sums[empty] = 0
-    return empty
-
-
-def _relocate(
-    data: Dataset,
-    assignment: PlainAssignment | BoundedAssignment,
-    clusters: ClusterSums,
-    frame: CenterFrame,
-    empty: IndexArray,
-) -> None:
-    squares = data.own_square_distances(frame.centers, assignment.labels)
-    if data.weights is not None:
-        squares[data.weights == 0] = 0
-    farthest = np.argsort(-squares, kind="stable")[: len(empty)]
-    farthest = farthest[squares[farthest] > 0]
-    empty = empty[: len(farthest)]
-    for row, target in zip(farthest, empty):
-        clusters.move(int(row), int(assignment.labels[row]), int(target))
-    assignment.relabel(farthest, empty.astype(np.int32))
+        self.n_iter_ = len(run.history)

@@ -12,25 +12,17 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IntArray
-from coterie.blocks.shuffled import Batch, RowReader, draw_batch, run_length, shuffled
-from coterie.centers.assignment import (
-    Dataset,
-    dense,
-    kept_in_memory,
-    nearest_labels,
-    total_weight,
-    weighted_sum,
-)
-from coterie.centers.means import Means, SparseMeans, means_of
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_positive_integer,
-    check_sample_weight,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.blocks.batches import Batch, RowReader, draw_batch
+from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
+from coterie.blocks.kernel_rows import dense, kept_in_memory
+from coterie.blocks.shuffled import run_length, shuffled
+from coterie.centers.frame import nearest_labels
+from coterie.centers.means import Means, means_of
+from coterie.centers.sparse_means import SparseMeans
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
 
@@ -310,7 +302,9 @@ class MiniBatchKMeans(CentroidEstimator):
             batch = Batch(rows, weights, numbers, reader, self.n_clusters)
             step = self._step(batch, random)
             objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
-            stop = monitor.report(objective * mass, self._means, center_shift=step.center_shift)
+            stop = monitor.report(
+                objective * mass, lambda: self._means.centers, center_shift=step.center_shift
+            )
             settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
             if stop or settled or smoothed.has_stalled(objective):
                 break

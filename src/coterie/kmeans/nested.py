@@ -11,24 +11,21 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import Dataset
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
-from coterie.centers.assignment import BoundedAssignment, Dataset, PlainAssignment
-from coterie.centers.means import Means, SparseMeans, means_of
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_positive_integer,
-    check_sample_weight,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.means import Means, means_of
+from coterie.centers.sparse_means import SparseMeans
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.kmeans.exact import n_bounds_of
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["NestedMiniBatchKMeans"]
+__all__ = ["NestedMiniBatchKMeans", "Votes", "have_settled", "n_bounds_per_row"]
 
 # The first batch of "auto".
 _FIRST_ROWS = 5000
@@ -295,7 +292,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             center_shift = float(np.sum(shifts**2))
             stop = monitor.report(
                 votes.scaled_up(within),
-                means,
+                lambda: means.centers,
                 batch_size=data.size,
                 n_changed=n_changed,
                 center_shift=center_shift,
@@ -432,7 +429,7 @@ def n_bounds_per_row(n_rows: int, n_columns: int, n_clusters: int, itemsize: int
     """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
     if n_clusters < 4:
         return 0
-    lanes = 64 // itemsize
+    lanes = LINE_BYTES // itemsize
     if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
         return None
     groups = n_bounds_of("yinyang", n_rows, n_clusters, itemsize)

@@ -14,16 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IntArray
-from coterie.centers.assignment import Dataset
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_iteration_parameters,
-    check_positive_integer,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.blocks.dataset import Dataset
+from coterie.estimators.seeded import SEEDINGS, SeededEstimator
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import (
     check_graph,
     edge_weights,
@@ -31,10 +27,11 @@ from coterie.graphs import (
     graph_of_neighbors,
     nearest_neighbors,
 )
-from coterie.kmeans.base import SEEDINGS, SeededEstimator
 from coterie.kmeans.exact import KMeans
+from coterie.laplacian_kmodes.kernel_modes import KernelModes
+from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
-from coterie.laplacian_kmodes.vector_modes import KernelModes, Modes, ModeSearch, VectorModes
+from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import RowSource
 from coterie.rows.normalized import NormalizedRows
 

@@ -111,7 +111,7 @@ class LambdaScan:
         ImportError
             If matplotlib is missing.
         """
-        from coterie.plotting import plot_lambda_scan
+        from coterie.laplacian_kmodes.pictures import plot_lambda_scan
 
         return plot_lambda_scan(self)
 

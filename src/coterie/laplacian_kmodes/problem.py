@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import FitMonitor
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.vector_modes import Modes, ModeSearch
+from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
 __all__ = ["GraphModes", "Run", "Stopping"]
 
@@ -96,7 +96,11 @@ class GraphModes:
             former, modes = modes, self.search.update(modes, memberships)
             moved = modes.moved_since(former)
             stop = monitor.report(
-                relaxation, modes, discrete=discrete, n_updates=fit.n_updates, n_modes_moved=len(moved)
+                relaxation,
+                modes.points,
+                discrete=discrete,
+                n_updates=fit.n_updates,
+                n_modes_moved=len(moved),
             )
             converged = len(moved) == 0 or abs(before - relaxation) <= stopping.tol * abs(relaxation)
             if converged or stop:

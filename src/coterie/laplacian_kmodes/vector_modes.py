@@ -1,23 +1,22 @@
-"""Modes of clusters: rows, or maxima of the density of a cluster's rows."""
+"""Modes among points of a space: rows, or maxima of the density of a cluster's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.centers.assignment import nearest_labels
+from coterie.centers.frame import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.modes import Modes, surest_members
 from coterie.rows import as_rows
 
-__all__ = ["KernelModes", "ModeSearch", "Modes", "VectorModes"]
-
+__all__ = ["VectorModes"]
 
 # A mean shift ends when a mode moves by less than this, relative to the bandwidth; or after so many steps.
 _SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
@@ -27,50 +26,6 @@ _ROWS_PER_PART = 1024
 
 # Members that stand for a cluster in the search for its densest one.
 _DENSITY_SAMPLE = 1000
-
-
-@dataclass(frozen=True)
-class Modes:
-    """The modes of a clustering.
-
-    Attributes
-    ----------
-    points : ndarray of shape (L, d)
-        The modes; of shape (L, 0) where rows have no coordinates.
-    indices : ndarray of shape (L,), int64
-        Which rows they are; -1 for none.
-    """
-
-    points: Array
-    indices: IndexArray
-
-    @property
-    def centers(self) -> Array:
-        """The modes, under the name by which a callback sees them."""
-        return self.points
-
-    def moved_since(self, former: Modes) -> list[int]:
-        """Return the clusters whose modes are others than they were."""
-        moved = (self.indices != former.indices) | np.any(self.points != former.points, axis=1)
-        return [int(cluster) for cluster in np.flatnonzero(moved)]
-
-
-class ModeSearch(Protocol):
-    """Where modes come from, and how close rows are to them."""
-
-    @property
-    def rows(self) -> Any:
-        """The rows, or their affinities."""
-
-    @property
-    def bandwidth(self) -> float | None:
-        """s of the kernel of the modes, where it is a Gaussian."""
-
-    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
-        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
-
-    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the modes of the memberships; a cluster without rows keeps its own."""
 
 
 class VectorModes:
@@ -178,41 +133,3 @@ class VectorModes:
 
         with ThreadPoolExecutor(self._n_threads) as pool:
             return list(pool.map(one, range(0, self.rows.shape[0], _ROWS_PER_PART)))
-
-
-class KernelModes:
-    """Modes among rows that only a matrix of affinities tells of.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (n, n)
-        The affinities.
-    """
-
-    def __init__(self, matrix: sp.csr_array) -> None:
-        self.rows, self.bandwidth = matrix, None
-
-    def start(self, indices: IndexArray) -> Modes:
-        """Return the modes at given rows."""
-        return Modes(np.empty((len(indices), 0)), np.asarray(indices, dtype=np.int64))
-
-    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
-        """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
-        for cluster in clusters:
-            out[:, cluster] = self.rows[[modes.indices[cluster]]].toarray()[0]
-
-    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the rows with the largest memberships; a cluster without rows keeps its mode."""
-        found = surest_members(memberships, len(modes.indices))
-        return Modes(modes.points, np.where(found >= 0, found, modes.indices))
-
-
-def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
-    """Return the row with the largest membership of each cluster (Eq. 11), -1 where it has none."""
-    labels = memberships.labels
-    order = np.lexsort((memberships.rests, labels))
-    firsts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    found = np.full(n_clusters, -1, dtype=np.int64)
-    filled = firsts[:-1] < firsts[1:]
-    found[filled] = order[firsts[:-1][filled]]
-    return found

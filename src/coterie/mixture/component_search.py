@@ -7,19 +7,19 @@ cells, and a row is compared with the 4 sqrt(C) components around its nearest ce
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.centers.assignment import CenterFrame, kernel_rows, nearest_centers
-from coterie.kmeans.exact import KMeans
-from coterie.mixture.posteriors import MixtureParameters, order_by
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.cells import cell_centers
+from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.posteriors import order_by
 from coterie.rows import RowSource
 
 __all__ = ["ComponentSearch"]
@@ -146,14 +146,7 @@ class ComponentSearch:
         """Cells of means, and the components around the centre of each."""
         means = self.parameters.means
         n_cells = n_listed = self._n_listed
-        # Where the cells lie matters little; a few steps spread them.
-        cells = KMeans(
-            n_cells, init="random", n_init=1, max_iter=5, tol=0, random_state=0, n_threads=self.n_threads
-        )
-        with warnings.catch_warnings():
-            # Equal means share a cell, and others stay empty.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            centers = cells.fit(means).cluster_centers_
+        centers = cell_centers(means, n_cells, seed=0, n_threads=self.n_threads)
         lists = np.empty((n_cells, n_listed), dtype=np.int32)
         scores = np.empty((n_cells, n_listed), dtype=means.dtype)
         nearest_centers(kernel_rows(centers), self._frame, lists, scores, self.n_threads)

@@ -17,23 +17,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.centers.assignment import Dataset
+from coterie.blocks.dataset import Dataset
 from coterie.coresets import lightweight_coreset
-from coterie.fitting.monitor import (
-    FitMonitor,
-    FitProgress,
-    check_iteration_parameters,
-    check_positive_integer,
-    check_sample_weight,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
-from coterie.kmeans.base import SeededEstimator
+from coterie.estimators.seeded import SeededEstimator
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_iteration_parameters, check_positive_integer, check_sample_weight
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.mixture.component_search import ComponentSearch
-from coterie.mixture.posteriors import MixtureParameters, TruncatedPosteriors, m_step, shared_variance
+from coterie.mixture.m_step import m_step, shared_variance
+from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.posteriors import TruncatedPosteriors
 from coterie.rows import RowSource, as_rows
-from coterie.seeding.greedy import seed_by_markov_chain
+from coterie.seeding.markov_chain import seed_by_markov_chain
 
 __all__ = ["TruncatedGaussianMixture"]
 
@@ -300,7 +296,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
             )
             base = posteriors.e_step(parameters)
             before, bound = bound, posteriors.update(base) / posteriors.total_weight
-            stop = monitor.report(bound, parameters, n_distances=posteriors.n_distances)
+            stop = monitor.report(bound, parameters.means, n_distances=posteriors.n_distances)
             self.converged_ = iteration > n_shared and abs(bound - before) < self.tol * abs(bound)
             if self.converged_ or stop:
                 break

@@ -1,32 +1,26 @@
-"""Truncated variational EM of Gaussian mixtures (Hirschberger, Forster & Lücke 2022): its two steps.
+"""The truncated E-step (Hirschberger, Forster & Lücke 2022): each row's best components and its shares in them.
 
 Each row keeps the few components that explain it best, each component the few that are closest to it by what its rows
-say. An E-step looks for better components among the neighbours of those that a row has; an M-step takes the rows'
-shares in theirs. What a step costs does not depend on the number of components.
+say. A step looks for better components among the neighbours of those that a row has. What it costs does not depend on
+the number of components.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.centers.assignment import KEPT_BYTES, kernel_blocks, kernel_rows, total_weight, weighted_sum
+from coterie.blocks.dataset import total_weight, weighted_sum
+from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
+from coterie.mixture.parameters import MixtureParameters
 from coterie.rows import RowSource
 
-__all__ = [
-    "MixtureParameters",
-    "TruncatedPosteriors",
-    "distinct_draws",
-    "m_step",
-    "order_by",
-    "shared_variance",
-]
-
+__all__ = ["Moments", "TruncatedPosteriors", "distinct_draws", "order_by"]
 
 # Rows that look among each other's candidates. More find better components in fewer steps, at more distances each.
 _ROWS_PER_TILE = 16
@@ -38,60 +32,6 @@ _BLOCK_BYTES = 256 << 20
 # on only every third E-step searches, and those between cost a quarter.
 _SORT_AFTER = 3
 _SEARCH_EVERY = 3
-
-
-@dataclass(frozen=True)
-class MixtureParameters:
-    """The parameters of a Gaussian mixture.
-
-    Attributes
-    ----------
-    means : ndarray of shape (C, d), compute dtype
-        The means.
-    variances : ndarray of shape (), (C,) or (C, d), float64
-        One for all, one per component, or one per component and column.
-    weights : ndarray of shape (C,), float64
-        The components' shares; their sum is 1. Those with weight 0 are dropped: no row will choose them.
-    """
-
-    means: Array
-    variances: FloatArray
-    weights: FloatArray
-
-    @property
-    def centers(self) -> Array:
-        """The means, under the name by which a callback sees them."""
-        return self.means
-
-    def energies(self) -> tuple[Array | None, Array, Array, float]:
-        """Return what minus the log-density of a row with a component is made of.
-
-        Returns
-        -------
-        scales : ndarray of shape (C, d) or None
-        precisions, offsets : ndarray of shape (C,)
-            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base.
-        base : float
-        """
-        n_components, n_columns = self.means.shape
-        alive = self.weights > 0
-        logarithms = np.log(2 * np.pi * self.variances)
-        if self.variances.ndim == 2:
-            scales, precisions = 1 / np.sqrt(self.variances), np.full(n_components, 0.5)
-            volumes = logarithms.sum(axis=1)
-        else:
-            scales, precisions = None, np.broadcast_to(0.5 / self.variances, n_components)
-            volumes = np.broadcast_to(n_columns * logarithms, n_components)
-        offsets = np.full(n_components, np.inf)
-        offsets[alive] = 0.5 * volumes[alive] - np.log(self.weights[alive])
-        base = float(offsets.min())
-        dtype = self.means.dtype
-        return (
-            None if scales is None else np.ascontiguousarray(scales, dtype=dtype),
-            precisions.astype(dtype),
-            (offsets - base).astype(dtype),
-            base,
-        )
 
 
 class TruncatedPosteriors:
@@ -269,87 +209,6 @@ class Moments:
         """Return the moments of no rows."""
         n = shape[0]
         return cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
-
-
-def m_step(
-    posteriors: TruncatedPosteriors,
-    parameters: MixtureParameters,
-    *,
-    covariance_type: str,
-    reg_covar: float,
-    smallest_variance: float,
-) -> MixtureParameters:
-    """Return the parameters that raise the free energy most while the shares stay as they are.
-
-    Parameters
-    ----------
-    posteriors : TruncatedPosteriors
-        The shares.
-    parameters : MixtureParameters
-        Those of the E-step.
-    covariance_type : {"tied_spherical", "spherical", "diag"}
-        Which variances to estimate. The first keeps all weights equal.
-    reg_covar : float
-        Added to every variance.
-    smallest_variance : float
-        Below this a variance counts as 0: a component that varies less in all columns is dropped.
-
-    Returns
-    -------
-    MixtureParameters
-    """
-    moments = posteriors.moments(parameters.means, per_column=covariance_type == "diag")
-    has_mass = moments.masses > 0
-    masses = np.where(has_mass, moments.masses, 1.0)[:, None]
-    steps = np.divide(moments.first, masses, out=moments.first)
-    means = (parameters.means + steps).astype(parameters.means.dtype)
-    if covariance_type == "diag":
-        assert moments.second is not None
-        variances = moments.second / masses - steps**2
-        own = variances.mean(axis=1)
-    else:
-        # Squared distances to the former means are in the energies; the new means are closer by their steps.
-        _, precisions, offsets, _ = parameters.energies()
-        offsets = np.where(has_mass, offsets, 0).astype(np.float64)
-        scatters = (moments.energies - offsets * moments.masses) / precisions
-        scatters -= moments.masses * np.einsum("ij,ij->i", steps, steps)
-        n_columns = means.shape[1]
-        if covariance_type == "tied_spherical":
-            variance = scatters.sum() / (posteriors.total_weight * n_columns)
-            variance = max(variance, smallest_variance) + reg_covar
-            return MixtureParameters(means, np.array(variance), parameters.weights)
-        own = variances = scatters / (masses[:, 0] * n_columns)
-    alive = has_mass & (own + reg_covar > smallest_variance)
-    if not alive.any():
-        raise ValueError(
-            "No component has any variance left, which a mixture cannot be fitted to. Give reg_covar, the variance "
-            f"to add to each, a value above {smallest_variance:.3g}."
-        )
-    weights = np.where(alive, moments.masses, 0.0)
-    variances = np.maximum(variances, smallest_variance) + reg_covar
-    variances[~alive] = 1.0
-    return MixtureParameters(means, variances, weights / weights.sum())
-
-
-def shared_variance(
-    posteriors: TruncatedPosteriors, parameters: MixtureParameters, smallest_variance: float
-) -> tuple[MixtureParameters, float]:
-    """Make the first E-step with unit variance, then set the variance that its energies call for (Eq. 8).
-
-    Returns
-    -------
-    parameters : MixtureParameters
-        With the shared variance.
-    base : float
-        Of the energies, which have been rescaled to it: no distance is computed twice.
-    """
-    unit = replace(parameters, variances=np.array(1.0))
-    posteriors.e_step(unit)
-    n_columns = parameters.means.shape[1]
-    variance = max(2 * posteriors.mean_energy() / n_columns, smallest_variance)
-    posteriors.rescale(1 / variance)
-    parameters = replace(parameters, variances=np.array(variance))
-    return parameters, parameters.energies()[3]
 
 
 def distinct_draws(random: np.random.RandomState, n_rows: int, n: int, n_draws: int) -> IntArray:

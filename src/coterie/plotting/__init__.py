@@ -5,8 +5,9 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 
 from coterie.convex.pictures import plot_path, plot_path_dendrogram
 from coterie.figures import require_matplotlib
+from coterie.laplacian_kmodes.pictures import plot_lambda_scan
 from coterie.plotting.clusters import plot_clusters
-from coterie.plotting.curves import plot_curves, plot_history, plot_lambda_scan, plot_memberships
+from coterie.plotting.curves import plot_curves, plot_history, plot_memberships
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
 
 __all__ = [

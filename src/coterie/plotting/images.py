@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.figures import FEW_COLOURS, INK, counted, new_figure
-from coterie.fitting.monitor import check_positive_integer
+from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows

@@ -15,21 +15,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from coterie.arrays import Array, IndexArray, IntArray
-from coterie.fitting.monitor import (
-    CallbackSupportMixin,
-    FitMonitor,
-    FitProgress,
-    check_iteration_parameters,
-    check_positive_integer,
-    effective_n_threads,
-    single_threaded_blas,
-    with_callbacks,
-)
+from coterie.fitting.callbacks import CallbackSupportMixin, with_callbacks
+from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import check_graph, knn_graph, nearest_neighbors
 from coterie.graphs.spectral import local_order, spectral_vectors
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
-from coterie.total_variation.descent import FEWEST_ITERATIONS, CutGraph, TotalVariationDescent
+from coterie.total_variation.descent import FEWEST_ITERATIONS, TotalVariationDescent
+from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.starts import diffused_starts, normalized_cut
 from coterie.total_variation.swaps import swapped_clusters
 from coterie.total_variation.trials import HISTORY_FIELDS, Trial, Trials

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.metrics import balanced_cut
+from coterie.graphs.cuts import balanced_cut
 
 __all__ = ["swapped_clusters"]
 

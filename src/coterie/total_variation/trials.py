@@ -58,17 +58,6 @@ class Trial:
         return self.energy, self.relaxed_energy
 
 
-class _Centers:
-    """Gives callbacks the memberships, if they ask for them."""
-
-    def __init__(self, descent: TotalVariationDescent) -> None:
-        self._descent = descent
-
-    @property
-    def centers(self) -> Array:
-        return self._descent.memberships
-
-
 class Trials:
     """Descents on one graph.
 
@@ -135,7 +124,11 @@ class Trials:
             if cut <= best.energy:
                 best = Trial(cut, energy, labels, descent.memberships)
             stop = monitor.report(
-                energy, _Centers(descent), n_inner=result.n_inner, descended=result.descended, cut=cut
+                energy,
+                lambda: descent.memberships,
+                n_inner=result.n_inner,
+                descended=result.descended,
+                cut=cut,
             )
             n_still = n_still + 1 if abs(before - energy) <= self._tol * abs(before) else 0
             converged = n_still == _STILL_STEPS or n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)

@@ -18,7 +18,15 @@ from coterie.rows.checks import check_shape, compute_dtype, need, reading
 from coterie.rows.memory import DenseSource, SlicedSource, SparseSource, chunk_rows
 from coterie.rows.source import RowSource
 
-__all__ = ["open_h5", "open_npy", "open_npz", "open_svmlight", "open_zarr"]
+__all__ = [
+    "CompressedSource",
+    "MappedSource",
+    "open_h5",
+    "open_npy",
+    "open_npz",
+    "open_svmlight",
+    "open_zarr",
+]
 
 _SPARSE_NPZ = {"format", "shape", "data"}
 _ZIP_LOCAL_HEADER = 30

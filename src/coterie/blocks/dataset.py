@@ -1,0 +1,157 @@
+"""The rows of a fit with what is worth knowing of them once: weights, a shift, squared lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.kernel_rows import kept_in_memory, kernel_blocks, rows_per_block
+from coterie.rows import RowSource
+
+__all__ = ["Dataset", "FitRows", "check_squares", "own_square_distances", "total_weight", "weighted_sum"]
+
+
+class FitRows:
+    """The rows of a fit with what assignments and sums ask of them. A subclass says in which order they come.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        The data.
+    sample_weight : ndarray of shape (n,) or None
+        Non-negative weights; None for 1.
+    n_clusters : int
+        Sets the size of a block, so that one call of a kernel stays short.
+    n_threads : int
+        Threads of each kernel.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,) or None
+        The weights, in the order of the blocks.
+    total_weight : float
+        Their sum.
+    shift : ndarray of shape (d,), float64
+        A point amid the rows (0 for sparse rows). Centroids are held relative to it, against cancellation.
+    squares : ndarray of shape (n,), compute dtype
+        Squared distance of each row to the shift, in the order of the blocks.
+    """
+
+    shift: FloatArray
+    squares: Array
+
+    def __init__(
+        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
+    ) -> None:
+        self.rows = kept_in_memory(rows)
+        self.n_rows, self.n_columns = rows.shape
+        self.dtype = rows.dtype
+        self.n_threads = n_threads
+        self.weights = (
+            None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
+        )
+        self.total_weight = total_weight(self.n_rows, self.weights)
+        self.block_rows = rows_per_block(self.rows, n_clusters)
+
+    def weights_of(self, part: slice) -> Array | None:
+        """Return the weights of some rows, None for 1."""
+        return None if self.weights is None else self.weights[part]
+
+    def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
+        sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
+        zero = np.zeros(self.n_columns)
+        for part, x in blocks:
+            labels = np.zeros(part.stop - part.start, dtype=np.int32)
+            _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
+        return sums[0] / n_rows
+
+
+class Dataset(FitRows):
+    """The rows of a fit in their own order, all of them measured at once.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (d,), float64
+        The mean of the rows (0 for sparse rows).
+    total_square : float
+        Weighted sum of the squared distances to the shift, accumulated in float64.
+    mean_variance : float
+        Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
+    """
+
+    def __init__(
+        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
+    ) -> None:
+        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
+        self._measure()
+
+    @cached_property
+    def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
+        return list(kernel_blocks(self.rows, self.block_rows))
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield (slice of the rows, kernel rows) for each block."""
+        return (
+            iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
+        )
+
+    def _measure(self) -> None:
+        sparse = self.rows.is_sparse
+        mean = np.zeros(self.n_columns) if sparse else self._mean_row(self.blocks(), self.n_rows)
+        self.shift = mean
+        self.squares = np.empty(self.n_rows, dtype=self.dtype)
+        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            self.squares[:] = exact
+        check_squares(self.squares)
+        self.total_square = weighted_sum(exact, self.weights)
+        if sparse:
+            mean = self._mean_row(self.blocks(), self.n_rows)
+        mean_square = float(np.sum((mean - self.shift) ** 2))
+        self.mean_variance = (float(np.sum(exact)) / self.n_rows - mean_square) / self.n_columns
+
+    def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
+        """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
+        return _own_square_distances(self.blocks(), self.n_rows, centers, labels, self.n_threads)
+
+
+def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
+    """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows."""
+    too_large = np.flatnonzero(~np.isfinite(squares))
+    if len(too_large):
+        row = too_large[0] if numbers is None else numbers[too_large[0]]
+        raise ValueError(
+            f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
+        )
+
+
+def total_weight(n_rows: int, weights: Array | None) -> float:
+    """Return the sum of the weights of some rows, None for 1."""
+    return float(n_rows) if weights is None else float(np.sum(weights, dtype=np.float64))
+
+
+def weighted_sum(values: FloatArray, weights: Array | None) -> float:
+    """Return sum(weights * values) in float64, in an order that depends on nothing but the length."""
+    return float(np.sum(values if weights is None else values * weights, dtype=np.float64))
+
+
+def own_square_distances(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
+    """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
+    blocks = kernel_blocks(rows, rows_per_block(rows, 1))
+    return _own_square_distances(blocks, rows.shape[0], centers, labels, n_threads)
+
+
+def _own_square_distances(
+    blocks: Iterable[tuple[slice, Any]], n_rows: int, centers: Array, labels: IntArray, n_threads: int
+) -> FloatArray:
+    centers = np.ascontiguousarray(centers, dtype=np.float64)
+    center_squares = np.einsum("ij,ij->i", centers, centers)
+    out = np.empty(n_rows)
+    for part, x in blocks:
+        _kernels.own_square_distances(x, centers, center_squares, labels[part], out[part], n_threads)
+    return out

@@ -1,0 +1,62 @@
+"""Blocks of rows as kernels take them, and how large a block is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from coterie import _kernels
+from coterie.arrays import Array
+from coterie.rows import RowSource, as_rows
+
+__all__ = ["dense", "kept_in_memory", "kernel_blocks", "kernel_rows", "rows_per_block"]
+
+# Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
+_BLOCK_BYTES = 96 << 20
+_STREAM_BLOCK_BYTES = 16 << 20
+_BLOCK_MULTIPLY_ADDS = 2e10
+
+# A fit reads its rows once per iteration. What must be parsed or converted, and takes no more than this as floats,
+# is converted once and kept. The bits are the same either way.
+KEPT_BYTES = 1 << 30
+
+
+def kernel_rows(block: Any) -> Any:
+    """Wrap a block (C-contiguous array or CSR matrix, float32 or float64) for the kernels, without a copy."""
+    if scipy.sparse.issparse(block):
+        columns = block.indices.astype(np.int32, copy=False)
+        starts = block.indptr.astype(np.int32, copy=False)
+        return _kernels.sparse_rows(block.data, columns, starts, block.shape[1])
+    return _kernels.dense_rows(block)
+
+
+def dense(block: Any) -> Array:
+    """Return a block of rows as an array."""
+    return block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
+
+
+def rows_per_block(rows: RowSource, n_clusters: int) -> int:
+    """Return how many rows a call of a kernel takes: a multiple of the quantum in which partial sums are kept."""
+    n_columns = rows.shape[1]
+    if rows.is_sparse:
+        n_columns = min(n_columns, 1024)
+    by_memory = (_BLOCK_BYTES if rows.in_memory else _STREAM_BLOCK_BYTES) / (n_columns * rows.dtype.itemsize)
+    by_work = _BLOCK_MULTIPLY_ADDS / (n_columns * n_clusters)
+    quantum = _kernels.ROW_QUANTUM
+    return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
+
+
+def kept_in_memory(rows: RowSource) -> RowSource:
+    """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
+    if rows.in_memory or rows.is_sparse or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > KEPT_BYTES:
+        return rows
+    return as_rows(rows.read())
+
+
+def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:
+    """Yield (slice of the rows, kernel rows) for each block of a source."""
+    for start, block in rows.blocks(block_rows):
+        yield slice(start, start + block.shape[0]), kernel_rows(block)

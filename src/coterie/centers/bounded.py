@@ -1,0 +1,159 @@
+"""Assignment that skips distances by bounds; it gives the labels of the plain one, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
+from coterie.blocks.dataset import FitRows
+from coterie.centers.assignment import Frame
+from coterie.centers.frame import CenterFrame
+
+__all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
+
+# Memory that the bounds of "yinyang" may take.
+_BOUND_BYTES = 1 << 30
+
+
+class BoundedAssignment:
+    """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/bounded.hpp.
+
+    Parameters
+    ----------
+    data : FitRows
+        The rows.
+    frame : CenterFrame
+        The first centroids; they are sorted into panels of neighbours.
+    n_groups : int or None
+        Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Memory is
+        n * (that number + 2) floats; panels of 16 (float32) or 8 (float64) centroids are never split.
+    """
+
+    def __init__(self, data: FitRows, frame: CenterFrame, n_groups: int | None) -> None:
+        lanes = lanes_of(data.dtype)
+        self._data = data
+        self._order = panels_of_neighbors(frame.relative, lanes)
+        self._slots = np.empty(len(frame), dtype=np.int32)
+        filled = np.flatnonzero(self._order >= 0)
+        self._slots[self._order[filled]] = filled
+        n_panels = len(self._order) // lanes
+        self._panels_per_group = 0 if n_groups is None else -(-n_panels // min(n_groups, n_panels))
+        n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
+        self._cumulative_drift = np.zeros(n_bounds)
+        self._frame: CenterFrame | None = None
+        self._n_bounded = 0
+        self.labels = np.full(data.n_rows, -1, dtype=np.int32)
+        self._upper = np.empty(data.n_rows, dtype=data.dtype)
+        self._lower = np.empty((data.n_rows, n_bounds), dtype=data.dtype)
+
+    def start(self, frame: Frame) -> None:
+        """Take the centroids of the coming pass and add how far they have moved."""
+        assert isinstance(frame, CenterFrame)
+        if self._frame is None:
+            drift = np.zeros(len(frame))
+        else:
+            drift = np.sqrt(frame.square_distances(self._frame))
+        self._frame = frame
+        by_slot = np.zeros(len(self._order))
+        by_slot[self._slots] = drift
+        if self._panels_per_group:
+            lanes = len(self._order) // (-(-len(self._order) * self._data.dtype.itemsize // 64))
+            by_slot = np.maximum.reduceat(by_slot, np.arange(0, len(by_slot), lanes * self._panels_per_group))
+        self._cumulative_drift += by_slot
+        self._drift = self._rounded_up(drift)
+        self._cumulative = self._rounded_up(self._cumulative_drift)
+        self._error = frame.score_error().astype(self._data.dtype)
+
+    def _rounded_up(self, values: FloatArray) -> Array:
+        out = (values * (1 + 1e-12)).astype(self._data.dtype)
+        return np.nextafter(out, np.array(np.inf, dtype=self._data.dtype))
+
+    def assign(self, part: slice, x: Any) -> None:
+        """Bring the labels and bounds of one block up to date.
+
+        The rows that have bounds are always the first ones of the data: blocks are first met in ascending order.
+        """
+        assert self._frame is not None
+        first = part.start >= self._n_bounded
+        self._n_bounded = max(self._n_bounded, part.stop)
+        _kernels.bounded_assign(
+            x,
+            self._frame.relative,
+            self._frame.offsets,
+            self._order,
+            self._slots,
+            self._panels_per_group,
+            self._drift,
+            self._cumulative,
+            self._error,
+            self._frame.shift_norm,
+            first,
+            self._data.squares[part],
+            self.labels[part],
+            self._upper[part],
+            self._lower[part],
+            self._data.n_threads,
+        )
+
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
+        """Give some rows labels that a distance did not choose; their bounds are forgotten."""
+        self.labels[rows] = labels
+        self._lower[rows] = -np.inf
+        self._upper[rows] = np.inf
+
+
+def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:
+    """Sort centroids into panels of neighbours, so that whole panels can be skipped.
+
+    Splits at the median along the direction of greatest variance, again and again, at multiples of a panel.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d)
+        The centroids.
+    lanes : int
+        Centroids per panel.
+
+    Returns
+    -------
+    ndarray of shape (ceil(k / lanes) * lanes,), int32
+        Which centroid is in each slot, ascending within a panel; -1 for the empty slots of the last panel.
+    """
+    n_panels = -(-len(centers) // lanes)
+    order = np.full(n_panels * lanes, -1, dtype=np.int32)
+    waiting = [(np.arange(len(centers)), 0, n_panels)]
+    while waiting:
+        members, first, count = waiting.pop()
+        if count == 1:
+            order[first * lanes : first * lanes + len(members)] = np.sort(members)
+            continue
+        half = count // 2
+        sorted_members = members[np.argsort(_principal_coordinate(centers[members]), kind="stable")]
+        waiting.append((sorted_members[: half * lanes], first, half))
+        waiting.append((sorted_members[half * lanes :], first + half, count - half))
+    return order
+
+
+def _principal_coordinate(points: Array) -> FloatArray:
+    """Return the coordinate of each point along (about) the direction of greatest variance: a few power steps."""
+    centered = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+    coordinate = centered @ centered[np.argmax(np.einsum("ij,ij->i", centered, centered))]
+    for _ in range(8):
+        direction = coordinate @ centered
+        length = np.linalg.norm(direction)
+        if length == 0:
+            break
+        coordinate = centered @ (direction / length)
+    return coordinate
+
+
+def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> int | None:
+    """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
+    if algorithm == "elkan":
+        return None
+    if algorithm == "hamerly":
+        return 1
+    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * itemsize)))

@@ -1,0 +1,149 @@
+"""Lloyd's loop: rows to their nearest centroids, centroids to the means of their rows, until nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coterie.arrays import Array, IndexArray, IntArray
+from coterie.blocks.dataset import Dataset
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.frame import CenterFrame
+from coterie.centers.sums import ClusterSums
+
+__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "choose_algorithm"]
+
+ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
+
+# Bounds that take more memory than this cost "elkan" more time than they save.
+_ELKAN_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LloydStep:
+    """What one step did.
+
+    Attributes
+    ----------
+    objective : float
+        Inertia of the labels with the centroids that gave them.
+    n_changed : int
+        Labels that changed.
+    center_shift : float
+        Sum of the squared movements of the centroids; 0 once no label changes.
+    """
+
+    objective: float
+    n_changed: int
+    center_shift: float
+
+
+class Lloyd:
+    """Centroids of some rows, moved step by step.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    centers : ndarray of shape (k, d), dtype of the rows
+        Where the centroids begin.
+    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
+        How rows find their nearest centroids; the labels are the same, bit for bit.
+    """
+
+    def __init__(self, data: Dataset, centers: Array, algorithm: str = "auto") -> None:
+        self._data = data
+        self._frame = CenterFrame(centers, data.shift, data.n_threads)
+        self._clusters = ClusterSums(data, len(centers))
+        self._assignment = _assignment(data, self._frame, algorithm)
+        self._n_changed: int | None = None
+
+    @property
+    def centers(self) -> Array:
+        """The centroids, shape (k, d)."""
+        return self._frame.centers
+
+    def step(self) -> LloydStep:
+        """Assign all rows, move the centroids to the means of theirs."""
+        n_changed = self._assign()
+        objective = self._clusters.inertia(self._frame)
+        if n_changed == 0:
+            return LloydStep(objective, 0, 0.0)
+        self._relocate_empty()
+        before = self._frame
+        means = self._clusters.means(before.centers)
+        self._frame = CenterFrame(means, self._data.shift, self._data.n_threads)
+        return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
+
+    def labels(self) -> IntArray:
+        """Return the nearest centroid of each row: one more pass if the centroids have moved since the last one."""
+        if self._n_changed != 0:
+            self._assign()
+        return self._assignment.labels
+
+    def _assign(self) -> int:
+        """One pass over the data: bring labels and sums up to date; return how many labels changed."""
+        data, assignment = self._data, self._assignment
+        # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
+        afresh = self._n_changed is None or 2 * self._n_changed > data.n_rows
+        if afresh:
+            self._clusters.clear()
+        assignment.start(self._frame)
+        n_changed = 0
+        for part, x in data.blocks():
+            before = assignment.labels[part].copy()
+            assignment.assign(part, x)
+            labels = assignment.labels[part]
+            self._clusters.add(part, x, labels, None if afresh else before)
+            n_changed += int(np.count_nonzero(labels != before))
+        self._n_changed = n_changed
+        return n_changed
+
+    def _relocate_empty(self) -> None:
+        """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""
+        empty = self._without_mass()
+        if len(empty) == 0:
+            return
+        data, labels = self._data, self._assignment.labels
+        squares = data.own_square_distances(self.centers, labels)
+        if data.weights is not None:
+            squares[data.weights == 0] = 0
+        farthest = np.argsort(-squares, kind="stable")[: len(empty)]
+        farthest = farthest[squares[farthest] > 0]
+        empty = empty[: len(farthest)]
+        for row, target in zip(farthest, empty):
+            self._clusters.move(int(row), int(labels[row]), int(target))
+        self._assignment.relabel(farthest, empty.astype(np.int32))
+
+    def _without_mass(self) -> IndexArray:
+        """Return the empty clusters, after removing what rounding left of their sums."""
+        clusters = self._clusters
+        n_clusters = len(clusters.masses)
+        doubtful = np.flatnonzero(clusters.masses <= 1e-9 * self._data.total_weight / n_clusters)
+        if len(doubtful) == 0:
+            return doubtful
+        exact = np.bincount(self._assignment.labels, weights=self._data.weights, minlength=n_clusters)
+        empty = doubtful[exact[doubtful] == 0]
+        clusters.masses[empty] = 0
+        clusters.sums[empty] = 0
+        return empty
+
+
+def choose_algorithm(data: Dataset, n_clusters: int) -> str:
+    """Return what `algorithm="auto"` stands for; see the notes of `coterie.KMeans`."""
+    if n_clusters < 4 or data.rows.is_sparse:
+        return "lloyd"
+    elkan_fits = data.n_rows * n_clusters * data.dtype.itemsize <= _ELKAN_BYTES
+    return "elkan" if data.n_columns >= 256 and n_clusters <= 2 * data.n_columns and elkan_fits else "yinyang"
+
+
+def _assignment(data: Dataset, frame: CenterFrame, algorithm: str) -> PlainAssignment | BoundedAssignment:
+    n_clusters = len(frame)
+    if algorithm == "auto":
+        algorithm = choose_algorithm(data, n_clusters)
+    if algorithm == "lloyd" or n_clusters == 1:
+        return PlainAssignment(data)
+    n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters, data.dtype.itemsize)
+    return BoundedAssignment(data, frame, n_bounds)

@@ -1,0 +1,1 @@
+"""What estimators have in common, whichever paper they are from."""

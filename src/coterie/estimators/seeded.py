@@ -1,0 +1,101 @@
+"""Estimators that begin with centres: given ones, or drawn as `init` says."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+)
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from coterie.arrays import Array
+from coterie.blocks.dataset import Dataset
+from coterie.fitting.callbacks import CallbackSupportMixin
+from coterie.persistence import Persistable
+from coterie.rows import RowSource, as_rows
+from coterie.seeding.greedy import seed_by_square_distance
+from coterie.seeding.markov_chain import seed_by_markov_chain
+from coterie.seeding.seeds import Seeds
+from coterie.seeding.uniform import seed_at_random
+
+__all__ = ["SEEDINGS", "SeededEstimator"]
+
+SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
+    "k-means++": seed_by_square_distance,
+    "afk-mc2": seed_by_markov_chain,
+    "random": seed_at_random,
+}
+
+
+class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
+    """A model that begins with centres that are given or drawn as `init` says."""
+
+    init: Any
+    random_state: int | np.random.RandomState | None
+    _count_name = "n_clusters"
+
+    def __sklearn_clone__(self) -> Any:
+        # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
+        other = super().__sklearn_clone__()
+        other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
+        return other
+
+    @property
+    def _n_centers(self) -> int:
+        return int(getattr(self, self._count_name))
+
+    def _check_init(self) -> None:
+        if isinstance(self.init, str) and self.init not in SEEDINGS:
+            raise ValueError(
+                f"init must be one of {', '.join(SEEDINGS)}, an array, a fitted model or a callable, "
+                f"got {self.init!r}."
+            )
+
+    def _check_n_rows(self, rows: RowSource) -> None:
+        if self._n_centers > rows.shape[0]:
+            raise ValueError(f"n_samples={rows.shape[0]} should be >= {self._count_name}={self._n_centers}.")
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = as_rows(X)
+        _check_feature_names(self, X, reset=reset)
+        _check_n_features(self, rows, reset=reset)
+        return rows
+
+    def _draws_centers(self) -> bool:
+        return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
+
+    def _given_centers(self, rows: RowSource) -> Array | None:
+        """Return the centroids that `init` holds, None if it says how to draw them."""
+        if self._draws_centers():
+            return None
+        n_init = getattr(self, "n_init", "auto")
+        if n_init not in ("auto", 1):
+            warnings.warn(
+                f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if not hasattr(self.init, "get_params"):
+            return self._checked_centers(self.init, rows)
+        check_is_fitted(self.init, "cluster_centers_")
+        return self._checked_centers(self.init.cluster_centers_, rows)
+
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
+        """Draw centroids as `init` says; X is what a function gets."""
+        if callable(self.init):
+            return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
+        return SEEDINGS[self.init](data, self._n_centers, random)[0]
+
+    def _checked_centers(self, centers: Any, rows: RowSource) -> Array:
+        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
+        if centers.shape != (self._n_centers, rows.shape[1]):
+            raise ValueError(
+                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
+                f"{self._n_centers} and of features {rows.shape[1]}."
+            )
+        return centers

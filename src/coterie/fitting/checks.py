@@ -1,0 +1,60 @@
+"""Checks of parameters and weights that every fit makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight
+
+from coterie.arrays import Array
+from coterie.rows import RowSource
+
+__all__ = [
+    "check_iteration_parameters",
+    "check_option",
+    "check_positive_integer",
+    "check_sample_weight",
+]
+
+
+def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> Array | None:
+    """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
+
+    Raises a ValueError if they are negative, not finite, all 0 or not one per row.
+    """
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, rows, dtype=rows.dtype, ensure_non_negative=True)
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight must not be 0 everywhere.")
+    return weights
+
+
+def check_positive_integer(name: str, value: Any) -> None:
+    """Raise a ValueError that names the parameter if its value is not a positive integer."""
+    if isinstance(value, (bool, str)) or value != int(value) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+
+
+def check_iteration_parameters(estimator: BaseEstimator) -> None:
+    """Raise a ValueError if `max_iter`, `tol` or `max_time` of the estimator makes no sense."""
+    parameters = estimator.get_params(deep=False)
+    check_positive_integer("max_iter", parameters["max_iter"])
+    tol, max_time = parameters["tol"], parameters["max_time"]
+    if not tol >= 0:
+        raise ValueError(f"tol must not be negative, got {tol!r}.")
+    if max_time is not None and not max_time > 0:
+        raise ValueError(f"max_time must be None or a positive number of seconds, got {max_time!r}.")
+    callback = parameters["callback"]
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be None or callable, got {type(callback).__name__}.")
+
+
+def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Raise a ValueError that lists what is allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")

@@ -1,0 +1,86 @@
+"""How many threads, and whose."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["effective_n_threads", "single_threaded_blas"]
+
+
+def effective_n_threads(n_threads: int | None) -> int:
+    """Return the number of threads to use.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        None: all processors that this process may use. CPU affinity, the quota of a Linux control group and
+        `OMP_NUM_THREADS` count. A positive number is taken as it is.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    ValueError
+        If `n_threads` is not positive.
+
+    Examples
+    --------
+    >>> from coterie.fitting.threads import effective_n_threads
+    >>> effective_n_threads(3)
+    3
+    """
+    if n_threads is not None:
+        if isinstance(n_threads, bool) or n_threads != int(n_threads) or n_threads < 1:
+            raise ValueError(f"n_threads must be None or a positive integer, got {n_threads!r}.")
+        return int(n_threads)
+    try:
+        available = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        available = os.cpu_count() or 1
+    quota = _control_group_quota()
+    if quota is not None:
+        available = min(available, quota)
+    # A list such as "4,2" gives one number per level of nesting.
+    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if wanted.isdigit() and int(wanted) > 0:
+        available = min(available, int(wanted))
+    return max(1, available)
+
+
+def _control_group_quota() -> int | None:
+    """Return the processors that a container may use (control groups version 2, then 1), None for all."""
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            quota, period = file.read().split()
+    except (OSError, ValueError):
+        try:
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:
+                quota = file.read().strip()
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
+                period = file.read().strip()
+        except OSError:
+            return None
+    if not quota.isdigit() or not period.isdigit():
+        return None
+    return max(1, -(-int(quota) // int(period)))
+
+
+def single_threaded_blas() -> Any:
+    """Return a context in which NumPy's and SciPy's BLAS use one thread.
+
+    Their idle threads go on spinning for a while after each product and would take the processors from our kernels.
+    """
+    return _blas_libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas_libraries() -> ThreadpoolController:
+    # Looking for them takes milliseconds, and NumPy's and SciPy's are there once this package is imported.
+    return ThreadpoolController()

@@ -1,0 +1,63 @@
+"""Modes of clusters, and what a search for them can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from coterie.arrays import Array, IndexArray
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+
+__all__ = ["ModeSearch", "Modes", "surest_members"]
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of a clustering.
+
+    Attributes
+    ----------
+    points : ndarray of shape (L, d)
+        The modes; of shape (L, 0) where rows have no coordinates.
+    indices : ndarray of shape (L,), int64
+        Which rows they are; -1 for none.
+    """
+
+    points: Array
+    indices: IndexArray
+
+    def moved_since(self, former: Modes) -> list[int]:
+        """Return the clusters whose modes are others than they were."""
+        moved = (self.indices != former.indices) | np.any(self.points != former.points, axis=1)
+        return [int(cluster) for cluster in np.flatnonzero(moved)]
+
+
+class ModeSearch(Protocol):
+    """Where modes come from, and how close rows are to them."""
+
+    @property
+    def rows(self) -> Any:
+        """The rows, or their affinities."""
+
+    @property
+    def bandwidth(self) -> float | None:
+        """s of the kernel of the modes, where it is a Gaussian."""
+
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of the memberships; a cluster without rows keeps its own."""
+
+
+def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
+    """Return the row with the largest membership of each cluster (Eq. 11), -1 where it has none."""
+    labels = memberships.labels
+    order = np.lexsort((memberships.rests, labels))
+    firsts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    found = np.full(n_clusters, -1, dtype=np.int64)
+    filled = firsts[:-1] < firsts[1:]
+    found[filled] = order[firsts[:-1][filled]]
+    return found

@@ -1,0 +1,60 @@
+"""The parameters of a Gaussian mixture, and the energies that they give a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray
+
+__all__ = ["MixtureParameters"]
+
+
+@dataclass(frozen=True)
+class MixtureParameters:
+    """The parameters of a Gaussian mixture.
+
+    Attributes
+    ----------
+    means : ndarray of shape (C, d), compute dtype
+        The means.
+    variances : ndarray of shape (), (C,) or (C, d), float64
+        One for all, one per component, or one per component and column.
+    weights : ndarray of shape (C,), float64
+        The components' shares; their sum is 1. Those with weight 0 are dropped: no row will choose them.
+    """
+
+    means: Array
+    variances: FloatArray
+    weights: FloatArray
+
+    def energies(self) -> tuple[Array | None, Array, Array, float]:
+        """Return what minus the log-density of a row with a component is made of.
+
+        Returns
+        -------
+        scales : ndarray of shape (C, d) or None
+        precisions, offsets : ndarray of shape (C,)
+            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base.
+        base : float
+        """
+        n_components, n_columns = self.means.shape
+        alive = self.weights > 0
+        logarithms = np.log(2 * np.pi * self.variances)
+        if self.variances.ndim == 2:
+            scales, precisions = 1 / np.sqrt(self.variances), np.full(n_components, 0.5)
+            volumes = logarithms.sum(axis=1)
+        else:
+            scales, precisions = None, np.broadcast_to(0.5 / self.variances, n_components)
+            volumes = np.broadcast_to(n_columns * logarithms, n_components)
+        offsets = np.full(n_components, np.inf)
+        offsets[alive] = 0.5 * volumes[alive] - np.log(self.weights[alive])
+        base = float(offsets.min())
+        dtype = self.means.dtype
+        return (
+            None if scales is None else np.ascontiguousarray(scales, dtype=dtype),
+            precisions.astype(dtype),
+            (offsets - base).astype(dtype),
+            base,
+        )

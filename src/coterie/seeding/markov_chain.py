@@ -1,0 +1,179 @@
+"""AFK-MC2: Markov chains that approximate D^2 sampling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.dataset import Dataset
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.fitting.threads import single_threaded_blas
+from coterie.seeding.seeds import Seeds, dataset_of, take_rows
+
+__all__ = ["afk_mc2", "seed_by_markov_chain"]
+
+
+def afk_mc2(
+    X: Any,
+    n_clusters: int,
+    *,
+    chain_length: int = 200,
+    sample_weight: npt.ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int | None = None,
+) -> Seeds:
+    """Choose rows by Markov chains that approximate D^2 sampling: two passes over the data in all.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or RowSource of shape (n, d)
+        The data.
+    n_clusters : int
+        How many rows to choose, at most n.
+    chain_length : int
+        Proposals for each centre. 2 is little better than random; the approximation is good at 200.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    random_state : int, RandomState or None
+        Source of randomness.
+    n_threads : int, optional
+        None: all processors.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d), float32 or float64
+        The chosen rows.
+    indices : ndarray of shape (n_clusters,)
+        Which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If `n_clusters` is greater than n, `chain_length` is less than 1, or all weights are 0.
+
+    Notes
+    -----
+    O(n d + chain_length * k^2 * d) time, as blocked products. Memory: O(n + chain_length * k) for the proposals, which
+    are drawn up front, and O((1024 + chain_length + k) * d) for rows.
+
+    References
+    ----------
+    Bachem, Lucic, Hassani and Krause, Fast and provably good seedings for k-means, NeurIPS 2016, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.seeding import afk_mc2
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> centers, indices = afk_mc2(X, 10, random_state=0)
+    >>> bool((centers == X[indices]).all())
+    True
+    """
+    data = dataset_of(X, n_clusters, sample_weight, n_threads)
+    with single_threaded_blas():
+        return seed_by_markov_chain(data, n_clusters, check_random_state(random_state), chain_length)
+
+
+# Proposals that are measured together, against all earlier centres and each other: at most so many, and few beside the
+# centres, so that the latter product stays small.
+_MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
+
+
+def seed_by_markov_chain(
+    data: Dataset, n_clusters: int, random: np.random.RandomState, chain_length: int = 200
+) -> Seeds:
+    """See `afk_mc2`."""
+    if chain_length < 1:
+        raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
+    weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
+    if not weights.sum() > 0:
+        raise ValueError("All sample weights are 0.")
+    by_weight = np.cumsum(weights / weights.sum())
+    indices = np.empty(n_clusters, dtype=np.intp)
+    centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
+    indices[0] = _draw_rows(by_weight, random, 1)[0]
+    centers[0] = take_rows(data, indices[:1])[0]
+    squares = weights * data.own_square_distances(
+        centers[:1].astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
+    )
+    proposal = weights / weights.sum()
+    if squares.sum() > 0:
+        proposal = 0.5 * proposal + 0.5 * squares / squares.sum()
+    cumulative = np.cumsum(proposal)
+    drawn = _draw_rows(cumulative, random, (n_clusters - 1) * chain_length).reshape(-1, chain_length)
+    uniforms = random.uniform(size=drawn.shape)
+    importance = weights[drawn] / proposal[drawn]
+    n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
+    n_chains = max(_FEWEST_CHAINS, n_proposals // chain_length)
+    for first in range(1, n_clusters, n_chains):
+        chains = slice(first - 1, first - 1 + n_chains)
+        chosen, centers_chosen = _walk_chains(
+            data, drawn[chains], uniforms[chains], importance[chains], centers[:first]
+        )
+        indices[first : first + len(chosen)], centers[first : first + len(chosen)] = chosen, centers_chosen
+    return centers, indices
+
+
+def _walk_chains(
+    data: Dataset,
+    drawn: IndexArray,
+    uniforms: FloatArray,
+    importance: FloatArray,
+    centers: Array,
+) -> Seeds:
+    """Run some chains, one centre each.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    drawn : ndarray of shape (n_chains, chain_length)
+        The proposals.
+    uniforms : ndarray of the same shape
+        Uniform in 0..1; they decide which proposals are taken.
+    importance : ndarray of the same shape
+        Weight / proposal probability of each proposal.
+    centers : ndarray of shape (m, d)
+        The centres chosen before.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n_chains,)
+        Which rows the chains end at.
+    centers : ndarray of shape (n_chains, d)
+        These rows.
+    """
+    # A row that is proposed again is the same one, so that its distance is 0 to the bit once it is chosen.
+    rows, places = np.unique(drawn, return_inverse=True)
+    proposals = places.reshape(drawn.shape)
+    candidates = take_rows(data, rows)
+    relative = candidates - data.shift
+    own = np.einsum("ij,ij->i", relative, relative)
+    frame = CenterFrame(centers, data.shift)
+    ids = np.empty((len(rows), 1), dtype=np.int32)
+    scores = np.empty((len(rows), 1), dtype=data.dtype)
+    nearest_centers(kernel_rows(candidates), frame, ids, scores, data.n_threads)
+    squares = np.maximum(scores[:, 0] + own, 0.0)
+    chosen = np.empty(len(drawn), dtype=np.intp)
+    for chain, proposed in enumerate(proposals):
+        densities = (importance[chain] * squares[proposed]).tolist()
+        at = 0
+        for step, uniform in enumerate(uniforms[chain].tolist()):
+            # A proposal is taken if u < density / current density; written without the division by 0.
+            if step > 0 and uniform * densities[at] < densities[step]:
+                at = step
+        here = chosen[chain] = proposed[at]
+        to_here = relative @ (-2 * relative[here]) + (own + own[here])
+        np.minimum(squares, np.maximum(to_here, 0.0), out=squares)
+        squares[here] = 0.0
+    return rows[chosen], candidates[chosen]
+
+
+def _draw_rows(cumulative: FloatArray, random: np.random.RandomState, n_draws: int) -> IndexArray:
+    rows = np.searchsorted(cumulative, random.uniform(size=n_draws) * cumulative[-1], side="right")
+    return np.minimum(rows, len(cumulative) - 1)
