@@ -341,7 +341,7 @@ def _estimator(method: str, job: FitJob) -> Any:
     try:
         _check_seed(model.random_state)
         effective_n_threads(model.n_threads)
-        model._check_parameters()
+        model.check_parameters()
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error
     return model

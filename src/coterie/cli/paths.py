@@ -90,7 +90,7 @@ def _estimator(job: PathJob) -> ConvexClusterPath:
     model = ConvexClusterPath(**job.parameters)
     try:
         effective_n_threads(model.n_threads)
-        model._check_parameters()
+        model.check_parameters()
         model._given_gammas()
         if job.n_clusters is not None and job.n_clusters < 1:
             raise ValueError(f"--clusters must be at least 1, got {job.n_clusters}.")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.convex.edges import WEIGHTS, weight_graph
@@ -16,13 +14,11 @@ from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, find_norm
 from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA, Solver
-from coterie.fitting.callbacks import CallbackSupportMixin
+from coterie.estimators.base import Estimator
 from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
 from coterie.fitting.monitor import FitProgress
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.edges import Edges, edges_of_graph
-from coterie.persistence import Persistable
-from coterie.rows import as_rows
 
 __all__ = ["ConvexEstimator", "Setting"]
 
@@ -83,7 +79,7 @@ class Setting:
         return out
 
 
-class ConvexEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
+class ConvexEstimator(Estimator):
     """Parameters that say what is minimised and how."""
 
     weights: str
@@ -103,9 +99,7 @@ class ConvexEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
     callback: Callable[[FitProgress], Any] | None
 
     def _setting(self, X: Any, graph: Any) -> Setting:
-        rows = as_rows(X)
-        _check_feature_names(self, X, reset=True)
-        _check_n_features(self, rows, reset=True)
+        rows = self._rows_of(X, reset=True)
         self._check_rows(rows, graph)
         norm = find_norm(self.norm, rows.shape[1])
         n_threads = effective_n_threads(self.n_threads)
@@ -155,7 +149,7 @@ class ConvexEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
         if (graph is None) == (self.weights == "precomputed"):
             raise ValueError('fit needs a graph with weights="precomputed", and takes none otherwise.')
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive_integer("n_neighbors", self.n_neighbors)
         for name, allowed in {"weights": WEIGHTS, "solver": SOLVERS}.items():
             if getattr(self, name) not in allowed:

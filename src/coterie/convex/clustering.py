@@ -195,7 +195,7 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         ConvexClustering
             This estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             setting = self._setting(X, graph)
@@ -238,7 +238,7 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         self.edge_weights_ = setting.edges.weights
         self.objective_, self.dual_gap_ = certificate.objective, certificate.gap
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if not 0 <= self.gamma < np.inf:
             raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
-        super()._check_parameters()
+        super().check_parameters()

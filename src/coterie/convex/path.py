@@ -182,7 +182,7 @@ class ConvexClusterPath(ConvexEstimator):
         ConvexClusterPath
             This estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         given = self._given_gammas()
         n_gammas = self.n_gammas if given is None else len(given)
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)

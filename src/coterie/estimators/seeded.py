@@ -7,17 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-)
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
-from coterie.fitting.callbacks import CallbackSupportMixin
-from coterie.persistence import Persistable
-from coterie.rows import RowSource, as_rows
+from coterie.estimators.base import Estimator
+from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.seeds import Seeds
@@ -32,7 +28,7 @@ SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
 }
 
 
-class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
+class SeededEstimator(Estimator):
     """A model that begins with centres that are given or drawn as `init` says."""
 
     init: Any
@@ -59,12 +55,6 @@ class SeededEstimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _check_n_rows(self, rows: RowSource) -> None:
         if self._n_centers > rows.shape[0]:
             raise ValueError(f"n_samples={rows.shape[0]} should be >= {self._count_name}={self._n_centers}.")
-
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        rows = as_rows(X)
-        _check_feature_names(self, X, reset=reset)
-        _check_n_features(self, rows, reset=reset)
-        return rows
 
     def _draws_centers(self) -> bool:
         return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))

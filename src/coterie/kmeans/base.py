@@ -119,7 +119,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_iteration_parameters(self)
         self._check_init()

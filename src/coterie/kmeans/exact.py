@@ -185,7 +185,7 @@ class KMeans(CentroidEstimator):
             This estimator.
         """
         n_threads = effective_n_threads(self.n_threads)
-        self._check_parameters()
+        self.check_parameters()
         monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         given = self._given_centers(rows)
@@ -241,8 +241,8 @@ class KMeans(CentroidEstimator):
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {self.algorithm!r}.")
         if self.coreset_size is not None:

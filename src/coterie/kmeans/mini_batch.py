@@ -193,7 +193,7 @@ class MiniBatchKMeans(CentroidEstimator):
         MiniBatchKMeans
             This estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
         rows = kept_in_memory(self._rows_of(X, reset=True))
         given = self._given_centers(rows)
@@ -231,7 +231,7 @@ class MiniBatchKMeans(CentroidEstimator):
             This estimator.
         """
         first = not hasattr(self, "_centers")
-        self._check_parameters()
+        self.check_parameters()
         rows = self._rows_of(X, reset=first)
         weights = check_sample_weight(sample_weight, rows)
         with single_threaded_blas():
@@ -270,8 +270,8 @@ class MiniBatchKMeans(CentroidEstimator):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive_integer("batch_size", self.batch_size)
         if self.init_size is not None:
             check_positive_integer("init_size", self.init_size)

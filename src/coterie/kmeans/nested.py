@@ -216,7 +216,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
         n_threads = effective_n_threads(self.n_threads)
-        self._check_parameters()
+        self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=not goes_on)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
@@ -273,8 +273,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             shift = np.zeros_like(shift)
         return _EarlierVotes(sums, masses, squares, shift)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.batch_size != "auto":
             check_positive_integer("batch_size", self.batch_size)
         if not self.doubling_threshold >= 0:

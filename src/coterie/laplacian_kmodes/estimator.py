@@ -244,7 +244,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
     ) -> tuple[GraphModes, Modes]:
         """Fit; return the problem and the modes, with which another lambda can begin."""
         n_threads = effective_n_threads(self.n_threads)
-        self._check_parameters()
+        self.check_parameters()
         n_starts = 1 if modes is not None else self._n_starts()
         monitor = FitMonitor(self, n_starts, _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
@@ -413,7 +413,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         elif not (isinstance(self.init, str) and self.init == "k-means"):
             super()._check_init()
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_positive_integer("n_neighbors", self.n_neighbors)
         options = {"affinity": AFFINITIES, "symmetrize": SYMMETRIES, "mode_update": MODE_UPDATES}

@@ -234,7 +234,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
             This estimator.
         """
         n_threads = effective_n_threads(self.n_threads)
-        self._check_parameters()
+        self.check_parameters()
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
@@ -509,7 +509,7 @@ class TruncatedGaussianMixture(ClusterMixin, SeededEstimator):
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
             )
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         for name in ("n_components", "n_candidates", "n_neighbors", "chain_length"):
             check_positive_integer(name, getattr(self, name))
         if self.coreset_size is not None:

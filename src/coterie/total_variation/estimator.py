@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray, IntArray
-from coterie.fitting.callbacks import CallbackSupportMixin, with_callbacks
+from coterie.estimators.base import Estimator
+from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import check_graph, knn_graph, nearest_neighbors
 from coterie.graphs.spectral import local_order, spectral_vectors
-from coterie.persistence import Persistable
-from coterie.rows import RowSource, as_rows
+from coterie.rows import RowSource
 from coterie.total_variation.descent import FEWEST_ITERATIONS, TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.starts import diffused_starts, normalized_cut
@@ -44,7 +44,7 @@ _DRAWS = 10
 _HALVING_ITERATIONS = 100
 
 
-class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, BaseEstimator):
+class TotalVariationClustering(ClusterMixin, Estimator):
     """Clusters with few edges between them, of about equal size: a balanced cut of a graph, tightly relaxed.
 
     The memberships of the relaxation come out as near indicators, so little is lost by rounding them. A few known
@@ -207,7 +207,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
             This estimator.
         """
         n_threads = effective_n_threads(self.n_threads)
-        self._check_parameters()
+        self.check_parameters()
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         labels = self._known_labels(y, rows.shape[0])
@@ -378,12 +378,6 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
 
     # --- checks --------------------------------------------------------------------------------------------------
 
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        rows = as_rows(X)
-        _check_feature_names(self, X, reset=reset)
-        _check_n_features(self, rows, reset=reset)
-        return rows
-
     def _known_labels(self, y: Any, n: int) -> IntArray:
         unknown = np.full(n, -1, dtype=np.int32)
         if y is None:
@@ -427,7 +421,7 @@ class TotalVariationClustering(ClusterMixin, Persistable, CallbackSupportMixin, 
                 f"n_neighbors={self.n_neighbors} should be < n_samples={n}: a row is not its own neighbour."
             )
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_positive_integer("n_neighbors", self.n_neighbors)
         check_positive_integer("n_init", self.n_init)
