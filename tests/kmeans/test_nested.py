@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.rows import as_rows
+from tests.blocks.test_shuffled import STORAGES, keep_only, stored
 from tests.reference import k_means, nested_k_means
-from tests.test_batches import STORAGES, keep_only, stored
 
 # As for KMeans: rows that are repeated are drawn by other random numbers than rows that are weighted.
 _EXPECTED_FAILURES = {

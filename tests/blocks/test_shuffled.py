@@ -15,8 +15,8 @@ from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows, open_rows
+from tests.centers.test_kernels import check_bounds
 from tests.rows.formats import N_COLUMNS, WRITERS, numbers, write_text
-from tests.test_kernels import check_bounds
 
 
 def keep_only(monkeypatch, n_bytes):

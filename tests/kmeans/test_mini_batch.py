@@ -17,8 +17,8 @@ import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length
 from coterie.rows import as_rows
+from tests.blocks.test_shuffled import STORAGES, keep_only, stored
 from tests.reference import k_means, nested_k_means
-from tests.test_batches import STORAGES, keep_only, stored
 
 # Repeated rows are drawn by other random numbers than weighted ones; so it is with scikit-learn's own MiniBatchKMeans.
 _EXPECTED_FAILURES = {
