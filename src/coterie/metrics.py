@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from coterie.blocks.dataset import own_square_distances, weighted_sum
-from coterie.centers.frame import nearest_labels
+from coterie.blocks.dataset import weighted_sum
+from coterie.centers.labels import labels_and_squares
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.cuts import balanced_cut
 from coterie.rows import as_rows
@@ -131,8 +131,7 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
     centers = _checked_centers(centers, n_columns, rows.dtype)
     weights = _checked_weights(sample_weight, n_rows)
     n_threads = effective_n_threads(None)
-    labels = nearest_labels(rows, centers, centers.mean(axis=0, dtype=np.float64), n_threads)
-    squares = own_square_distances(rows, centers, labels, n_threads)
+    _, squares = labels_and_squares(rows, centers, centers.mean(axis=0, dtype=np.float64), n_threads)
     return weighted_sum(squares, weights) / (n_rows if weights is None else float(weights.sum()))
 
 

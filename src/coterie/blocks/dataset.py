@@ -13,7 +13,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import kept_in_memory, kernel_blocks, rows_per_block
 from coterie.rows import RowSource
 
-__all__ = ["Dataset", "FitRows", "check_squares", "own_square_distances", "total_weight", "weighted_sum"]
+__all__ = ["Dataset", "FitRows", "SquareDistances", "check_squares", "total_weight", "weighted_sum"]
 
 
 class FitRows:
@@ -117,7 +117,32 @@ class Dataset(FitRows):
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
-        return _own_square_distances(self.blocks(), self.n_rows, centers, labels, self.n_threads)
+        squares = np.empty(self.n_rows)
+        distances = SquareDistances(centers, self.n_threads)
+        for part, x in self.blocks():
+            distances.write(x, labels[part], squares[part])
+        return squares
+
+
+class SquareDistances:
+    """Squared distances of rows to the centroids of their clusters, accurately: in float64 whatever the rows are.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d)
+        The centroids.
+    n_threads : int
+        Threads of the kernel.
+    """
+
+    def __init__(self, centers: Array, n_threads: int) -> None:
+        self._centers = np.ascontiguousarray(centers, dtype=np.float64)
+        self._squares = np.einsum("ij,ij->i", self._centers, self._centers)
+        self._n_threads = n_threads
+
+    def write(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
+        """Write the squared distance of each row of a block to the centroid of its label."""
+        _kernels.own_square_distances(x, self._centers, self._squares, labels, squares, self._n_threads)
 
 
 def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
@@ -138,20 +163,3 @@ def total_weight(n_rows: int, weights: Array | None) -> float:
 def weighted_sum(values: FloatArray, weights: Array | None) -> float:
     """Return sum(weights * values) in float64, in an order that depends on nothing but the length."""
     return float(np.sum(values if weights is None else values * weights, dtype=np.float64))
-
-
-def own_square_distances(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
-    """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
-    blocks = kernel_blocks(rows, rows_per_block(rows, 1))
-    return _own_square_distances(blocks, rows.shape[0], centers, labels, n_threads)
-
-
-def _own_square_distances(
-    blocks: Iterable[tuple[slice, Any]], n_rows: int, centers: Array, labels: IntArray, n_threads: int
-) -> FloatArray:
-    centers = np.ascontiguousarray(centers, dtype=np.float64)
-    center_squares = np.einsum("ij,ij->i", centers, centers)
-    out = np.empty(n_rows)
-    for part, x in blocks:
-        _kernels.own_square_distances(x, centers, center_squares, labels[part], out[part], n_threads)
-    return out

@@ -1,4 +1,4 @@
-"""Centroids as kernels want them, and the nearest of them to any rows."""
+"""Centroids as kernels want them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
-from coterie.rows import RowSource
 
-__all__ = ["CenterFrame", "nearest_centers", "nearest_labels"]
+__all__ = ["CenterFrame", "nearest_centers"]
 
 
 class CenterFrame:
@@ -64,14 +62,3 @@ class CenterFrame:
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:
     """Write the ids.shape[1] nearest centroids of each row and their scores (see `_kernels.nearest`)."""
     _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, n_threads)
-
-
-def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
-    """Return the nearest centroid of every row, block by block: the labels of a fit with the same shift."""
-    frame = CenterFrame(centers, shift, n_threads)
-    block_rows = rows_per_block(rows, len(frame))
-    labels = np.empty((rows.shape[0], 1), dtype=np.int32)
-    scores = np.empty((min(block_rows, rows.shape[0]), 1), dtype=rows.dtype)
-    for part, x in kernel_blocks(rows, block_rows):
-        nearest_centers(x, frame, labels[part], scores[: part.stop - part.start], n_threads)
-    return labels[:, 0]

@@ -59,11 +59,10 @@ class SeededEstimator(Estimator):
     def _draws_centers(self) -> bool:
         return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
 
-    def _given_centers(self, rows: RowSource) -> Array | None:
-        """Return the centroids that `init` holds, None if it says how to draw them."""
+    def _given_centers(self, rows: RowSource, n_init: int | str = "auto") -> Array | None:
+        """Return the centroids that `init` holds, None if it says how to draw them, as often as `n_init` says."""
         if self._draws_centers():
             return None
-        n_init = getattr(self, "n_init", "auto")
         if n_init not in ("auto", 1):
             warnings.warn(
                 f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",

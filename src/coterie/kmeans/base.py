@@ -17,8 +17,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import own_square_distances, weighted_sum
-from coterie.centers.frame import nearest_labels
+from coterie.blocks.dataset import weighted_sum
+from coterie.centers.labels import labels_and_squares, nearest_labels
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_iteration_parameters, check_positive_integer, check_sample_weight
 from coterie.fitting.threads import effective_n_threads
@@ -67,8 +67,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
-        centers = self.cluster_centers_.astype(rows.dtype, copy=False)
-        return nearest_labels(rows, centers, self._shift, effective_n_threads(self.n_threads))
+        return nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row of X to every centroid.
@@ -112,10 +111,10 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         float
             Minus the (weighted) sum of squared distances to the nearest centroids.
         """
-        labels = self.predict(X)
+        check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
         weights = check_sample_weight(sample_weight, rows)
-        return -self._inertia_of(rows, labels, weights)
+        return -self._labels_and_inertia(rows, weights)[1]
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
@@ -138,8 +137,6 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self._n_features_out = len(centers)
 
     def _warn_of_empty_clusters(self) -> None:
-        if not hasattr(self, "labels_"):
-            return
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -149,15 +146,15 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 stacklevel=3,
             )
 
-    def _label_all(self, rows: RowSource, weights: Array | None) -> None:
-        """Label all rows with the centroids that are stored, if that is wanted; else take the inertia of history_."""
-        if not getattr(self, "compute_labels", True):
-            self.__dict__.pop("labels_", None)
-            self.inertia_ = float(self.history_["objective"][-1])
-            return
-        labels = nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
-        self.labels_, self.inertia_ = labels, self._inertia_of(rows, labels, weights)
+    def _label(self, rows: RowSource, weights: Array | None) -> None:
+        """Label all rows with the centroids that are stored, and measure them: one pass."""
+        self.labels_, self.inertia_ = self._labels_and_inertia(rows, weights)
 
-    def _inertia_of(self, rows: RowSource, labels: IntArray, weights: Array | None) -> float:
+    def _leave_unlabelled(self) -> None:
+        self.__dict__.pop("labels_", None)
+        self.inertia_ = float(self.history_["objective"][-1])
+
+    def _labels_and_inertia(self, rows: RowSource, weights: Array | None) -> tuple[IntArray, float]:
         n_threads = effective_n_threads(self.n_threads)
-        return weighted_sum(own_square_distances(rows, self.cluster_centers_, labels, n_threads), weights)
+        labels, squares = labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
+        return labels, weighted_sum(squares, weights)

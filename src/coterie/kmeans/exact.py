@@ -188,7 +188,7 @@ class KMeans(CentroidEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
-        given = self._given_centers(rows)
+        given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
@@ -213,7 +213,7 @@ class KMeans(CentroidEstimator):
             assert best is not None
             self._store(best, data)
             if self.coreset_size is not None:
-                self._label_all(rows, weights)
+                self._label(rows, weights)
         self._warn_of_empty_clusters()
         monitor.warn_if_out_of_time()
         return self

@@ -16,7 +16,7 @@ from coterie.blocks.batches import Batch, RowReader, draw_batch
 from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_in_memory
 from coterie.blocks.shuffled import run_length, shuffled
-from coterie.centers.frame import nearest_labels
+from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means, means_of
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
@@ -196,7 +196,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
         rows = kept_in_memory(self._rows_of(X, reset=True))
-        given = self._given_centers(rows)
+        given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
@@ -206,8 +206,11 @@ class MiniBatchKMeans(CentroidEstimator):
             self._run(rows, weights, random, monitor)
             self._random = random
             self._store_centers(self._means.centers, self._shift)
-            self._label_all(rows, weights)
-        self._warn_of_empty_clusters()
+            if self.compute_labels:
+                self._label(rows, weights)
+                self._warn_of_empty_clusters()
+            else:
+                self._leave_unlabelled()
         monitor.warn_if_out_of_time()
         return self
 
@@ -237,7 +240,7 @@ class MiniBatchKMeans(CentroidEstimator):
         with single_threaded_blas():
             if first:
                 self._random = check_random_state(self.random_state)
-                given = self._given_centers(rows)
+                given = self._given_centers(rows, self.n_init)
                 self._check_n_rows(rows)
                 self.n_steps_ = 0
                 self._start(rows, weights, given, self._random)
@@ -450,5 +453,5 @@ class _SmoothedInertia:
 
 
 def _inertia(centers: Array, data: Dataset) -> float:
-    labels = nearest_labels(data.rows, centers, data.shift, data.n_threads)
-    return weighted_sum(data.own_square_distances(centers, labels), data.weights)
+    _, squares = labels_and_squares(data.rows, centers, data.shift, data.n_threads)
+    return weighted_sum(squares, data.weights)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
+from coterie.blocks.kernel_rows import kept_in_memory
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
@@ -218,7 +219,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
-        rows = self._rows_of(X, reset=not goes_on)
+        rows = kept_in_memory(self._rows_of(X, reset=not goes_on))
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
             self._check_n_rows(rows)
@@ -233,8 +234,11 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             self._check_distances(centers, data.shift)
             votes = Votes(data, means_of(rows.is_sparse)(centers, data.shift, n_threads), earlier)
             self._run(data, votes, monitor)
-            self._label_all(rows, weights)
-        if not goes_on:
+            if self.compute_labels:
+                self._label(rows, weights)
+            else:
+                self._leave_unlabelled()
+        if self.compute_labels and not goes_on:
             self._warn_of_empty_clusters()
         monitor.warn_if_out_of_time()
         return self

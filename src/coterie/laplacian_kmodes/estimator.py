@@ -391,7 +391,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
 
     def _given_start(self, rows: RowSource) -> Array | None:
         if self.affinity == "knn" or self._draws_centers():
-            return self._given_centers(rows)
+            return self._given_centers(rows, self.n_init)
         indices = np.asarray(self.init)
         if indices.shape != (self.n_clusters,) or not np.issubdtype(indices.dtype, np.integer):
             raise ValueError(f"init must be 'random' or {self.n_clusters} row numbers, got {self.init!r}.")

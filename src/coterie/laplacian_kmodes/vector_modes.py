@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.centers.frame import nearest_labels
+from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, surest_members
 from coterie.rows import as_rows

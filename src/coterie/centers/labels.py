@@ -1,0 +1,74 @@
+"""The nearest centroid of any rows, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
+from coterie.centers.frame import CenterFrame
+from coterie.rows import RowSource
+
+__all__ = ["labels_and_squares", "nearest_labels"]
+
+
+def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
+    """Return the nearest centroid of every row: the labels of a fit with the same shift; one pass over the data.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        The data.
+    centers : ndarray of shape (k, d)
+        The centroids.
+    shift : ndarray of shape (d,), float64
+        See `coterie.blocks.dataset.FitRows`.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    labels = np.empty(rows.shape[0], dtype=np.int32)
+    for _ in _labelled_blocks(rows, centers, shift, labels, n_threads):
+        pass
+    return labels
+
+
+def labels_and_squares(
+    rows: RowSource, centers: Array, shift: FloatArray, n_threads: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the nearest centroid of every row and the squared distance to it, accurately; one pass over the data.
+
+    Parameters
+    ----------
+    rows, centers, shift, n_threads
+        See `nearest_labels`.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int32
+    squares : ndarray of shape (n,), float64
+    """
+    labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
+    distances = SquareDistances(centers, n_threads)
+    for part, x in _labelled_blocks(rows, centers, shift, labels, n_threads):
+        distances.write(x, labels[part], squares[part])
+    return labels, squares
+
+
+def _labelled_blocks(
+    rows: RowSource, centers: Array, shift: FloatArray, labels: IntArray, n_threads: int
+) -> Iterator[tuple[slice, Any]]:
+    """Yield (slice of the rows, kernel rows) for each block once its labels are written."""
+    frame = CenterFrame(centers.astype(rows.dtype, copy=False), shift, n_threads)
+    block_rows = rows_per_block(rows, len(frame))
+    scores = np.empty(min(block_rows, rows.shape[0]), dtype=rows.dtype)
+    for part, x in kernel_blocks(rows, block_rows):
+        frame.nearest(x, labels[part], scores[: part.stop - part.start])
+        yield part, x
