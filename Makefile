@@ -15,6 +15,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
@@ -46,7 +47,7 @@ $(VENV)/.bench: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
 	touch $@
 
-# The linters read the sources; mypy needs the libraries that they import, not coterie itself.
+# The linters read the sources; mypy needs the libraries that these import, not coterie itself.
 $(VENV)/.lint: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ruff>=0.8' 'mypy>=1.13' 'numpy>=1.26' 'scikit-learn>=1.6'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ruff>=0.8' 'mypy>=1.13' 'import-linter>=2.1' 'numpy>=1.26' 'scikit-learn>=1.6'
 	touch $@

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.dataset import squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer, check_sample_weight
 from coterie.fitting.threads import effective_n_threads
@@ -173,7 +174,7 @@ def block_moments(block: Block, weights: Array | None = None, *, n_threads: int 
     _kernels.add_to_clusters(x, runs, None, weights, np.zeros(n_columns), sums, masses, n_threads)
     mass = float(masses.sum())
     mean = sums.sum(axis=0) / mass if mass > 0 else np.zeros(n_columns)
-    squares = _square_distances(x, n_rows, mean, n_threads)
+    squares = squares_to_point(x, n_rows, mean, n_threads)
     return Moments(mass, mean, float(np.sum(squares if weights is None else squares * weights)))
 
 
@@ -264,7 +265,7 @@ def draw_from_block(
     masses = np.ones(block.shape[0]) if weights is None else weights.astype(np.float64)
     chances = masses / total.mass
     if total.scatter > 0:
-        squares = _square_distances(kernel_rows(block), block.shape[0], total.mean, n_threads)
+        squares = squares_to_point(kernel_rows(block), block.shape[0], total.mean, n_threads)
         chances = 0.5 * chances + 0.5 * masses * squares / total.scatter
     cumulative = np.cumsum(chances)
     points = np.sort(np.random.RandomState(seed).uniform(size=n_draws)) * cumulative[-1]
@@ -280,11 +281,3 @@ def _blocks(rows: RowSource, weights: Array | None) -> Iterator[tuple[int, Block
     block_rows = max(1, _BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum
     for start, block in rows.blocks(block_rows):
         yield start, block, None if weights is None else weights[start : start + block.shape[0]]
-
-
-def _square_distances(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> FloatArray:
-    squares = np.empty(n_rows)
-    labels = np.zeros(n_rows, dtype=np.int32)
-    point_square = np.array([np.sum(point**2)])
-    _kernels.own_square_distances(x, point[None, :], point_square, labels, squares, n_threads)
-    return squares

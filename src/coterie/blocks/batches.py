@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import check_squares, total_weight
+from coterie.blocks.dataset import check_squares, squares_to_point, total_weight
 from coterie.blocks.kernel_rows import kernel_rows, rows_per_block
 from coterie.rows import RowSource
 
@@ -50,12 +50,8 @@ class RowReader:
 
     def measure(self, x: Any, numbers: IndexArray, shift: FloatArray, n_threads: int) -> Array:
         """Return the squared distance of each row to the shift; raise a ValueError where it is not finite."""
-        exact = np.empty(len(numbers))
-        labels = np.zeros(len(numbers), dtype=np.int32)
-        shift_square = np.array([np.sum(shift**2)])
-        _kernels.own_square_distances(x, shift[None, :], shift_square, labels, exact, n_threads)
         with np.errstate(over="ignore"):
-            squares = exact.astype(self._rows.dtype)
+            squares = squares_to_point(x, len(numbers), shift, n_threads).astype(self._rows.dtype)
         if not np.all(np.isfinite(squares)):
             self._rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
             check_squares(squares, numbers)

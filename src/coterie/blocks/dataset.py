@@ -13,7 +13,15 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import kept_in_memory, kernel_blocks, rows_per_block
 from coterie.rows import RowSource
 
-__all__ = ["Dataset", "FitRows", "SquareDistances", "check_squares", "total_weight", "weighted_sum"]
+__all__ = [
+    "Dataset",
+    "FitRows",
+    "SquareDistances",
+    "check_squares",
+    "squares_to_point",
+    "total_weight",
+    "weighted_sum",
+]
 
 
 class FitRows:
@@ -143,6 +151,14 @@ class SquareDistances:
     def write(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
         """Write the squared distance of each row of a block to the centroid of its label."""
         _kernels.own_square_distances(x, self._centers, self._squares, labels, squares, self._n_threads)
+
+
+def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> FloatArray:
+    """Return the squared distance of each row of a block to one point, in float64."""
+    squares = np.empty(n_rows)
+    labels = np.zeros(n_rows, dtype=np.int32)
+    _kernels.own_square_distances(x, point[None, :], np.array([np.sum(point**2)]), labels, squares, n_threads)
+    return squares
 
 
 def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:

@@ -27,7 +27,7 @@ _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 
 
 @dataclass
-class _Run:
+class Run:
     """What one start of k-means arrived at."""
 
     centers: Array
@@ -201,7 +201,7 @@ class KMeans(CentroidEstimator):
                 )
                 fitted_rows = as_rows(coreset)
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
-            best: _Run | None = None
+            best: Run | None = None
             for _ in range(self._n_runs()):
                 monitor.start_run()
                 centers = self._drawn_centers(X, data, random) if given is None else given
@@ -220,7 +220,7 @@ class KMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> _Run:
+    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
         lloyd = Lloyd(data, centers, self.algorithm)
@@ -237,7 +237,7 @@ class KMeans(CentroidEstimator):
                 break
         labels = lloyd.labels()
         inertia = weighted_sum(data.own_square_distances(lloyd.centers, labels), data.weights)
-        return _Run(lloyd.centers, labels, inertia, monitor.history())
+        return Run(lloyd.centers, labels, inertia, monitor.history())
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class KMeans(CentroidEstimator):
             return int(self.n_init)
         return 10 if callable(self.init) or self.init == "random" else 1
 
-    def _store(self, run: _Run, data: Dataset) -> None:
+    def _store(self, run: Run, data: Dataset) -> None:
         self._store_centers(run.centers, data.shift)
         self.labels_, self.inertia_ = run.labels, run.inertia
         self.history_ = run.history
