@@ -57,8 +57,6 @@ class MiniBatchKMeans(CentroidEstimator):
     compute_labels : bool
         Whether to label all rows at the end, and each batch of `partial_fit` with the moved centroids; without, there
         is no `labels_`, and `inertia_` of a fit is the last estimate of `history_`.
-    random_state : int, RandomState or None
-        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
     tol : float
         If positive, stop when the centroids' squared movement in one batch is at most `tol` times the mean variance of
         the columns (of the rows that the centroids were drawn from).
@@ -74,8 +72,8 @@ class MiniBatchKMeans(CentroidEstimator):
         to time. 0: never.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
-    n_threads : int, optional
-        None: all processors that this process may use.
+    random_state, n_threads
+        See `KMeans`.
     callback : callable, optional
         Called with a `FitProgress` after each batch; the fit stops if it returns True.
 
@@ -97,10 +95,8 @@ class MiniBatchKMeans(CentroidEstimator):
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
         centroids).
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
+    n_features_in_, feature_names_in_
+        See `KMeans`.
 
     Raises
     ------

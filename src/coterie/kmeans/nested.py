@@ -71,12 +71,10 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     compute_labels : bool
         Whether to label all rows at the end, which takes one pass; without, there is no `labels_`, and `inertia_` is
         the last estimate of `history_`.
-    random_state : int, RandomState or None
-        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
-    n_threads : int, optional
-        None: all processors that this process may use.
+    random_state, n_threads
+        See `KMeans`.
     callback : callable, optional
         Called with a `FitProgress` after each round; the fit stops if it returns True. Its `centers` are the current
         centroids, so that the energy of held-out rows can be followed.
@@ -97,10 +95,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
         centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
         included), `center_shift` (sum of the squared movements of the centroids).
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
+    n_features_in_, feature_names_in_
+        See `KMeans`.
 
     Raises
     ------

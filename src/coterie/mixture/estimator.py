@@ -78,14 +78,12 @@ class TruncatedGaussianMixture(MixtureModel):
         with the 4 sqrt(C) that lie around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 1,000.
     compute_labels : bool
         Label all rows at the end of the fit; without, the fit has no `labels_`.
-    random_state : int, RandomState or None
-        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning.
-    n_threads : int, optional
-        None: all processors that this process may use.
+    random_state, n_threads
+        See `KMeans`.
     callback : callable, optional
         Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
@@ -115,10 +113,8 @@ class TruncatedGaussianMixture(MixtureModel):
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
+    n_features_in_, feature_names_in_
+        See `KMeans`.
 
     Raises
     ------
