@@ -1,6 +1,6 @@
 // The kernels of convex clustering: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/convex.hpp"
+#include "coterie/convex/dual_step.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

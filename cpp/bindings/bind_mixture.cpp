@@ -1,6 +1,6 @@
 // The kernels of truncated Gaussian mixtures: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/mixture.hpp"
+#include "coterie/mixture/search.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

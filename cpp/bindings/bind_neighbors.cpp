@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "blocks.hpp"
-#include "coterie/neighbors.hpp"
+#include "coterie/graphs/neighbors.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -70,7 +70,7 @@ void bind_neighbors_of(nb::module_& m) {
 
 }  // namespace
 
-void bind_neighbors(nb::module_& m) {
+void bind_graphs(nb::module_& m) {
     bind_neighbors_of<float>(m);
     bind_neighbors_of<double>(m);
 }

@@ -1,6 +1,6 @@
 // The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/column_statistics.hpp"
+#include "coterie/total_variation/column_statistics.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "coterie/views.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 
@@ -33,10 +33,10 @@ const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
     return array ? array->data() : nullptr;
 }
 
-void bind_k_means(nb::module_& m);
+void bind_centers(nb::module_& m);
 void bind_mixture(nb::module_& m);
+void bind_laplacian_kmodes(nb::module_& m);
 void bind_graphs(nb::module_& m);
-void bind_neighbors(nb::module_& m);
 void bind_convex(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 

@@ -1,19 +1,19 @@
 // Included once by each file of this folder: fills a KernelTable with the kernels compiled for its instruction set.
 #pragma once
 
-#include "coterie/bounded.hpp"
-#include "coterie/centers.hpp"
-#include "coterie/convex.hpp"
-#include "coterie/column_statistics.hpp"
-#include "coterie/isa.hpp"
+#include "coterie/centers/bounded.hpp"
+#include "coterie/centers/positions.hpp"
+#include "coterie/convex/dual_step.hpp"
+#include "coterie/total_variation/column_statistics.hpp"
+#include "coterie/machine/isa.hpp"
 #include "coterie/kernel_table.hpp"
-#include "coterie/laplacian.hpp"
-#include "coterie/mixture.hpp"
-#include "coterie/nearest.hpp"
-#include "coterie/neighbors.hpp"
-#include "coterie/seeding.hpp"
-#include "coterie/sparse_means.hpp"
-#include "coterie/sums.hpp"
+#include "coterie/laplacian_kmodes/memberships.hpp"
+#include "coterie/mixture/search.hpp"
+#include "coterie/centers/nearest.hpp"
+#include "coterie/graphs/neighbors.hpp"
+#include "coterie/seeding/growing_set.hpp"
+#include "coterie/centers/sparse_means.hpp"
+#include "coterie/centers/sums.hpp"
 
 namespace coterie {
 namespace {

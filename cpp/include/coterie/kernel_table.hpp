@@ -1,7 +1,7 @@
 // The kernels as function pointers: one table per instruction set, one of them chosen when the module is loaded.
 #pragma once
 
-#include "views.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 

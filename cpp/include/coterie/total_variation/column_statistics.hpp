@@ -1,7 +1,7 @@
 // Statistics of the columns of a membership matrix: order statistics, distances to them, total variation.
 #pragma once
 
-#include "total_variation.hpp"
+#include "coterie/total_variation/primal_dual.hpp"
 
 namespace coterie {
 

@@ -6,7 +6,7 @@
 // other packages bring into the process.
 #pragma once
 
-#include "views.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 

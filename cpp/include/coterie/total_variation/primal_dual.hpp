@@ -10,10 +10,10 @@
 // lie in memory.
 #pragma once
 
-#include "buffer.hpp"
-#include "isa.hpp"
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/isa.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 

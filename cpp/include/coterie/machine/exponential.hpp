@@ -1,7 +1,7 @@
 // exp of whole vectors, for softmaxes: arguments at most 0.
 #pragma once
 
-#include "scores.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

@@ -8,9 +8,9 @@
 // and algorithms that skip different distances still agree exactly.
 #pragma once
 
-#include "buffer.hpp"
-#include "parallel.hpp"
-#include "views.hpp"
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 namespace {

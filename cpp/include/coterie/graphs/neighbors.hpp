@@ -1,8 +1,8 @@
 // Nearest neighbours among many points: by differences, or by products with the points of a few cells.
 #pragma once
 
-#include "mixture.hpp"
-#include "nearest.hpp"
+#include "coterie/mixture/search.hpp"
+#include "coterie/centers/nearest.hpp"
 
 namespace coterie {
 

@@ -12,8 +12,8 @@
 // rounding error of a score, so the labels are those that the plain nearest-centroid search would give.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 

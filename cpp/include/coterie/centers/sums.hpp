@@ -1,8 +1,8 @@
 // Sums over rows: per cluster, per row. All in double, each sum in the order of the rows.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

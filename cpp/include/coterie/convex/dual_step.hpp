@@ -5,8 +5,8 @@
 // l2; one column each: l1), or the largest absolute value. Groups of columns do not know each other.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 

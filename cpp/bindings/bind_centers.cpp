@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "coterie/bounded.hpp"
-#include "coterie/seeding.hpp"
-#include "coterie/sparse_means.hpp"
+#include "coterie/centers/bounded.hpp"
+#include "coterie/seeding/growing_set.hpp"
+#include "coterie/centers/sparse_means.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -376,7 +376,7 @@ void bind_blocks(nb::module_& m, const char* dense_name, const char* sparse_name
 
 }  // namespace
 
-void bind_k_means(nb::module_& m) {
+void bind_centers(nb::module_& m) {
     m.attr("ROW_QUANTUM") = kQuantum;
     m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
     bind_centers<float>(m);

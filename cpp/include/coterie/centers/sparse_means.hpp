@@ -6,9 +6,9 @@
 // Pegasos' scaled weight vector, Shalev-Shwartz et al. 2007, for k-means).
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
-#include "sums.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
+#include "coterie/centers/sums.hpp"
 
 namespace coterie {
 

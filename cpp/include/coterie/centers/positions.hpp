@@ -1,8 +1,8 @@
 // Bookkeeping of centroids, one pass over each: O(k d), but done in every iteration.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "views.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 namespace {

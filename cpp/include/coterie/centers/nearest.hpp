@@ -1,8 +1,8 @@
 // The m nearest centroids of every row, without ever writing the matrix of distances.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

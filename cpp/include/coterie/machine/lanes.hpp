@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "scores.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <cstdlib>
 
-#include "lanes.hpp"
-#include "nearest.hpp"
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/lanes.hpp"
+#include "coterie/centers/nearest.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 

@@ -1,6 +1,6 @@
 // The kernels that work on graphs: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/laplacian.hpp"
+#include "coterie/laplacian_kmodes/memberships.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -73,7 +73,7 @@ void bind_graphs_of(nb::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_graphs(nb::module_& m) {
+void bind_laplacian_kmodes(nb::module_& m) {
     m.attr("LINE_BYTES") = 64;
     bind_graphs_of<float>(m, "GraphFloat32");
     bind_graphs_of<double>(m, "GraphFloat64");

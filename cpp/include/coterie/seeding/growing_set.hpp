@@ -4,8 +4,8 @@
 // ||o - c||^2 >= 4 q: where clusters are far apart, most rows are passed over with one comparison.
 #pragma once
 
-#include "parallel.hpp"
-#include "scores.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 
