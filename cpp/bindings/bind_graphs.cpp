@@ -1,8 +1,8 @@
-// The kernels of nearest neighbours: argument checks, then the kernel without the interpreter's lock.
+// The kernels of neighbours: argument checks, then the kernel without the interpreter's lock.
 #include <limits>
 
 #include "blocks.hpp"
-#include "coterie/graphs/neighbors.hpp"
+#include "coterie/graphs/nearest_in_cells.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -20,8 +20,8 @@ void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> 
     require_size(center_groups, n_centers, "one group per center is needed");
     require_size(ids, x.n_rows * m, "ids has the wrong shape");
     require_size(squares, x.n_rows * m, "squares has the wrong shape");
-    kernels().neighbors<T>().nearest_apart(x, centers.data(), n_centers, row_groups.data(), center_groups.data(), m,
-                                           ids.data(), squares.data(), n_threads);
+    kernels().of<T>().nearest_apart(x, centers.data(), n_centers, row_groups.data(), center_groups.data(), m,
+                                    ids.data(), squares.data(), n_threads);
 }
 
 // IN order (n_slots), panel_starts (n_cells + 1), row_order (no row twice), visits (n_rows x n_visits).
@@ -30,36 +30,32 @@ void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, 
                       In1<Index> panel_starts, In1<Index> row_order, In2<std::int32_t> visits, Out2<std::int32_t> ids,
                       Out2<T> scores, int n_threads) {
     const DenseRows<T> x = rows.view();
-    constexpr Index lanes = 64 / sizeof(T);
     const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(ids.shape(1));
     const Index n_slots = static_cast<Index>(order.size()), n_cells = static_cast<Index>(panel_starts.size()) - 1;
     require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
     require_size(offsets, n_points, "one offset per point is needed");
-    require(n_slots % lanes == 0, "order does not fill whole panels");
-    for (Index i = 0; i < n_slots; ++i)
-        require(order.data()[i] >= -1 && order.data()[i] < n_points, "order names a point that is not there");
-    require(n_cells >= 1 && panel_starts.data()[0] == 0 && panel_starts.data()[n_cells] == n_slots / lanes,
+    require(n_slots % kLanes<T> == 0, "order does not fill whole panels");
+    require_between(order, -1, n_points, "order names a point that is not there");
+    require(n_cells >= 1 && panel_starts.data()[0] == 0 && panel_starts.data()[n_cells] == n_slots / kLanes<T>,
             "panel_starts does not cover all panels");
     for (Index c = 0; c < n_cells; ++c)
         require(panel_starts.data()[c] <= panel_starts.data()[c + 1], "panel_starts decreases");
     const Index n_listed = static_cast<Index>(row_order.size());
-    for (Index i = 0; i < n_listed; ++i)
-        require(row_order.data()[i] >= 0 && row_order.data()[i] < x.n_rows, "row_order is out of range");
+    require_between(row_order, 0, x.n_rows, "row_order is out of range");
     const Index n_visits = static_cast<Index>(visits.shape(1));
     require_size(visits, x.n_rows * n_visits, "visits has the wrong shape");
-    for (Index i = 0; i < x.n_rows * n_visits; ++i)
-        require(visits.data()[i] >= 0 && visits.data()[i] < n_cells, "a visited cell is out of range");
+    require_between(visits, 0, n_cells, "a visited cell is out of range");
     require(m >= 1, "no neighbours");
     require_size(ids, x.n_rows * m, "ids has the wrong shape");
     require_size(scores, x.n_rows * m, "scores has the wrong shape");
     const Centers<T> centers{points.data(), offsets.data(), n_points, x.n_columns};
     const Cells cells{order.data(), panel_starts.data(), n_slots, n_cells};
     const CellVisits looked{row_order.data(), visits.data(), n_listed, n_visits};
-    kernels().neighbors<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
+    kernels().of<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
 }
 
 template <class T>
-void bind_neighbors_of(nb::module_& m) {
+void bind_graphs_of(nb::module_& m) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
           arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
           Unlocked());
@@ -71,8 +67,8 @@ void bind_neighbors_of(nb::module_& m) {
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
-    bind_neighbors_of<float>(m);
-    bind_neighbors_of<double>(m);
+    bind_graphs_of<float>(m);
+    bind_graphs_of<double>(m);
 }
 
 }  // namespace coterie

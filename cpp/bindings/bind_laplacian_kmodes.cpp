@@ -1,4 +1,4 @@
-// The kernels that work on graphs: argument checks, then the kernel without the interpreter's lock.
+// The kernel of Laplacian K-modes: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
 #include "coterie/laplacian_kmodes/memberships.hpp"
 #include "dispatch.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 // A graph as Python hands it over; keeps the arrays alive.
 template <class T>
-struct GraphBlock {
+struct WeightedGraphBlock {
     In1<Index> starts;
     In1<std::int32_t> columns;
     std::optional<In1<T>> weights;
@@ -21,23 +21,22 @@ struct GraphBlock {
 };
 
 template <class T>
-GraphBlock<T> weighted_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<T>> weights,
-                             In1<T> diagonal) {
-    require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts does not begin with 0");
+WeightedGraphBlock<T> weighted_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<T>> weights,
+                                     In1<T> diagonal) {
+    require_starts(starts);
     const Index n = static_cast<Index>(starts.shape(0)) - 1;
-    for (Index i = 0; i < n; ++i) require(starts.data()[i] <= starts.data()[i + 1], "starts decreases");
     require_size(columns, starts.data()[n], "starts and columns do not belong together");
-    for (Index e = 0; e < starts.data()[n]; ++e)
-        require(columns.data()[e] >= 0 && columns.data()[e] < n, "a column is out of range");
+    require_between(columns, 0, n, "a column is out of range");
     if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
     require_size(diagonal, n, "one diagonal weight per row is needed");
     return {starts, columns, weights, diagonal};
 }
 
 template <class T>
-Index update(const GraphBlock<T>& block, In2<T> affinities, Index n_clusters, T lambda, T smallest_change, In2<T> before, Out2<T> after,
-             In1<std::uint8_t> moved_before, Out1<std::uint8_t> moved_after, Out1<T> rests, Out1<double> attractions,
-             Out1<double> own_terms, Out2<double> sums, int n_threads) {
+Index update_memberships(const WeightedGraphBlock<T>& block, In2<T> affinities, Index n_clusters, T lambda,
+                         T smallest_change, In2<T> before, Out2<T> after, In1<std::uint8_t> moved_before,
+                         Out1<std::uint8_t> moved_after, Out1<T> rests, Out1<double> attractions,
+                         Out1<double> own_terms, Out2<double> sums, int n_threads) {
     const WeightedGraph<T> graph = block.view();
     const Index n = graph.n_rows, width = static_cast<Index>(affinities.shape(1));
     require(n_clusters >= 1 && width == ceil_div(n_clusters, kLanes<T>) * kLanes<T>,
@@ -45,9 +44,9 @@ Index update(const GraphBlock<T>& block, In2<T> affinities, Index n_clusters, T 
     require_size(affinities, n * width, "affinities has the wrong shape");
     require_size(before, n * width, "before has the wrong shape");
     require_size(after, n * width, "after has the wrong shape");
-    for (const void* array : {static_cast<const void*>(affinities.data()), static_cast<const void*>(before.data()),
-                              static_cast<const void*>(after.data())})
-        require(reinterpret_cast<std::uintptr_t>(array) % 64 == 0, "an array is not aligned to cache lines");
+    require_aligned(affinities, "affinities is not aligned to cache lines");
+    require_aligned(before, "before is not aligned to cache lines");
+    require_aligned(after, "after is not aligned to cache lines");
     require_size(moved_before, n, "moved_before has the wrong length");
     require_size(moved_after, n, "moved_after has the wrong length");
     require_size(rests, n, "rests has the wrong length");
@@ -57,16 +56,16 @@ Index update(const GraphBlock<T>& block, In2<T> affinities, Index n_clusters, T 
     const MembershipUpdate<T> request{affinities.data(),   lambda,       smallest_change,     n_clusters,
                                       width,               before.data(), after.data(),       moved_before.data(),
                                       moved_after.data(),  rests.data(), attractions.data(),  own_terms.data()};
-    return kernels().graphs<T>().update_memberships(graph, request, sums.data(), n_threads);
+    return kernels().of<T>().update_memberships(graph, request, sums.data(), n_threads);
 }
 
 template <class T>
-void bind_graphs_of(nb::module_& m, const char* name) {
-    nb::class_<GraphBlock<T>>(m, name);
+void bind_laplacian_kmodes_of(nb::module_& m, const char* name) {
+    nb::class_<WeightedGraphBlock<T>>(m, name);
     m.def("weighted_graph", &weighted_graph<T>, arg("starts").noconvert(), arg("columns").noconvert(),
           arg("weights").none(), arg("diagonal").noconvert());
-    m.def("update_memberships", &update<T>, arg("graph"), arg("affinities").noconvert(), arg("n_clusters"), arg("lambda_"),
-          arg("smallest_change"), arg("before").noconvert(), arg("after").noconvert(),
+    m.def("update_memberships", &update_memberships<T>, arg("graph"), arg("affinities").noconvert(), arg("n_clusters"),
+          arg("lambda_"), arg("smallest_change"), arg("before").noconvert(), arg("after").noconvert(),
           arg("moved_before"), arg("moved_after"), arg("rests").noconvert(), arg("attractions"), arg("own_terms"),
           arg("sums"), arg("n_threads"), Unlocked());
 }
@@ -74,9 +73,8 @@ void bind_graphs_of(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_laplacian_kmodes(nb::module_& m) {
-    m.attr("LINE_BYTES") = 64;
-    bind_graphs_of<float>(m, "GraphFloat32");
-    bind_graphs_of<double>(m, "GraphFloat64");
+    bind_laplacian_kmodes_of<float>(m, "GraphFloat32");
+    bind_laplacian_kmodes_of<double>(m, "GraphFloat64");
 }
 
 }  // namespace coterie

@@ -12,7 +12,6 @@
 // rounding error of a score, so the labels are those that the plain nearest-centroid search would give.
 #pragma once
 
-#include "coterie/machine/parallel.hpp"
 #include "coterie/centers/scores.hpp"
 
 namespace coterie {

@@ -1,32 +1,11 @@
 // The m nearest centroids of every row, without ever writing the matrix of distances.
 #pragma once
 
-#include "coterie/machine/parallel.hpp"
 #include "coterie/centers/scores.hpp"
+#include "coterie/centers/sorted_lists.hpp"
 
 namespace coterie {
 namespace {
-
-// Puts (score, id) into a list sorted by score, then id; its last entry falls out.
-template <class T>
-void insert_sorted(T* scores, std::int32_t* ids, Index m, T score, std::int32_t id) {
-    Index at = m - 1;
-    for (; at > 0 && score < scores[at - 1]; --at) {
-        scores[at] = scores[at - 1];
-        ids[at] = ids[at - 1];
-    }
-    scores[at] = score;
-    ids[at] = id;
-}
-
-// Puts those of the scores of a panel that are below the last of a list into it; id(lane) tells whose they are.
-template <class Isa, class T, class Id>
-inline void insert_lanes(const T* lanes, Id id, Index m, T* scores, std::int32_t* ids) {
-    for (unsigned below = Isa::below(lanes, scores[m - 1]); below != 0; below &= below - 1) {
-        const int lane = __builtin_ctz(below);
-        if (lanes[lane] < scores[m - 1]) insert_sorted(scores, ids, m, lanes[lane], id(lane));
-    }
-}
 
 // IN x, centers, first_id (the number of the first of them; if 0, lists begin anew, else they are continued);
 // IN/OUT ids (n x m, ascending by score; equal scores by id), scores (n x m). 1 <= m <= first_id + n_centers.

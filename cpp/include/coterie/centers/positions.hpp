@@ -1,8 +1,7 @@
-// Bookkeeping of centroids, one pass over each: O(k d), but done in every iteration.
+// Where centroids are: moved, taken relative to a shift, compared. One pass over each: O(k d), but in every iteration.
 #pragma once
 
 #include "coterie/machine/parallel.hpp"
-#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 namespace {

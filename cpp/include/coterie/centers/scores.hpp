@@ -2,89 +2,15 @@
 //
 // score(x, c) = offset(c) - 2 x . c, which orders centroids as the squared distance does.
 //
-// A panel is one cache line wide: 16 floats or 8 doubles, one centroid per lane, stored dimension by dimension.
 // Each score is one chain of fused multiply-adds over the dimensions in ascending order, whatever the position of
 // the row in a tile, the tile's height or the vector width. So a score has the same bits wherever it is computed,
 // and algorithms that skip different distances still agree exactly.
 #pragma once
 
-#include "coterie/machine/buffer.hpp"
-#include "coterie/machine/parallel.hpp"
-#include "coterie/machine/views.hpp"
+#include "coterie/centers/panels.hpp"
 
 namespace coterie {
 namespace {
-
-template <class T>
-inline constexpr Index kLanes = 64 / static_cast<Index>(sizeof(T));
-
-template <class T>
-constexpr T infinity() {
-    return static_cast<T>(__builtin_inf());
-}
-
-template <class T>
-constexpr T epsilon() {
-    return static_cast<T>(__is_same(T, float) ? __FLT_EPSILON__ : __DBL_EPSILON__);
-}
-
-template <class T>
-inline T square_root(T x) {
-    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x > 0 ? x : 0);
-    else return __builtin_sqrt(x > 0 ? x : 0);
-}
-
-inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-inline Index min_index(Index a, Index b) { return a < b ? a : b; }
-inline Index max_index(Index a, Index b) { return a > b ? a : b; }
-
-// How many panels are stored side by side, dimension by dimension. A sparse row meets its dimensions at random, and
-// neighbouring cache lines of one of them come at little more than the price of one.
-template <class Rows>
-inline constexpr Index kMostBeside = 1;
-template <class T>
-inline constexpr Index kMostBeside<CsrRows<T>> = 4;
-
-// Centroids times -2 in panels. Slots beyond the last centroid of a panel have an infinite offset: never chosen.
-template <class T>
-struct Panels {
-    Index n_panels;
-    Index n_columns;
-    Index n_beside;
-    Buffer<T> values;         // n_panels / n_beside (rounded up) x n_columns x n_beside x kLanes
-    Buffer<T> offsets;        // n_panels x kLanes
-    Buffer<std::int32_t> ids; // n_panels x kLanes: which centroid is in the slot, -1 for none
-
-    Index stride() const { return n_beside * kLanes<T>; }  // from one dimension to the next
-    Index place(Index p) const { return p / n_beside * n_columns * stride() + p % n_beside * kLanes<T>; }
-    const T* panel(Index p) const { return values.data() + place(p); }
-    const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
-    const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
-};
-
-// order: which centroid goes to which slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.
-template <class Rows, class T = typename Rows::value_type>
-Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slots, int n_threads) {
-    constexpr Index W = kLanes<T>;
-    const Index n_panels = ceil_div(n_slots, W), d = centers.n_columns;
-    const Index n_slabs = ceil_div(n_panels, kMostBeside<Rows>), n_beside = ceil_div(n_panels, n_slabs);
-    Panels<T> out{n_panels, d, n_beside, Buffer<T>(n_slabs * n_beside * d * W), Buffer<T>(n_panels * W),
-                  Buffer<std::int32_t>(n_panels * W)};
-    parallel_for(n_panels, n_threads, [&](Index p) {
-        const T* sources[W];
-        for (Index l = 0; l < W; ++l) {
-            const Index slot = p * W + l;
-            const Index id = slot >= n_slots ? -1 : order == nullptr ? slot : order[slot];
-            out.ids[slot] = static_cast<std::int32_t>(id);
-            out.offsets[slot] = id < 0 ? infinity<T>() : centers.offsets[id];
-            sources[l] = centers.data + (id < 0 ? 0 : id) * d;
-        }
-        T* to = out.values.data() + out.place(p);
-        for (Index j = 0; j < d; ++j, to += out.stride())
-            for (Index l = 0; l < W; ++l) to[l] = T(-2) * sources[l][j];
-    });
-    return out;
-}
 
 // Bytes: how much of each panel line is wanted, from its beginning (64 or 32); the other scores are left as they are.
 template <class Isa, class T, int Height, int Bytes>
@@ -206,17 +132,6 @@ void score_panels(const CsrRows<T>& x, const Index* which, Index n, const Panels
     }
 }
 
-// Asks for the beginning of a row that will be wanted soon; a row beyond the end does no harm.
-template <class T>
-void prefetch_row(const DenseRows<T>& x, Index i) {
-    const char* row = reinterpret_cast<const char*>(x.row(i));
-    const Index bytes = min_index(512, x.n_columns * static_cast<Index>(sizeof(T)));
-    for (Index b = 0; b < bytes; b += 64) __builtin_prefetch(row + b);
-}
-
-template <class T>
-void prefetch_row(const CsrRows<T>&, Index) {}
-
 // One dot product; the order of summation is the vector's, so its rounding differs from that of a panel's score.
 template <class Isa, class T>
 T dot(const DenseRows<T>& x, Index i, const T* c) {
@@ -242,14 +157,6 @@ T dot(const CsrRows<T>& x, Index i, const T* c) {
     T out = 0;
     for (Index e = x.begin(i), end = x.end(i); e < end; ++e) out += x.values[e] * c[x.columns[e]];
     return out;
-}
-
-// Rows per parallel task: about budget bytes of dense rows, and few enough for a dozen tasks where rows are few. Cut by
-// the shape alone. A multiple of every tile height.
-template <class T>
-Index rows_per_chunk(Index n_rows, Index d, Index budget, Index most) {
-    const Index rows = budget / (d * static_cast<Index>(sizeof(T))) / 48 * 48;
-    return max_index(96, min_index(rows, min_index(most, n_rows / 12 / 48 * 48)));
 }
 
 }  // namespace

@@ -6,8 +6,7 @@
 // Pegasos' scaled weight vector, Shalev-Shwartz et al. 2007, for k-means).
 #pragma once
 
-#include "coterie/machine/parallel.hpp"
-#include "coterie/centers/scores.hpp"
+#include "coterie/centers/panels.hpp"
 #include "coterie/centers/sums.hpp"
 
 namespace coterie {
@@ -165,8 +164,7 @@ void take_votes(const SparseVotes<T>& votes, const SparseSums<T>& state, double*
             for (Index m = moves.starts[c]; m < moves.starts[c + 1]; ++m) {
                 const Index i = moves.rows[m] / 2;
                 while (i - first >= votes.blocks[block].n_rows) first += votes.blocks[block++].n_rows;
-                const double sign = moves.rows[m] % 2 ? -1.0 : 1.0;
-                const double w = votes.weights == nullptr ? sign : sign * static_cast<double>(votes.weights[i]);
+                const double w = weight_of(moves.rows[m], votes.weights);
                 if (w == 0) continue;  // a centroid without mass must stay where it is
                 state.masses[c] += w;
                 change.add(votes.blocks[block], i - first, w);

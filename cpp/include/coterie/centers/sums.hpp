@@ -1,8 +1,9 @@
-// Sums over rows: per cluster, per row. All in double, each sum in the order of the rows.
+// Sums of the rows of each cluster, in double, each in the order of the rows.
 #pragma once
 
+#include "coterie/machine/buffer.hpp"
 #include "coterie/machine/parallel.hpp"
-#include "coterie/centers/scores.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 namespace {
@@ -12,6 +13,13 @@ struct Moves {
     Buffer<Index> starts;  // n_clusters + 1
     Buffer<Index> rows;    // row * 2 + 1 if it leaves, row * 2 if it joins
 };
+
+// What a move adds to its cluster's mass.
+template <class T>
+inline double weight_of(Index move, const T* weights) {
+    const double sign = move % 2 ? -1.0 : 1.0;
+    return weights == nullptr ? sign : sign * static_cast<double>(weights[move / 2]);
+}
 
 // Rows whose label is not the same as before; before == nullptr: all rows join.
 inline Moves moves_by_cluster(const std::int32_t* labels, const std::int32_t* before, Index n_rows,
@@ -40,8 +48,7 @@ void add_rows(const DenseRows<T>& x, const Index* moves, Index n_moves, const T*
               Index first_column, Index n_columns, double* sum) {
     for (Index e = 0; e < n_moves; ++e) {
         const T* row = x.row(moves[e] / 2) + first_column;
-        const double sign = moves[e] % 2 ? -1.0 : 1.0;
-        const double w = weights == nullptr ? sign : sign * static_cast<double>(weights[moves[e] / 2]);
+        const double w = weight_of(moves[e], weights);
         for (Index j = 0; j < n_columns; ++j) sum[j] += w * (static_cast<double>(row[j]) - shift[j]);
     }
 }
@@ -69,8 +76,7 @@ void add_clusters(const CsrRows<T>& x, const Moves& moves, const T* weights, con
         double* sum = sums + c * x.n_columns;
         for (Index e = moves.starts[c]; e < moves.starts[c + 1]; ++e) {
             const Index i = moves.rows[e] / 2;
-            const double sign = moves.rows[e] % 2 ? -1.0 : 1.0;
-            const double w = weights == nullptr ? sign : sign * static_cast<double>(weights[i]);
+            const double w = weight_of(moves.rows[e], weights);
             for (Index k = x.begin(i), end = x.end(i); k < end; ++k)
                 sum[x.columns[k]] += w * static_cast<double>(x.values[k]);
         }
@@ -87,55 +93,8 @@ void add_to_clusters(const Rows& x, const std::int32_t* labels, const std::int32
                      double* masses, int n_threads) {
     const Moves moves = moves_by_cluster(labels, before, x.n_rows, n_clusters);
     for (Index c = 0; c < n_clusters; ++c)
-        for (Index e = moves.starts[c]; e < moves.starts[c + 1]; ++e) {
-            const double sign = moves.rows[e] % 2 ? -1.0 : 1.0;
-            masses[c] += weights == nullptr ? sign : sign * static_cast<double>(weights[moves.rows[e] / 2]);
-        }
+        for (Index e = moves.starts[c]; e < moves.starts[c + 1]; ++e) masses[c] += weight_of(moves.rows[e], weights);
     add_clusters(x, moves, weights, shift, n_clusters, sums, n_threads);
-}
-
-template <class T>
-double square_distance(const DenseRows<T>& x, Index i, const double* center, double) {
-    constexpr Index kChains = 8;
-    const T* row = x.row(i);
-    double sums[kChains] = {};
-    Index j = 0;
-    for (; j + kChains <= x.n_columns; j += kChains)
-        for (Index u = 0; u < kChains; ++u) {
-            const double difference = static_cast<double>(row[j + u]) - center[j + u];
-            sums[u] += difference * difference;
-        }
-    for (; j < x.n_columns; ++j) {
-        const double difference = static_cast<double>(row[j]) - center[j];
-        sums[0] += difference * difference;
-    }
-    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
-template <class T>
-double square_distance(const CsrRows<T>& x, Index i, const double* center, double center_square) {
-    double out = center_square;
-    for (Index e = x.begin(i), end = x.end(i); e < end; ++e) {
-        const double value = static_cast<double>(x.values[e]), c = center[x.columns[e]];
-        out += (value - c) * (value - c) - c * c;
-    }
-    return out < 0 ? 0 : out;  // a NaN stays one
-}
-
-// Squared distance of every row to centers[labels[i]] (to centers[0] where labels is nullptr), by differences:
-// accurate even where the score formula cancels.
-// IN x, centers (n_centers x n_columns), center_squares (n_centers; sparse rows only), labels; OUT squares.
-template <class Isa, class Rows>
-void own_square_distances(const Rows& x, const double* centers, const double* center_squares,
-                          const std::int32_t* labels, double* squares, int n_threads) {
-    constexpr Index kChunk = 512;
-    parallel_for(ceil_div(x.n_rows, kChunk), n_threads, [&](Index task) {
-        const Index end = min_index(x.n_rows, (task + 1) * kChunk);
-        for (Index i = task * kChunk; i < end; ++i) {
-            const Index c = labels == nullptr ? 0 : labels[i];
-            squares[i] = square_distance(x, i, centers + c * x.n_columns, center_squares[c]);
-        }
-    });
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 // up to 16 clusters. In the padding memberships are 0, and affinities do not matter.
 #pragma once
 
+#include "coterie/machine/buffer.hpp"
 #include "coterie/machine/exponential.hpp"
 #include "coterie/machine/lanes.hpp"
 #include "coterie/machine/parallel.hpp"
-#include "coterie/centers/scores.hpp"
 
 namespace coterie {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "coterie/machine/views.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 namespace {

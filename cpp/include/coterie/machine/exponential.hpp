@@ -1,7 +1,7 @@
 // exp of whole vectors, for softmaxes: arguments at most 0.
 #pragma once
 
-#include "coterie/centers/scores.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 namespace {

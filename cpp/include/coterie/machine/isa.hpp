@@ -1,7 +1,7 @@
 // What a kernel needs to know of an instruction set: vector types, the height of a tile, horizontal operations.
 #pragma once
 
-#include "coterie/centers/scores.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 namespace {

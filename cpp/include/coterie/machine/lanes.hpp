@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "coterie/centers/scores.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 namespace {

@@ -6,7 +6,7 @@
 // other packages bring into the process.
 #pragma once
 
-#include "coterie/machine/views.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 
@@ -47,6 +47,14 @@ template <class Body>
 void parallel_for(Index n_tasks, int n_threads, Body body) {
     parallel_for(
         n_tasks, n_threads, [] { return NoScratch{}; }, [&](Index task, NoScratch&) { body(task); });
+}
+
+// Rows per parallel task: about budget bytes of dense rows, and few enough for a dozen tasks where rows are few. Cut by
+// the shape alone. A multiple of every tile height.
+template <class T>
+Index rows_per_chunk(Index n_rows, Index d, Index budget, Index most) {
+    const Index rows = budget / (d * static_cast<Index>(sizeof(T))) / 48 * 48;
+    return max_index(96, min_index(rows, min_index(most, n_rows / 12 / 48 * 48)));
 }
 
 }  // namespace

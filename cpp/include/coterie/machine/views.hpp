@@ -1,13 +1,9 @@
-// Plain views of arrays that Python owns. Nothing here allocates.
+// Plain views of rows that Python owns. Nothing here allocates.
 #pragma once
 
-#include <cstdint>
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
-
-using Index = std::int64_t;
-
-inline constexpr Index kQuantum = 256;  // rows per partial sum; blocks of rows are cut at its multiples
 
 // Row-major dense rows, or a selection of them: row i is selection[i] (nullptr: i itself).
 template <class T>
@@ -37,14 +33,18 @@ struct CsrRows {
     Index end(Index i) const { return starts[(selection == nullptr ? i : selection[i]) + 1]; }
 };
 
-// Centroids relative to the data's shift m, as the kernels want them:
-// ||x - c||^2 = ||x - m||^2 + offsets[c] - 2 x . centers[c], with offsets[c] = ||c - m||^2 + 2 m . (c - m).
-template <class T>
-struct Centers {
-    const T* data;       // n_centers x n_columns, row-major, each minus the shift
-    const T* offsets;    // n_centers
-    Index n_centers;
-    Index n_columns;
-};
+namespace {
 
+// Asks for the beginning of a row that will be wanted soon; a row beyond the end does no harm.
+template <class T>
+void prefetch_row(const DenseRows<T>& x, Index i) {
+    const char* row = reinterpret_cast<const char*>(x.row(i));
+    const Index bytes = min_index(512, x.n_columns * static_cast<Index>(sizeof(T)));
+    for (Index b = 0; b < bytes; b += 64) __builtin_prefetch(row + b);
+}
+
+template <class T>
+void prefetch_row(const CsrRows<T>&, Index) {}
+
+}  // namespace
 }  // namespace coterie

@@ -4,7 +4,6 @@
 // ||o - c||^2 >= 4 q: where clusters are far apart, most rows are passed over with one comparison.
 #pragma once
 
-#include "coterie/machine/parallel.hpp"
 #include "coterie/centers/scores.hpp"
 
 namespace coterie {
