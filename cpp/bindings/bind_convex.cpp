@@ -1,6 +1,6 @@
 // The kernels of convex clustering: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/convex.hpp"
+#include "coterie/convex/dual_sweep.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -8,7 +8,7 @@ namespace {
 
 // Edges and norm as Python hands them over; keeps the arrays alive.
 template <class T>
-struct ConvexBlock {
+struct FusionBlock {
     In1<std::int32_t> heads, tails;
     In1<T> weights, steps;
     In1<Index> head_starts, tail_starts;
@@ -28,25 +28,25 @@ struct ConvexBlock {
     FusionNorm norm() const { return {group_starts.data(), n_groups(), n_columns(), is_maximum}; }
 };
 
-void require_starts(const In1<Index>& starts, Index total, const char* what) {
+void require_runs(const In1<Index>& starts, Index total, const char* what) {
     const Index n = static_cast<Index>(starts.shape(0)) - 1;
     require(n >= 1 && starts.data()[0] == 0 && starts.data()[n] == total, what);
     for (Index i = 0; i < n; ++i) require(starts.data()[i] <= starts.data()[i + 1], what);
 }
 
 template <class T>
-ConvexBlock<T> convex_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In1<T> weights, In1<T> steps,
+FusionBlock<T> convex_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In1<T> weights, In1<T> steps,
                             In1<Index> head_starts, In1<Index> tail_starts, In1<std::int32_t> tail_edges,
                             In1<Index> group_starts, bool is_maximum) {
-    const ConvexBlock<T> block{heads,       tails,      weights,      steps,     head_starts,
+    const FusionBlock<T> block{heads,       tails,      weights,      steps,     head_starts,
                                tail_starts, tail_edges, group_starts, is_maximum};
     const Index n_edges = block.n_edges();
     require_size(tails, n_edges, "one tail per edge is needed");
     require_size(weights, n_edges, "one weight per edge is needed");
     require_size(steps, n_edges, "one step per edge is needed");
     require_size(tail_edges, n_edges, "one entry of tail_edges per edge is needed");
-    require_starts(head_starts, n_edges, "head_starts is wrong");
-    require_starts(tail_starts, n_edges, "tail_starts is wrong");
+    require_runs(head_starts, n_edges, "head_starts is wrong");
+    require_runs(tail_starts, n_edges, "tail_starts is wrong");
     require_size(tail_starts, block.n_nodes() + 1, "tail_starts has the wrong length");
     require(group_starts.shape(0) >= 2 && group_starts.data()[0] == 0, "group_starts is wrong");
     for (Index g = 0; g < block.n_groups(); ++g)
@@ -55,25 +55,24 @@ ConvexBlock<T> convex_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In
     for (Index i = 0; i < block.n_nodes(); ++i)
         for (Index e = head_starts.data()[i]; e < head_starts.data()[i + 1]; ++e)
             require(heads.data()[e] == i, "heads and head_starts do not belong together");
-    for (Index e = 0; e < n_edges; ++e) {
-        require(tails.data()[e] >= 0 && tails.data()[e] < block.n_nodes(), "a tail is out of range");
-        require(tail_edges.data()[e] >= 0 && tail_edges.data()[e] < n_edges, "a tail edge is out of range");
-    }
+    require_between(tails, 0, block.n_nodes(), "a tail is out of range");
+    require_between(tail_edges, 0, n_edges, "a tail edge is out of range");
     return block;
 }
 
 template <class T>
-void step(const ConvexBlock<T>& block, T gamma, T momentum, In2<T> points, In2<T> duals, Out2<T> former, int n_threads) {
+void dual_step(const FusionBlock<T>& block, T gamma, T momentum, In2<T> points, In2<T> duals, Out2<T> former,
+               int n_threads) {
     require_size(points, block.n_nodes() * block.n_columns(), "points has the wrong shape");
     require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
     require_size(former, block.n_edges() * block.n_columns(), "former has the wrong shape");
-    kernels().convex<T>().dual_step(block.edges(), block.norm(),
-                                    {gamma, momentum, points.data(), duals.data(), former.data()}, n_threads);
+    kernels().of<T>().dual_step(block.edges(), block.norm(),
+                                {gamma, momentum, points.data(), duals.data(), former.data()}, n_threads);
 }
 
 template <class T>
-void points_of(const ConvexBlock<T>& block, T momentum, In2<T> rows, In2<T> duals, In2<T> current, Out2<T> next,
-               Out2<T> ahead, Out1<double> squares, int n_threads) {
+void primal_points(const FusionBlock<T>& block, T momentum, In2<T> rows, In2<T> duals, In2<T> current, Out2<T> next,
+                   Out2<T> ahead, Out1<double> squares, int n_threads) {
     const Index size = block.n_nodes() * block.n_columns();
     require_size(rows, size, "rows has the wrong shape");
     require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
@@ -81,14 +80,14 @@ void points_of(const ConvexBlock<T>& block, T momentum, In2<T> rows, In2<T> dual
     require_size(next, size, "next has the wrong shape");
     require_size(ahead, size, "ahead has the wrong shape");
     require_size(squares, ceil_div(block.n_nodes(), kQuantum), "one sum per run of rows is needed");
-    kernels().convex<T>().primal_points(block.edges(), {rows.data(), current.data(), next.data(), ahead.data(), momentum},
-                                        duals.data(), block.n_columns(), squares.data(), n_threads);
+    kernels().of<T>().primal_points(block.edges(), {rows.data(), current.data(), next.data(), ahead.data(), momentum},
+                                    duals.data(), block.n_columns(), squares.data(), n_threads);
 }
 
 template <class T>
-void sweep(const ConvexBlock<T>& block, In1<Index> starts, In1<Index> reaches, In1<Index> offsets, T gamma, T momentum,
-           T next_momentum, In2<T> rows, In2<T> duals, Out2<T> former, In2<T> current, Out2<T> next, Out2<T> ahead,
-           Out2<T> sums, Out1<double> squares, int n_threads) {
+void dual_sweep(const FusionBlock<T>& block, In1<Index> starts, In1<Index> reaches, In1<Index> offsets, T gamma,
+                T momentum, T next_momentum, In2<T> rows, In2<T> duals, Out2<T> former, In2<T> current, Out2<T> next,
+                Out2<T> ahead, Out2<T> sums, Out1<double> squares, int n_threads) {
     const Index size = block.n_nodes() * block.n_columns(), n_windows = static_cast<Index>(reaches.shape(0));
     require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
     require_size(former, block.n_edges() * block.n_columns(), "former has the wrong shape");
@@ -99,7 +98,7 @@ void sweep(const ConvexBlock<T>& block, In1<Index> starts, In1<Index> reaches, I
     require_size(squares, ceil_div(block.n_nodes(), kQuantum), "one sum per run of rows is needed");
     require_size(offsets, n_windows, "one offset per window is needed");
     require_size(starts, n_windows + 1, "starts has the wrong length");
-    require_starts(starts, block.n_nodes(), "the windows' starts are wrong");
+    require_runs(starts, block.n_nodes(), "the windows' starts are wrong");
     Index n_rows = 0;
     for (Index w = 0; w < n_windows; ++w) {
         require(offsets.data()[w] == n_rows, "the windows' offsets are wrong");
@@ -109,76 +108,73 @@ void sweep(const ConvexBlock<T>& block, In1<Index> starts, In1<Index> reaches, I
     require_size(sums, n_rows * block.n_columns(), "sums has the wrong shape");
     const DualStep<T> step{gamma, momentum, ahead.data(), duals.data(), former.data()};
     const PrimalPoints<T> points{rows.data(), current.data(), next.data(), ahead.data(), next_momentum};
-    kernels().convex<T>().dual_sweep(block.edges(), block.norm(),
-                                     {starts.data(), reaches.data(), offsets.data(), n_windows}, step, points,
-                                     sums.data(), squares.data(), n_threads);
+    kernels().of<T>().dual_sweep(block.edges(), block.norm(),
+                                 {starts.data(), reaches.data(), offsets.data(), n_windows}, step, points,
+                                 sums.data(), squares.data(), n_threads);
 }
 
 template <class T>
-void penalty(const ConvexBlock<T>& block, T gamma, In2<T> points, std::optional<In2<T>> duals, Out2<double> sums,
-             int n_threads) {
+void fusion_penalty(const FusionBlock<T>& block, T gamma, In2<T> points, std::optional<In2<T>> duals, Out2<double> sums,
+                    int n_threads) {
     require_size(points, block.n_nodes() * block.n_columns(), "points has the wrong shape");
     if (duals) require_size(*duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
     require_size(sums, block.n_tasks() * (block.n_groups() + 1), "sums has the wrong shape");
-    kernels().convex<T>().fusion_penalty(block.edges(), block.norm(), gamma, points.data(), data_or_null(duals),
-                                         sums.data(), n_threads);
+    kernels().of<T>().fusion_penalty(block.edges(), block.norm(), gamma, points.data(), data_or_null(duals),
+                                     sums.data(), n_threads);
 }
 
 template <class T>
-void lengths_of(const ConvexBlock<T>& block, T gamma, In2<T> points, In2<T> duals, Out2<T> lengths, int n_threads) {
+void split_lengths(const FusionBlock<T>& block, T gamma, In2<T> points, In2<T> duals, Out2<T> lengths, int n_threads) {
     require_size(points, block.n_nodes() * block.n_columns(), "points has the wrong shape");
     require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
     require_size(lengths, block.n_edges() * block.n_groups(), "lengths has the wrong shape");
-    kernels().convex<T>().split_lengths(block.edges(), block.norm(), gamma, points.data(), duals.data(), lengths.data(),
-                                        n_threads);
+    kernels().of<T>().split_lengths(block.edges(), block.norm(), gamma, points.data(), duals.data(), lengths.data(),
+                                    n_threads);
 }
 
 template <class T>
-Index join(const ConvexBlock<T>& block, In1<T> lengths, T low, T high, Out1<std::int32_t> parents,
-           Out1<std::int32_t> labels) {
+Index join_ends(const FusionBlock<T>& block, In1<T> lengths, T low, T high, Out1<std::int32_t> parents,
+                Out1<std::int32_t> labels) {
     require_size(lengths, block.n_edges(), "one length per edge is needed");
     require_size(parents, block.n_nodes(), "one parent per node is needed");
     require_size(labels, block.n_nodes(), "one label per node is needed");
-    for (Index i = 0; i < block.n_nodes(); ++i)
-        require(parents.data()[i] >= 0 && parents.data()[i] < block.n_nodes(), "a parent is out of range");
-    kernels().convex<T>().join_ends(block.edges(), lengths.data(), low, high, parents.data());
-    return kernels().convex<T>().number_sets(parents.data(), labels.data(), block.n_nodes());
+    require_between(parents, 0, block.n_nodes(), "a parent is out of range");
+    return kernels().of<T>().join_ends(block.edges(), lengths.data(), low, high, parents.data(), labels.data());
 }
 
 template <class T>
-void means_of(In2<T> points, In1<std::int32_t> labels, Index n_sets, Index first, Index last, Out2<T> means) {
+void set_means(In2<T> points, In1<std::int32_t> labels, Index n_sets, Index first, Index last, Out2<T> means) {
     const Index n = static_cast<Index>(points.shape(0)), p = static_cast<Index>(points.shape(1));
     require(0 <= first && first < last && last <= p, "these are no columns");
     require_size(labels, n, "one label per node is needed");
     require_size(means, n * p, "means has the wrong shape");
-    for (Index i = 0; i < n; ++i) require(labels.data()[i] >= 0 && labels.data()[i] < n_sets, "a label is out of range");
-    kernels().convex<T>().set_means(points.data(), labels.data(), n_sets, n, p, first, last, means.data());
+    require_between(labels, 0, n_sets, "a label is out of range");
+    kernels().of<T>().set_means(points.data(), labels.data(), n_sets, n, p, first, last, means.data());
 }
 
 template <class T>
 void bind_convex_of(nb::module_& m, const char* name) {
-    nb::class_<ConvexBlock<T>>(m, name)
-        .def_prop_ro("n_tasks", &ConvexBlock<T>::n_tasks);
+    nb::class_<FusionBlock<T>>(m, name).def_prop_ro("n_tasks", &FusionBlock<T>::n_tasks);
     m.def("convex_edges", &convex_edges<T>, arg("heads"), arg("tails"), arg("weights").noconvert(),
           arg("steps").noconvert(), arg("head_starts"), arg("tail_starts"), arg("tail_edges"), arg("group_starts"),
           arg("is_maximum"));
-    m.def("dual_step", &step<T>, arg("edges"), arg("gamma"), arg("momentum"), arg("points").noconvert(),
+    m.def("dual_step", &dual_step<T>, arg("edges"), arg("gamma"), arg("momentum"), arg("points").noconvert(),
           arg("duals").noconvert(), arg("former").noconvert(), arg("n_threads"), Unlocked());
-    m.def("primal_points", &points_of<T>, arg("edges"), arg("momentum"), arg("rows").noconvert(),
+    m.def("primal_points", &primal_points<T>, arg("edges"), arg("momentum"), arg("rows").noconvert(),
           arg("duals").noconvert(), arg("current").noconvert(), arg("next").noconvert(), arg("ahead").noconvert(),
           arg("squares"), arg("n_threads"), Unlocked());
-    m.def("dual_sweep", &sweep<T>, arg("edges"), arg("starts"), arg("reaches"), arg("offsets"), arg("gamma"),
+    m.def("dual_sweep", &dual_sweep<T>, arg("edges"), arg("starts"), arg("reaches"), arg("offsets"), arg("gamma"),
           arg("momentum"), arg("next_momentum"), arg("rows").noconvert(), arg("duals").noconvert(),
           arg("former").noconvert(), arg("current").noconvert(), arg("next").noconvert(), arg("ahead").noconvert(),
           arg("sums").noconvert(), arg("squares"), arg("n_threads"), Unlocked());
-    m.def("fusion_penalty", &penalty<T>, arg("edges"), arg("gamma"), arg("points").noconvert(), arg("duals").none(),
-          arg("sums"), arg("n_threads"), Unlocked());
-    m.def("split_lengths", &lengths_of<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),
+    m.def("fusion_penalty", &fusion_penalty<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),
+          arg("duals").none(), arg("sums"), arg("n_threads"), Unlocked());
+    m.def("split_lengths", &split_lengths<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),
           arg("duals").noconvert(), arg("lengths").noconvert(), arg("n_threads"), Unlocked());
-    m.def("join_ends", &join<T>, arg("edges"), arg("lengths").noconvert(), arg("low"), arg("high"), arg("parents"),
+    m.def("join_ends", &join_ends<T>, arg("edges"), arg("lengths").noconvert(), arg("low"), arg("high"), arg("parents"),
           arg("labels"), Unlocked());
-    m.def("set_means", &means_of<T>, arg("points").noconvert(), arg("labels"), arg("n_sets"), arg("first"), arg("last"),
-          arg("means").noconvert(), Unlocked());
+    m.def("set_means", &set_means<T>, arg("points").noconvert(), arg("labels"), arg("n_sets"), arg("first"),
+          arg("last"), arg("means").noconvert(), Unlocked());
 }
 
 }  // namespace

@@ -1,82 +1,74 @@
-// The kernels that work on graphs: argument checks, then the kernel without the interpreter's lock.
+// The kernels of neighbours: argument checks, then the kernel without the interpreter's lock.
+#include <limits>
+
 #include "blocks.hpp"
-#include "coterie/laplacian.hpp"
+#include "coterie/graphs/nearest_in_cells.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
 namespace {
 
-// A graph as Python hands it over; keeps the arrays alive.
 template <class T>
-struct GraphBlock {
-    In1<Index> starts;
-    In1<std::int32_t> columns;
-    std::optional<In1<T>> weights;
-    In1<T> diagonal;
+void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> row_groups,
+                   In1<std::int32_t> center_groups, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Index n_centers = static_cast<Index>(centers.shape(0)), m = static_cast<Index>(ids.shape(1));
+    require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
+    require(n_centers >= 1 && n_centers <= std::numeric_limits<std::int32_t>::max(), "no centers, or too many");
+    require(m >= 1, "no neighbours");
+    require_size(row_groups, x.n_rows, "one group per row is needed");
+    require_size(center_groups, n_centers, "one group per center is needed");
+    require_size(ids, x.n_rows * m, "ids has the wrong shape");
+    require_size(squares, x.n_rows * m, "squares has the wrong shape");
+    kernels().of<T>().nearest_apart(x, centers.data(), n_centers, row_groups.data(), center_groups.data(), m,
+                                    ids.data(), squares.data(), n_threads);
+}
 
-    WeightedGraph<T> view() const {
-        return {starts.data(), columns.data(), data_or_null(weights), diagonal.data(),
-                static_cast<Index>(diagonal.shape(0))};
-    }
-};
-
+// IN order (n_slots), panel_starts (n_cells + 1), row_order (no row twice), visits (n_rows x n_visits).
 template <class T>
-GraphBlock<T> weighted_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<T>> weights,
-                             In1<T> diagonal) {
-    require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts does not begin with 0");
-    const Index n = static_cast<Index>(starts.shape(0)) - 1;
-    for (Index i = 0; i < n; ++i) require(starts.data()[i] <= starts.data()[i + 1], "starts decreases");
-    require_size(columns, starts.data()[n], "starts and columns do not belong together");
-    for (Index e = 0; e < starts.data()[n]; ++e)
-        require(columns.data()[e] >= 0 && columns.data()[e] < n, "a column is out of range");
-    if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
-    require_size(diagonal, n, "one diagonal weight per row is needed");
-    return {starts, columns, weights, diagonal};
+void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, In1<std::int32_t> order,
+                      In1<Index> panel_starts, In1<Index> row_order, In2<std::int32_t> visits, Out2<std::int32_t> ids,
+                      Out2<T> scores, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(ids.shape(1));
+    const Index n_slots = static_cast<Index>(order.size()), n_cells = static_cast<Index>(panel_starts.size()) - 1;
+    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
+    require_size(offsets, n_points, "one offset per point is needed");
+    require(n_slots % kLanes<T> == 0, "order does not fill whole panels");
+    require_between(order, -1, n_points, "order names a point that is not there");
+    require(n_cells >= 1 && panel_starts.data()[0] == 0 && panel_starts.data()[n_cells] == n_slots / kLanes<T>,
+            "panel_starts does not cover all panels");
+    for (Index c = 0; c < n_cells; ++c)
+        require(panel_starts.data()[c] <= panel_starts.data()[c + 1], "panel_starts decreases");
+    const Index n_listed = static_cast<Index>(row_order.size());
+    require_between(row_order, 0, x.n_rows, "row_order is out of range");
+    const Index n_visits = static_cast<Index>(visits.shape(1));
+    require_size(visits, x.n_rows * n_visits, "visits has the wrong shape");
+    require_between(visits, 0, n_cells, "a visited cell is out of range");
+    require(m >= 1, "no neighbours");
+    require_size(ids, x.n_rows * m, "ids has the wrong shape");
+    require_size(scores, x.n_rows * m, "scores has the wrong shape");
+    const Centers<T> centers{points.data(), offsets.data(), n_points, x.n_columns};
+    const Cells cells{order.data(), panel_starts.data(), n_slots, n_cells};
+    const CellVisits looked{row_order.data(), visits.data(), n_listed, n_visits};
+    kernels().of<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
 }
 
 template <class T>
-Index update(const GraphBlock<T>& block, In2<T> affinities, Index n_clusters, T lambda, T smallest_change, In2<T> before, Out2<T> after,
-             In1<std::uint8_t> moved_before, Out1<std::uint8_t> moved_after, Out1<T> rests, Out1<double> attractions,
-             Out1<double> own_terms, Out2<double> sums, int n_threads) {
-    const WeightedGraph<T> graph = block.view();
-    const Index n = graph.n_rows, width = static_cast<Index>(affinities.shape(1));
-    require(n_clusters >= 1 && width == ceil_div(n_clusters, kLanes<T>) * kLanes<T>,
-            "the width is not that of the clusters in whole cache lines");
-    require_size(affinities, n * width, "affinities has the wrong shape");
-    require_size(before, n * width, "before has the wrong shape");
-    require_size(after, n * width, "after has the wrong shape");
-    for (const void* array : {static_cast<const void*>(affinities.data()), static_cast<const void*>(before.data()),
-                              static_cast<const void*>(after.data())})
-        require(reinterpret_cast<std::uintptr_t>(array) % 64 == 0, "an array is not aligned to cache lines");
-    require_size(moved_before, n, "moved_before has the wrong length");
-    require_size(moved_after, n, "moved_after has the wrong length");
-    require_size(rests, n, "rests has the wrong length");
-    require_size(attractions, n, "attractions has the wrong length");
-    require_size(own_terms, n, "own_terms has the wrong length");
-    require_size(sums, 2 * ceil_div(n, kQuantum), "two sums per run of rows are needed");
-    const MembershipUpdate<T> request{affinities.data(),   lambda,       smallest_change,     n_clusters,
-                                      width,               before.data(), after.data(),       moved_before.data(),
-                                      moved_after.data(),  rests.data(), attractions.data(),  own_terms.data()};
-    return kernels().graphs<T>().update_memberships(graph, request, sums.data(), n_threads);
-}
-
-template <class T>
-void bind_graphs_of(nb::module_& m, const char* name) {
-    nb::class_<GraphBlock<T>>(m, name);
-    m.def("weighted_graph", &weighted_graph<T>, arg("starts").noconvert(), arg("columns").noconvert(),
-          arg("weights").none(), arg("diagonal").noconvert());
-    m.def("update_memberships", &update<T>, arg("graph"), arg("affinities").noconvert(), arg("n_clusters"), arg("lambda_"),
-          arg("smallest_change"), arg("before").noconvert(), arg("after").noconvert(),
-          arg("moved_before"), arg("moved_after"), arg("rests").noconvert(), arg("attractions"), arg("own_terms"),
-          arg("sums"), arg("n_threads"), Unlocked());
+void bind_graphs_of(nb::module_& m) {
+    m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
+          arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
+          Unlocked());
+    m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("points").noconvert(), arg("offsets").noconvert(),
+          arg("order").noconvert(), arg("panel_starts").noconvert(), arg("row_order").noconvert(),
+          arg("visits").noconvert(), arg("ids").noconvert(), arg("scores").noconvert(), arg("n_threads"), Unlocked());
 }
 
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
-    m.attr("LINE_BYTES") = 64;
-    bind_graphs_of<float>(m, "GraphFloat32");
-    bind_graphs_of<double>(m, "GraphFloat64");
+    bind_graphs_of<float>(m);
+    bind_graphs_of<double>(m);
 }
 
 }  // namespace coterie

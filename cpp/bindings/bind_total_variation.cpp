@@ -1,6 +1,7 @@
 // The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/column_statistics.hpp"
+#include "coterie/total_variation/column_statistics.hpp"
+#include "coterie/total_variation/primal_step.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -50,13 +51,14 @@ BlockedGraphArrays<T> blocked_graph(In1<Index> starts, In1<Index> crossings, In1
 template <class Array>
 void require_rows(const Array& array, Index n, Index width, const char* what) {
     require_size(array, n * width, what);
-    require(reinterpret_cast<std::uintptr_t>(array.data()) % 64 == 0, "an array is not aligned to cache lines");
+    require_aligned(array, "an array is not aligned to cache lines");
 }
 
 template <class T>
-double iterate(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships, Out2<T> extrapolated, Out2<T> spare,
-               In2<T> anchors, In1<std::uint8_t> fixed, In1<T> row_steps, In2<T> outer, double tau, double convexity,
-               Index n_iterations, Out1<double> squares, int n_threads) {
+double iterate_primal_dual(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships,
+                           Out2<T> extrapolated, Out2<T> spare, In2<T> anchors, In1<std::uint8_t> fixed,
+                           In1<T> row_steps, In2<T> outer, double tau, double convexity, Index n_iterations,
+                           Out1<double> squares, int n_threads) {
     const BlockedGraph<T> graph = arrays.view();
     const Index n = graph.n_rows, n_columns = static_cast<Index>(duals.shape(1)),
                 width = ceil_div(n_columns, kLanes<T>) * kLanes<T>;
@@ -76,13 +78,13 @@ double iterate(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> membe
     const T* const rows = outer.data();
     const OuterStep<T> step{rows,             rows + width,     rows + 2 * width,
                             rows + 3 * width, rows + 4 * width, rows + 5 * width};
-    return kernels().total_variation<T>().iterate(graph, state, step, tau, convexity, n_iterations, squares.data(),
-                                                  n_threads);
+    return kernels().of<T>().iterate_primal_dual(graph, state, step, tau, convexity, n_iterations, squares.data(),
+                                                 n_threads);
 }
 
 template <class T>
-void statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, Index rank, Out1<T> medians,
-                Out2<double> sums, Out2<Index> counts, int n_threads) {
+void column_statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, Index rank, Out1<T> medians,
+                       Out2<double> sums, Out2<Index> counts, int n_threads) {
     const BlockedGraph<T> graph = arrays.view();
     const Index n = graph.n_rows, n_columns = static_cast<Index>(medians.shape(0)),
                 width = static_cast<Index>(memberships.shape(1));
@@ -94,7 +96,7 @@ void statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, Index r
     double* const s = sums.data();
     Index* const c = counts.data();
     const ColumnStatistics<T> out{medians.data(), s, s + n_columns, c, c + n_columns, s + 2 * n_columns};
-    kernels().total_variation<T>().statistics(graph, memberships.data(), n_columns, width, rank, out, n_threads);
+    kernels().of<T>().column_statistics(graph, memberships.data(), n_columns, width, rank, out, n_threads);
 }
 
 template <class T>
@@ -102,13 +104,12 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
     nb::class_<BlockedGraphArrays<T>>(m, name).def_prop_ro("n_edges", &BlockedGraphArrays<T>::n_edges);
     m.def(maker, &blocked_graph<T>, arg("starts").noconvert(), arg("crossings").noconvert(),
           arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
-    m.def("iterate_primal_dual", &iterate<T>, arg("graph"), arg("duals").noconvert(), arg("memberships").noconvert(),
-          arg("extrapolated").noconvert(), arg("spare").noconvert(), arg("anchors").noconvert(), arg("fixed"),
-          arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"), arg("convexity"), arg("n_iterations"),
-          arg("squares"), arg("n_threads"), Unlocked());
-    m.def("column_statistics", &statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
-          arg("medians").noconvert(), arg("sums"), arg("counts"),
-          arg("n_threads"), Unlocked());
+    m.def("iterate_primal_dual", &iterate_primal_dual<T>, arg("graph"), arg("duals").noconvert(),
+          arg("memberships").noconvert(), arg("extrapolated").noconvert(), arg("spare").noconvert(),
+          arg("anchors").noconvert(), arg("fixed"), arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"),
+          arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"), Unlocked());
+    m.def("column_statistics", &column_statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
+          arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
 }
 
 }  // namespace

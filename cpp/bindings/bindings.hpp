@@ -3,16 +3,19 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include <optional>
 #include <stdexcept>
 #include <string>
 
-#include "coterie/views.hpp"
+#include "coterie/machine/numbers.hpp"
 
 namespace coterie {
 
 namespace nb = nanobind;
+using nb::arg;
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
 template <class T>
 using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -29,14 +32,43 @@ inline void require(bool condition, const char* what) {
 }
 
 template <class Array>
+void require_size(const Array& array, Index size, const char* what) {
+    require(static_cast<Index>(array.size()) == size, what);
+}
+
+template <class Array>
+void require_aligned(const Array& array, const char* what) {
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % kLineBytes == 0, what);
+}
+
+// Numbers that come from Python: one out of range would have a kernel reach into foreign memory.
+template <class Array>
+void require_between(const Array& numbers, Index lowest, Index end, const char* what) {
+    const auto* const values = numbers.data();
+    const Index n = static_cast<Index>(numbers.size());
+    for (Index i = 0; i < n; ++i) require(values[i] >= lowest && values[i] < end, what);
+}
+
+// Where the entries of each row begin, and where the last ones end.
+template <class Array>
+void require_starts(const Array& starts) {
+    const auto* const values = starts.data();
+    const Index n = static_cast<Index>(starts.size());
+    require(n >= 1 && values[0] == 0, "starts does not begin with 0");
+    for (Index i = 1; i < n; ++i) require(values[i - 1] <= values[i], "starts decreases");
+}
+
+template <class Array>
 const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
     return array ? array->data() : nullptr;
 }
 
-void bind_k_means(nb::module_& m);
-void bind_mixture(nb::module_& m);
+void bind_machine(nb::module_& m);
+void bind_centers(nb::module_& m);
+void bind_seeding(nb::module_& m);
 void bind_graphs(nb::module_& m);
-void bind_neighbors(nb::module_& m);
+void bind_mixture(nb::module_& m);
+void bind_laplacian_kmodes(nb::module_& m);
 void bind_convex(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 

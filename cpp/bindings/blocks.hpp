@@ -1,14 +1,10 @@
-// Blocks of rows as Python hands them over, and the checks of what comes with them.
+// Blocks of rows as Python hands them over.
 #pragma once
 
-#include <nanobind/stl/optional.h>
-
 #include "bindings.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
-
-using nb::arg;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
 using Selection = std::optional<In1<Index>>;
 
@@ -45,9 +41,13 @@ struct SparseBlock {
     }
 };
 
-template <class Array>
-void require_size(const Array& array, Index size, const char* what) {
-    require(static_cast<Index>(array.size()) == size, what);
+// Calls bind.template operator()<Block>() for all types of blocks, in the order in which overloads are tried.
+template <class Bind>
+void for_each_block(Bind bind) {
+    bind.template operator()<DenseBlock<float>>();
+    bind.template operator()<SparseBlock<float>>();
+    bind.template operator()<DenseBlock<double>>();
+    bind.template operator()<SparseBlock<double>>();
 }
 
 }  // namespace coterie

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "coterie/parallel.hpp"
+#include "coterie/machine/parallel.hpp"
 
 namespace coterie {
 namespace {

@@ -8,35 +8,33 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 
 __version__: str
+
+# --- machine: instruction sets, sizes, blocks of rows
+
 ROW_QUANTUM: int
-PANELS_BESIDE: int
 LINE_BYTES: int
+
+def instruction_set() -> str: ...
+def available_instruction_sets() -> list[str]: ...
+def use_instruction_set(name: str) -> None: ...
 
 class DenseRowsFloat32: ...
 class DenseRowsFloat64: ...
 class SparseRowsFloat32: ...
 class SparseRowsFloat64: ...
-class GraphFloat32: ...
-class GraphFloat64: ...
 
-class BlockedGraphFloat32:
-    n_edges: int
-
-class BlockedGraphFloat64:
-    n_edges: int
-
-Graph = GraphFloat32 | GraphFloat64
-BlockedGraph = BlockedGraphFloat32 | BlockedGraphFloat64
 Rows = DenseRowsFloat32 | DenseRowsFloat64 | SparseRowsFloat32 | SparseRowsFloat64
 
-def instruction_set() -> str: ...
-def available_instruction_sets() -> list[str]: ...
-def use_instruction_set(name: str) -> None: ...
 def dense_rows(array: Array) -> Rows: ...
 def sparse_rows(values: Array, columns: Ints, starts: Ints, n_columns: int) -> Rows: ...
-def select_rows(rows: Rows, selection: npt.NDArray[np.int64]) -> Rows: ...
+def select_rows(rows: Rows, selection: Longs) -> Rows: ...
+
+# --- centers
+
+PANELS_BESIDE: int
 
 # OUT after (k, d): shift + sums / masses.
 def move_centers(
@@ -55,32 +53,6 @@ def compare_sums(left: Doubles, right: Array, dots: Doubles, squares: Doubles, n
 # OUT ids (n, m), scores (n, m); IN/OUT where first_id > 0: the lists of the centers before are continued.
 def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
-) -> None: ...
-
-# Of dense rows. IN row_groups (n,), center_groups (k,); OUT ids (n, m), squares (n, m).
-def nearest_apart(
-    rows: Rows,
-    centers: Array,
-    row_groups: Ints,
-    center_groups: Ints,
-    ids: Ints,
-    squares: Array,
-    n_threads: int,
-) -> None: ...
-
-# Of dense rows. IN order (n_slots,), panel_starts (n_cells + 1,), row_order (n_listed,; no row twice),
-# visits (n, n_visits); OUT ids (n, m), scores (n, m) of the rows listed.
-def nearest_in_cells(
-    rows: Rows,
-    points: Array,
-    offsets: Array,
-    order: Ints,
-    panel_starts: npt.NDArray[np.int64],
-    row_order: npt.NDArray[np.int64],
-    visits: Ints,
-    ids: Ints,
-    scores: Array,
-    n_threads: int,
 ) -> None: ...
 
 # IN/OUT labels (n,), upper (n,), lower (n, n_bounds). Returns the number of labels that changed.
@@ -120,7 +92,55 @@ def own_square_distances(
     rows: Rows, centers: Doubles, center_squares: Doubles, labels: Ints, squares: Doubles, n_threads: int
 ) -> None: ...
 
-# D^2 sampling. IN/OUT nearest (n,), owner (n,), reached (n,), potentials (ceil(n / ROW_QUANTUM),);
+# Of dense rows. The distance to center c is precisions[c] * ||(x - centers[c]) * scales[c]||^2 + offsets[c].
+# IN/OUT ids (n, m): sorted by distance; OUT distances (n, m).
+def distances_to_listed(
+    rows: Rows,
+    centers: Array,
+    scales: Array | None,
+    precisions: Array,
+    offsets: Array,
+    ids: Ints,
+    distances: Array,
+    n_threads: int,
+) -> None: ...
+
+# Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
+def nearest_mean(
+    rows: Rows,
+    panels: Array,
+    n_beside: int,
+    scales: Array,
+    offsets: Array,
+    labels: Ints,
+    scores: Array,
+    n_threads: int,
+) -> None: ...
+
+# IN vectors (m, d; float64 or the panels' type), clusters (m,); OUT their lanes of the panels.
+def write_lanes(
+    vectors: Array, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
+) -> None: ...
+
+# IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
+def take_votes(
+    blocks: list[Rows],
+    labels: Ints,
+    before: Ints | None,
+    weights: Array | None,
+    sums: Doubles,
+    masses: Doubles,
+    panels: Array,
+    n_beside: int,
+    squares: Doubles,
+    with_sums: Doubles,
+    with_panels: Doubles,
+    n_threads: int,
+) -> None: ...
+
+# --- seeding: D^2 sampling
+
+# IN/OUT nearest (n,), owner (n,), reached (n,), potentials (ceil(n / ROW_QUANTUM),);
 # OUT gains (as many, n_slots). IN reach (n_owners,).
 def adopt_centers(
     rows: Rows,
@@ -164,38 +184,35 @@ def adopt_candidate(
     n_threads: int,
 ) -> None: ...
 
-# Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
-def nearest_mean(
+# --- graphs: nearest neighbours
+
+# Of dense rows. IN row_groups (n,), center_groups (k,); OUT ids (n, m), squares (n, m).
+def nearest_apart(
     rows: Rows,
-    panels: Array,
-    n_beside: int,
-    scales: Array,
+    centers: Array,
+    row_groups: Ints,
+    center_groups: Ints,
+    ids: Ints,
+    squares: Array,
+    n_threads: int,
+) -> None: ...
+
+# Of dense rows. IN order (n_slots,), panel_starts (n_cells + 1,), row_order (n_listed,; no row twice),
+# visits (n, n_visits); OUT ids (n, m), scores (n, m) of the rows listed.
+def nearest_in_cells(
+    rows: Rows,
+    points: Array,
     offsets: Array,
-    labels: Ints,
+    order: Ints,
+    panel_starts: Longs,
+    row_order: Longs,
+    visits: Ints,
+    ids: Ints,
     scores: Array,
     n_threads: int,
 ) -> None: ...
 
-# IN vectors (m, d; float64 or the panels' type), clusters (m,); OUT their lanes of the panels.
-def write_lanes(
-    vectors: Array, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
-) -> None: ...
-
-# IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
-def take_votes(
-    blocks: list[Rows],
-    labels: Ints,
-    before: Ints | None,
-    weights: Array | None,
-    sums: Doubles,
-    masses: Doubles,
-    panels: Array,
-    n_beside: int,
-    squares: Doubles,
-    with_sums: Doubles,
-    with_panels: Doubles,
-    n_threads: int,
-) -> None: ...
+# --- mixture
 
 # IN/OUT candidates (n, m), neighbors (C, G); OUT energies (n, m). Returns the number of distances.
 def truncated_search(
@@ -244,9 +261,15 @@ def mixture_moments(
     second: Doubles | None,
     n_threads: int,
 ) -> None: ...
-def weighted_graph(
-    starts: npt.NDArray[np.int64], columns: Ints, weights: Array | None, diagonal: Array
-) -> Graph: ...
+
+# --- laplacian_kmodes
+
+class GraphFloat32: ...
+class GraphFloat64: ...
+
+Graph = GraphFloat32 | GraphFloat64
+
+def weighted_graph(starts: Longs, columns: Ints, weights: Array | None, diagonal: Array) -> Graph: ...
 
 # Rows of affinities, before and after (n, width) are padded to whole cache lines, and aligned to them.
 # IN before, moved_before (n,); IN/OUT rests, attractions, own_terms (n,); OUT after, moved_after (n,),
@@ -268,7 +291,9 @@ def update_memberships(
     n_threads: int,
 ) -> int: ...
 
-# Convex clustering. Edges ascend by head; IN points (n, p), duals (n_edges, p).
+# --- convex
+
+# Edges ascend by head; IN points (n, p), duals (n_edges, p).
 class ConvexEdgesFloat32:
     n_tasks: int
 
@@ -276,7 +301,6 @@ class ConvexEdgesFloat64:
     n_tasks: int
 
 ConvexEdges = ConvexEdgesFloat32 | ConvexEdgesFloat64
-Longs = npt.NDArray[np.int64]
 
 def convex_edges(
     heads: Ints,
@@ -353,17 +377,27 @@ def join_ends(
 # OUT columns first .. last - 1 of means (n, p).
 def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...
 
+# --- total_variation
+
+class BlockedGraphFloat32:
+    n_edges: int
+
+class BlockedGraphFloat64:
+    n_edges: int
+
+BlockedGraph = BlockedGraphFloat32 | BlockedGraphFloat64
+
 # Edges of a row: inside of its block to later rows, then across blocks to later rows, then to earlier ones.
 def blocked_graph_float32(
-    starts: npt.NDArray[np.int64],
-    crossings: npt.NDArray[np.int64],
+    starts: Longs,
+    crossings: Longs,
     columns: Ints,
     weights: Array | None,
     block_rows: int,
 ) -> BlockedGraphFloat32: ...
 def blocked_graph_float64(
-    starts: npt.NDArray[np.int64],
-    crossings: npt.NDArray[np.int64],
+    starts: Longs,
+    crossings: Longs,
     columns: Ints,
     weights: Array | None,
     block_rows: int,
@@ -396,6 +430,6 @@ def column_statistics(
     rank: int,
     medians: Array,
     sums: Doubles,
-    counts: npt.NDArray[np.int64],
+    counts: Longs,
     n_threads: int,
 ) -> None: ...

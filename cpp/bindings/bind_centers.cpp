@@ -1,0 +1,277 @@
+// The kernels of rows and centers: argument checks, then the kernel without the interpreter's lock.
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <vector>
+
+#include "blocks.hpp"
+#include "centers.hpp"
+#include "coterie/centers/bounded.hpp"
+#include "coterie/centers/sparse_means.hpp"
+#include "dispatch.hpp"
+
+namespace coterie {
+namespace {
+
+void require_labels(const In1<std::int32_t>& labels, Index n_rows, Index n_clusters, Index lowest) {
+    require_size(labels, n_rows, "one label per row is needed");
+    require_between(labels, lowest, n_clusters, "a label is out of range");
+}
+
+template <class Block>
+void bind_assignment(nb::module_& m) {
+    using Rows = typename Block::Rows;
+    using T = typename Rows::value_type;
+
+    m.def(
+        "nearest",
+        [](const Block& rows, In2<T> centers, In1<T> offsets, Out2<std::int32_t> ids, Out2<T> scores, int n_threads,
+           Index first_id) {
+            const Rows x = rows.view();
+            const Centers<T> c = centers_view(centers, offsets, x.n_columns);
+            const Index m = static_cast<Index>(ids.shape(1)), last_id = first_id + c.n_centers;
+            require(first_id >= 0 && last_id <= std::numeric_limits<std::int32_t>::max(), "first_id is out of range");
+            require(m >= 1 && m <= last_id, "the number of neighbours must be between 1 and that of centers");
+            require_size(ids, x.n_rows * m, "ids has the wrong shape");
+            require_size(scores, x.n_rows * m, "scores has the wrong shape");
+            kernels().of_rows<Rows>().nearest(x, c, first_id, m, ids.data(), scores.data(), n_threads);
+        },
+        arg("rows"), arg("centers"), arg("offsets"), arg("ids"), arg("scores"), arg("n_threads"), arg("first_id") = 0,
+        Unlocked());
+
+    m.def(
+        "bounded_assign",
+        [](const Block& rows, In2<T> centers, In1<T> offsets, In1<std::int32_t> order, In1<std::int32_t> slots,
+           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, bool first,
+           In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<T> lower, int n_threads) {
+            const Rows x = rows.view();
+            const Centers<T> c = centers_view(centers, offsets, x.n_columns);
+            const Index n_slots = static_cast<Index>(order.size()), n_bounds = static_cast<Index>(lower.shape(1));
+            require(n_slots >= c.n_centers && n_slots % kLanes<T> == 0, "order does not fill whole panels");
+            require_size(slots, c.n_centers, "one slot per center is needed");
+            for (Index i = 0; i < n_slots; ++i)
+                require(order.data()[i] < c.n_centers, "order names a center that is not there");
+            for (Index i = 0; i < c.n_centers; ++i)
+                require(slots.data()[i] >= 0 && slots.data()[i] < n_slots && order.data()[slots.data()[i]] == i,
+                        "slots is not the inverse of order");
+            require(panels_per_group >= 0, "panels_per_group is negative");
+            require(n_bounds == (panels_per_group == 0 ? n_slots : ceil_div(n_slots / kLanes<T>, panels_per_group)),
+                    "lower has the wrong number of bounds");
+            require_size(drift, c.n_centers, "one drift per center is needed");
+            require_size(cumulative_drift, n_bounds, "one cumulative drift per bound is needed");
+            require_size(error, 3, "error has three terms");
+            require_size(squares, x.n_rows, "one square per row is needed");
+            require_size(labels, x.n_rows, "one label per row is needed");
+            require_size(upper, x.n_rows, "one upper bound per row is needed");
+            require_size(lower, x.n_rows * n_bounds, "lower has the wrong shape");
+            if (!first) require_between(labels, 0, c.n_centers, "a label is out of range");
+            const BoundedStep<T> step{order.data(),    slots.data(),   n_slots,         panels_per_group,
+                                      drift.data(),    cumulative_drift.data(),         error.data()[0],
+                                      error.data()[1], error.data()[2], shift_norm,     first};
+            const BoundedState<T> state{squares.data(), labels.data(), upper.data(), lower.data(), n_bounds};
+            return kernels().of_rows<Rows>().bounded_assign(x, c, step, state, n_threads);
+        },
+        arg("rows"), arg("centers"), arg("offsets"), arg("order"), arg("slots"), arg("panels_per_group"),
+        arg("drift"), arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("first"), arg("squares"),
+        arg("labels"), arg("upper"), arg("lower"), arg("n_threads"), Unlocked());
+
+    m.def(
+        "add_to_clusters",
+        [](const Block& rows, In1<std::int32_t> labels, std::optional<In1<std::int32_t>> before,
+           std::optional<In1<T>> weights, In1<double> shift, Out2<double> sums, Out1<double> masses, int n_threads) {
+            const Rows x = rows.view();
+            const Index n_clusters = static_cast<Index>(sums.shape(0));
+            require(static_cast<Index>(sums.shape(1)) == x.n_columns, "sums and rows differ in width");
+            require_size(masses, n_clusters, "one mass per cluster is needed");
+            require_labels(labels, x.n_rows, n_clusters, 0);
+            if (before) require_labels(*before, x.n_rows, n_clusters, -1);
+            if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
+            require_size(shift, x.n_columns, "one shift per column is needed");
+            kernels().of_rows<Rows>().add_to_clusters(x, labels.data(), data_or_null(before), data_or_null(weights),
+                                                      shift.data(), n_clusters, sums.data(), masses.data(), n_threads);
+        },
+        arg("rows"), arg("labels"), arg("before").none(), arg("weights").none(), arg("shift"), arg("sums"),
+        arg("masses"), arg("n_threads"), Unlocked());
+
+    m.def(
+        "own_square_distances",
+        [](const Block& rows, In2<double> centers, In1<double> center_squares, In1<std::int32_t> labels,
+           Out1<double> squares, int n_threads) {
+            const Rows x = rows.view();
+            const Index n_centers = static_cast<Index>(centers.shape(0));
+            require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
+            require_size(center_squares, n_centers, "one square per center is needed");
+            require_labels(labels, x.n_rows, n_centers, 0);
+            require_size(squares, x.n_rows, "one square per row is needed");
+            kernels().of_rows<Rows>().own_square_distances(x, centers.data(), center_squares.data(), labels.data(),
+                                                           squares.data(), n_threads);
+        },
+        arg("rows"), arg("centers"), arg("center_squares"), arg("labels"), arg("squares"), arg("n_threads"),
+        Unlocked());
+}
+
+// The left ones of the type of the right ones (centroids) or in double (sums).
+template <class L, class T>
+void compare_centers_of(In2<L> left, In2<T> right, Out1<double> dots, Out1<double> squares, int n_threads) {
+    const Index n = static_cast<Index>(right.shape(0)), d = static_cast<Index>(right.shape(1));
+    require_size(left, n * d, "left and right differ in shape");
+    require_size(dots, n, "one dot product per row is needed");
+    require_size(squares, n, "one square per row is needed");
+    const auto compare = [] {
+        if constexpr (__is_same(L, T)) return kernels().of<T>().compare_centers;
+        else return kernels().of<T>().compare_centers_of_doubles;
+    }();
+    compare(left.data(), right.data(), dots.data(), squares.data(), n, d, n_threads);
+}
+
+template <class T>
+void bind_positions(nb::module_& m) {
+    m.def(
+        "move_centers",
+        [](In2<double> sums, In1<double> masses, In1<double> shift, In2<T> before, Out2<T> after, int n_threads) {
+            const Index n = static_cast<Index>(before.shape(0)), d = static_cast<Index>(before.shape(1));
+            require_size(sums, n * d, "sums has the wrong shape");
+            require_size(masses, n, "one mass per center is needed");
+            require_size(shift, d, "one shift per column is needed");
+            require_size(after, n * d, "after has the wrong shape");
+            kernels().of<T>().move_centers(sums.data(), masses.data(), shift.data(), before.data(), after.data(), n, d,
+                                           n_threads);
+        },
+        arg("sums"), arg("masses"), arg("shift"), arg("before"), arg("after"), arg("n_threads"), Unlocked());
+
+    m.def(
+        "relate_centers",
+        [](In2<T> centers, In1<double> shift, Out2<T> relative, Out1<double> squares, Out1<T> offsets,
+           int n_threads) {
+            const Index n = static_cast<Index>(centers.shape(0)), d = static_cast<Index>(centers.shape(1));
+            require_size(shift, d, "one shift per column is needed");
+            require_size(relative, n * d, "relative has the wrong shape");
+            require_size(squares, n, "one square per center is needed");
+            require_size(offsets, n, "one offset per center is needed");
+            kernels().of<T>().relate_centers(centers.data(), shift.data(), relative.data(), squares.data(),
+                                             offsets.data(), n, d, n_threads);
+        },
+        arg("centers"), arg("shift"), arg("relative"), arg("squares"), arg("offsets"), arg("n_threads"), Unlocked());
+
+    const auto bind_comparison = [&m](const char* name, auto function) {
+        m.def(name, function, arg("left").noconvert(), arg("right").noconvert(), arg("dots"), arg("squares"),
+              arg("n_threads"), Unlocked());
+    };
+    bind_comparison("compare_centers", &compare_centers_of<T, T>);
+    bind_comparison("compare_sums", &compare_centers_of<double, T>);
+}
+
+// Of dense rows.
+template <class T>
+void bind_distances(nb::module_& m) {
+    m.def(
+        "distances_to_listed",
+        [](const DenseBlock<T>& rows, In2<T> centers, std::optional<In2<T>> scales, In1<T> precisions, In1<T> offsets,
+           Out2<std::int32_t> ids, Out2<T> distances, int n_threads) {
+            const DenseRows<T> x = rows.view();
+            const ScaledCenters<T> c = scaled_centers_view(centers, scales, precisions, offsets, x.n_columns);
+            const Index m = static_cast<Index>(ids.shape(1));
+            require(m >= 1, "no centers are listed");
+            require_size(ids, x.n_rows * m, "ids has the wrong shape");
+            require_size(distances, x.n_rows * m, "distances has the wrong shape");
+            require_between(ids, 0, c.n_centers, "a listed center is out of range");
+            kernels().of<T>().distances_to_listed(x, c, m, ids.data(), distances.data(), n_threads);
+        },
+        arg("rows"), arg("centers"), arg("scales").none(), arg("precisions"), arg("offsets"), arg("ids"),
+        arg("distances"), arg("n_threads"), Unlocked());
+}
+
+template <class T>
+void require_panels(const Out1<T>& panels, Index n_clusters, Index n_columns, Index n_beside) {
+    require(n_beside >= 1 && n_beside <= kMostBeside<CsrRows<T>>, "n_beside is out of range");
+    const Index stride = n_beside * kLanes<T>;
+    require_size(panels, ceil_div(n_clusters, stride) * stride * n_columns, "the panels have the wrong size");
+    require_aligned(panels, "the panels are not aligned to cache lines");
+}
+
+// Vectors of the panels' own type (centroids) or in double (sums).
+template <class T, class V>
+void write_lanes_of(In2<V> vectors, In1<std::int32_t> clusters, Out1<T> panels, Index n_clusters, Index n_beside,
+                    int n_threads) {
+    const Index n = static_cast<Index>(vectors.shape(0)), d = static_cast<Index>(vectors.shape(1));
+    require_panels(panels, n_clusters, d, n_beside);
+    require_labels(clusters, n, n_clusters, 0);
+    const auto write = [] {
+        if constexpr (__is_same(V, T)) return kernels().of<T>().write_lanes;
+        else return kernels().of<T>().write_lanes_of_doubles;
+    }();
+    write(vectors.data(), clusters.data(), n, d, panels.data(), n_beside, n_threads);
+}
+
+template <class T>
+void bind_sparse_means(nb::module_& m) {
+    m.def(
+        "nearest_mean",
+        [](const SparseBlock<T>& rows, Out1<T> panels, Index n_beside, Out1<T> scales, Out1<T> offsets,
+           Out1<std::int32_t> labels, Out1<T> scores, int n_threads) {
+            const CsrRows<T> x = rows.view();
+            const Index n_slots = static_cast<Index>(scales.size());
+            require_panels(panels, n_slots, x.n_columns, n_beside);
+            require(n_slots % (kLanes<T> * n_beside) == 0, "scales do not fill whole slabs");
+            require_size(offsets, n_slots, "one offset per slot is needed");
+            require_aligned(scales, "scales is not aligned to cache lines");
+            require_aligned(offsets, "offsets is not aligned to cache lines");
+            require_size(labels, x.n_rows, "one label per row is needed");
+            require_size(scores, x.n_rows, "one score per row is needed");
+            const SumPanels<T> view{panels.data(), scales.data(), offsets.data(), n_slots / kLanes<T>, n_beside};
+            kernels().of<T>().nearest_mean(x, view, labels.data(), scores.data(), n_threads);
+        },
+        arg("rows"), arg("panels"), arg("n_beside"), arg("scales"), arg("offsets"), arg("labels"), arg("scores"),
+        arg("n_threads"), Unlocked());
+
+    const auto bind_lanes = [&m](auto function) {
+        m.def("write_lanes", function, arg("vectors").noconvert(), arg("clusters"), arg("panels").noconvert(),
+              arg("n_clusters"), arg("n_beside"), arg("n_threads"), Unlocked());
+    };
+    bind_lanes(&write_lanes_of<T, T>);
+    if constexpr (!__is_same(T, double)) bind_lanes(&write_lanes_of<T, double>);
+
+    m.def(
+        "take_votes",
+        [](const std::vector<SparseBlock<T>>& blocks, In1<std::int32_t> labels,
+           std::optional<In1<std::int32_t>> before, std::optional<In1<T>> weights, Out2<double> sums,
+           Out1<double> masses, Out1<T> panels, Index n_beside, Out1<double> squares, Out1<double> with_sums,
+           Out1<double> with_panels, int n_threads) {
+            const Index n = static_cast<Index>(sums.shape(0)), d = static_cast<Index>(sums.shape(1));
+            std::vector<CsrRows<T>> views;
+            Index n_rows = 0;
+            for (const SparseBlock<T>& block : blocks) {
+                views.push_back(block.view());
+                require(views.back().n_columns == d, "sums and rows differ in width");
+                n_rows += views.back().n_rows;
+            }
+            require_labels(labels, n_rows, n, 0);
+            if (before) require_labels(*before, n_rows, n, -1);
+            if (weights) require_size(*weights, n_rows, "one weight per row is needed");
+            require_panels(panels, n, d, n_beside);
+            for (const auto* array : {&masses, &squares, &with_sums, &with_panels})
+                require_size(*array, n, "one number per cluster is needed");
+            const SparseVotes<T> votes{views.data(),          static_cast<Index>(views.size()), labels.data(),
+                                       data_or_null(before), data_or_null(weights),            n_rows};
+            const SparseSums<T> state{sums.data(), masses.data(), panels.data(), n_beside, n, d};
+            kernels().of<T>().take_votes(votes, state, squares.data(), with_sums.data(), with_panels.data(), n_threads);
+        },
+        arg("blocks"), arg("labels"), arg("before").none(), arg("weights").none(), arg("sums"), arg("masses"),
+        arg("panels"), arg("n_beside"), arg("squares"), arg("with_sums"), arg("with_panels"), arg("n_threads"),
+        Unlocked());
+}
+
+}  // namespace
+
+void bind_centers(nb::module_& m) {
+    m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
+    bind_positions<float>(m);
+    bind_positions<double>(m);
+    for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
+    bind_distances<float>(m);
+    bind_distances<double>(m);
+    bind_sparse_means<float>(m);
+    bind_sparse_means<double>(m);
+}
+
+}  // namespace coterie

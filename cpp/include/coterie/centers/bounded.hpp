@@ -1,0 +1,315 @@
+// Exact assignment that skips distances by the triangle inequality.
+//
+// Every row keeps an upper bound on the distance to its own centroid and lower bounds on the distances to the
+// others. Two ways to keep lower bounds, chosen by the type Bounds:
+//   LaneBounds   one per centroid                    (Elkan 2003, in the simplified form of Newling & Fleuret 2016)
+//   GroupBounds  one per group of whole panels       (Yinyang, Ding et al. 2015; with one group: Hamerly 2010)
+// Lower bounds are stored with the cumulative drift at the time of writing added, so that a moving centroid
+// costs nothing: the bound in force is `stored - cumulative drift now`.
+//
+// Distances are computed a panel at a time, for all rows of a chunk that could not exclude it: pruning decides
+// which panels, and the panel product runs at the speed of a matrix product. All bounds are widened by the
+// rounding error of a score, so the labels are those that the plain nearest-centroid search would give.
+#pragma once
+
+#include "coterie/centers/scores.hpp"
+
+namespace coterie {
+
+// IN. Everything that is the same for all rows in one iteration.
+template <class T>
+struct BoundedStep {
+    const std::int32_t* order;    // n_slots: which centroid is in which slot of the panels, -1 for none
+    const std::int32_t* slots;    // n_centers: the inverse of order
+    Index n_slots;                // a multiple of the panel width
+    Index panels_per_group;       // 0: one bound per slot
+    const T* drift;               // n_centers: how far each moved since the last iteration, rounded up
+    const T* cumulative_drift;    // one per bound of a row: sum of the (largest) drifts so far, rounded up
+    T error_norm, error_square, error_constant;  // error of a score: norm * ||x|| + square * ||x - m||^2 + constant
+    T shift_norm;                 // ||m||
+    bool first;                   // no bounds yet: compute everything
+};
+
+// IN squares (||x - m||^2); IN/OUT the rest. One entry per row; lower has n_bounds per row.
+template <class T>
+struct BoundedState {
+    const T* squares;
+    std::int32_t* labels;
+    T* upper;
+    T* lower;
+    Index n_bounds;
+};
+
+namespace {
+
+template <class T>
+inline constexpr T kUlp = sizeof(T) == 4 ? T(5.9604645e-8) : T(1.1102230246251565e-16);
+
+// What a row knows of its search so far.
+template <class T>
+struct Search {
+    Index row;
+    T error;               // of a score
+    T best;                // lowest score so far
+    T own;                 // score of the centroid that it came with
+    std::int32_t best_id;  // -1: none yet
+    std::int32_t own_id;   // -1: none
+    bool own_visited;      // the own centroid's panel is among those to compute
+    bool best_is_rough;    // best is the own score from a plain dot product, rounded differently from a panel's
+};
+
+template <class T>
+T distance_above(const Search<T>& s, T square, T score) {
+    return square_root(square + score + s.error) * (1 + 4 * kUlp<T>);
+}
+
+template <class T>
+T distance_below(const Search<T>& s, T square, T score) {
+    return square_root(square + score - s.error) * (1 - 8 * kUlp<T>);
+}
+
+// Calls use(b) for the bounds with lower[b] < drift[b] + upper.
+template <class Isa, class T, class Use>
+void for_each_below(const T* lower, const T* drift, Index n, T upper, Use use) {
+    constexpr Index W = kLanes<T>;
+    Index b = 0;
+    for (; b + W <= n; b += W)
+        for (unsigned lanes = Isa::below_moved(lower + b, drift + b, upper); lanes != 0; lanes &= lanes - 1)
+            use(b + __builtin_ctz(lanes));
+    for (; b < n; ++b)
+        if (lower[b] < drift[b] + upper) use(b);
+}
+
+template <class Isa, class T>
+bool any_below(const T* lower, const T* drift, Index n, T upper) {
+    constexpr Index W = kLanes<T>;
+    unsigned any = 0;
+    Index b = 0;
+    for (; b + W <= n; b += W) any |= Isa::below_moved(lower + b, drift + b, upper);
+    for (; b < n; ++b) any |= static_cast<unsigned>(lower[b] < drift[b] + upper);
+    return any != 0;
+}
+
+template <class Isa, class T>
+struct LaneBounds {
+    static constexpr Index W = kLanes<T>;
+    const BoundedStep<T>& step;
+    const BoundedState<T>& state;
+
+    // Calls use(panel) for the panels in which a centroid may be nearer than upper.
+    template <class Use>
+    void for_each_panel(Index row, T upper, Use use) const {
+        const T* lower = state.lower + row * state.n_bounds;
+        const Index n_panels = state.n_bounds / W;
+        for (Index p = 0; p < n_panels; ++p)
+            if (Isa::below_moved(lower + p * W, step.cumulative_drift + p * W, upper) != 0) use(p);
+    }
+    // p_in_group, group: where panel p is; only GroupBounds cares.
+    void visit(const Search<T>& s, Index p, const T* scores, Index, T, Index, Index) const {
+        T* lower = state.lower + s.row * state.n_bounds + p * W;
+        const T* drift = step.cumulative_drift + p * W;
+        const T square = state.squares[s.row];
+        for (Index l = 0; l < W; ++l) lower[l] = distance_below(s, square, scores[l]) + drift[l];
+    }
+    void retire(const Search<T>& s, std::int32_t id, T score) const {
+        const Index slot = step.slots[id];
+        state.lower[s.row * state.n_bounds + slot] =
+            distance_below(s, state.squares[s.row], score) + step.cumulative_drift[slot];
+    }
+    void own(const Search<T>& s) const { state.lower[s.row * state.n_bounds + step.slots[s.best_id]] = infinity<T>(); }
+};
+
+template <class Isa, class T>
+struct GroupBounds {
+    static constexpr Index W = kLanes<T>;
+    const BoundedStep<T>& step;
+    const BoundedState<T>& state;
+
+    Index group(Index p) const { return p / step.panels_per_group; }
+    T& lower(Index row, Index g) const { return state.lower[row * state.n_bounds + g]; }
+    void lower_to(const Search<T>& s, Index g, T score) const {
+        const T bound = distance_below(s, state.squares[s.row], score) + step.cumulative_drift[g];
+        if (bound < lower(s.row, g)) lower(s.row, g) = bound;
+    }
+
+    template <class Use>
+    void for_each_panel(Index row, T upper, Use use) const {
+        const Index n_panels = step.n_slots / W;
+        const Index size = step.panels_per_group;
+        for_each_below<Isa>(&lower(row, 0), step.cumulative_drift, state.n_bounds, upper, [&](Index g) {
+            for (Index p = g * size; p < min_index(n_panels, (g + 1) * size); ++p) use(p);
+        });
+    }
+    // winner: the lane that becomes the row's best (its score leaves the bound), or -1.
+    void visit(const Search<T>& s, Index, const T* scores, Index winner, T lowest, Index p_in_group, Index g) const {
+        if (p_in_group == 0) lower(s.row, g) = infinity<T>();
+        if (winner >= 0) {
+            lowest = infinity<T>();
+            for (Index l = 0; l < W; ++l)
+                if (l != winner && scores[l] < lowest) lowest = scores[l];
+        }
+        lower_to(s, g, lowest);
+    }
+    void retire(const Search<T>& s, std::int32_t id, T score) const {
+        lower_to(s, group(step.slots[id] / W), score);
+    }
+    void own(const Search<T>&) const {}
+};
+
+template <class T>
+struct BoundedScratch {
+    Buffer<Search<T>> searches;
+    Buffer<std::int32_t> wanted;  // n_panels x chunk: searches that want the panel
+    Buffer<Index> n_wanted;       // n_panels
+};
+
+template <class Isa, class Rows, class Bounds>
+struct BoundedChunk {
+    using T = typename Rows::value_type;
+    static constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
+    const Rows& x;
+    const Centers<T>& centers;
+    const Panels<T>& panels;
+    const BoundedStep<T>& step;
+    const BoundedState<T>& state;
+    const Bounds& bounds;
+    Index chunk;
+
+    // Which panels does the row have to look at? Returns false if its label cannot have changed.
+    bool open(Index row, Search<T>& s, Index index, BoundedScratch<T>& scratch) const {
+        const T square = state.squares[row];
+        s.row = row;
+        s.error = step.error_norm * (square_root(square) + step.shift_norm) + step.error_square * square +
+                  step.error_constant;
+        s.best = infinity<T>();
+        s.best_id = s.own_id = -1;
+        s.own_visited = s.best_is_rough = false;
+        T upper = infinity<T>();
+        if (!step.first) {
+            const std::int32_t label = state.labels[row];
+            upper = (state.upper[row] + step.drift[label]) * (1 + 2 * kUlp<T>);
+            state.upper[row] = upper;
+            if (!any_below<Isa>(state.lower + row * state.n_bounds, step.cumulative_drift, state.n_bounds, upper))
+                return false;
+            s.own_id = label;
+            s.own = centers.offsets[label] - 2 * dot<Isa>(x, row, centers.data + label * x.n_columns);
+            const T tight = distance_above(s, square, s.own);
+            if (tight < upper) state.upper[row] = upper = tight;
+        }
+        bool found = false;
+        const Index own_panel = s.own_id >= 0 ? step.slots[s.own_id] / W : -1;
+        const auto want = [&](Index p) {
+            scratch.wanted[p * chunk + scratch.n_wanted[p]++] = static_cast<std::int32_t>(index);
+            found = true;
+            s.own_visited |= p == own_panel;
+        };
+        if (step.first)
+            for (Index p = 0; p < panels.n_panels; ++p) want(p);
+        else bounds.for_each_panel(row, upper, want);
+        if (s.own_id >= 0 && !s.own_visited) {
+            s.best = s.own;
+            s.best_id = s.own_id;
+            s.best_is_rough = true;
+        }
+        return found;
+    }
+
+    // The own score with a panel's bits, for the rare row in which rounding could decide.
+    void refine(Search<T>& s) const {
+        alignas(64) T scores[W];
+        const Index slot = step.slots[s.own_id];
+        score_rows<Isa>(x, &s.row, 1, panels, slot / W, scores);
+        s.best = scores[slot % W];
+        s.best_is_rough = false;
+    }
+
+    void visit(Search<T>& s, Index p, const T* scores, Index p_in_group, Index group) const {
+        const std::int32_t* ids = panels.panel_ids(p);
+        const T lowest = Isa::minimum(scores);
+        Index winner = -1;
+        const T margin = s.best_is_rough ? 2 * s.error : T(0);
+        if (lowest <= s.best + margin) {
+            if (s.best_is_rough && !(lowest < s.best - margin)) refine(s);
+            Index lane = 0;
+            while (scores[lane] != lowest) ++lane;
+            if (lowest < s.best || (lowest == s.best && ids[lane] < s.best_id)) winner = lane;
+        }
+        bounds.visit(s, p, scores, winner, lowest, p_in_group, group);
+        if (winner >= 0) {
+            if (s.best_id >= 0) bounds.retire(s, s.best_id, s.best);
+            s.best = lowest;
+            s.best_id = ids[winner];
+            s.best_is_rough = false;
+        }
+    }
+
+    // Returns 1 if the label changed.
+    Index close(const Search<T>& s) const {
+        state.upper[s.row] = distance_above(s, state.squares[s.row], s.best);
+        bounds.own(s);
+        if (s.best_id == s.own_id) return 0;
+        state.labels[s.row] = s.best_id;
+        return 1;
+    }
+
+    // Returns the number of rows from first to end - 1 whose labels changed.
+    Index run(Index first, Index end, BoundedScratch<T>& scratch) const {
+        scratch.n_wanted.fill(0);
+        Index n_searches = 0, n_changed = 0;
+        for (Index row = first; row < end; ++row)
+            if (open(row, scratch.searches[n_searches], n_searches, scratch)) ++n_searches;
+        alignas(64) T tile[H * W];
+        Index rows[H];
+        for (Index p = 0; p < panels.n_panels; ++p) {
+            const std::int32_t* wanted = scratch.wanted.data() + p * chunk;
+            const Index per_group = max_index(step.panels_per_group, 1);
+            const Index group = p / per_group, p_in_group = p % per_group;
+            for (Index at = 0; at < scratch.n_wanted[p]; at += H) {
+                const Index n = min_index(H, scratch.n_wanted[p] - at);
+                for (Index r = 0; r < n; ++r) rows[r] = scratch.searches[wanted[at + r]].row;
+                score_rows<Isa>(x, rows, n, panels, p, tile);
+                for (Index r = 0; r < n; ++r) visit(scratch.searches[wanted[at + r]], p, tile + r * W, p_in_group, group);
+            }
+        }
+        for (Index i = 0; i < n_searches; ++i) n_changed += close(scratch.searches[i]);
+        return n_changed;
+    }
+};
+
+template <class Isa, class Rows, class Bounds>
+Index bounded_assign_with(const Rows& x, const Centers<typename Rows::value_type>& centers,
+                          const BoundedStep<typename Rows::value_type>& step,
+                          const BoundedState<typename Rows::value_type>& state, const Bounds& bounds, int n_threads) {
+    using T = typename Rows::value_type;
+    const Panels<T> panels = pack<Rows>(centers, step.order, step.n_slots, n_threads);
+    // At first every row wants every panel: few rows at a time, so that they and their bounds stay in the cache.
+    // Later few rows want a panel: many rows at a time, to fill its tiles.
+    const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
+    const BoundedChunk<Isa, Rows, Bounds> work{x, centers, panels, step, state, bounds, chunk};
+    Index n_changed = 0;
+    parallel_for(
+        ceil_div(x.n_rows, chunk), n_threads,
+        [&] {
+            return BoundedScratch<T>{Buffer<Search<T>>(chunk), Buffer<std::int32_t>(panels.n_panels * chunk),
+                                     Buffer<Index>(panels.n_panels)};
+        },
+        [&](Index task, BoundedScratch<T>& scratch) {
+            const Index changed = work.run(task * chunk, min_index(x.n_rows, (task + 1) * chunk), scratch);
+            __atomic_fetch_add(&n_changed, changed, __ATOMIC_RELAXED);
+        });
+    return n_changed;
+}
+
+// Brings labels and bounds up to date with the centroids; returns how many labels changed.
+template <class Isa, class Rows>
+Index bounded_assign(const Rows& x, const Centers<typename Rows::value_type>& centers,
+                     const BoundedStep<typename Rows::value_type>& step,
+                     const BoundedState<typename Rows::value_type>& state, int n_threads) {
+    using T = typename Rows::value_type;
+    if (step.panels_per_group == 0)
+        return bounded_assign_with<Isa>(x, centers, step, state, LaneBounds<Isa, T>{step, state}, n_threads);
+    return bounded_assign_with<Isa>(x, centers, step, state, GroupBounds<Isa, T>{step, state}, n_threads);
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,62 @@
+// Distances of rows to centers that each row lists.
+#pragma once
+
+#include "coterie/centers/differences.hpp"
+#include "coterie/centers/sorted_lists.hpp"
+#include "coterie/machine/views.hpp"
+
+namespace coterie {
+namespace {
+
+template <class Isa, class T, bool Scaled>
+void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids, T* distances,
+                    int n_threads) {
+    constexpr Index W = kLanes<T>, kChunk = 512;
+    const Index width = ceil_div(x.n_columns, W) * W;
+    const Index padded = ceil_div(m, kTileCenters<Isa, T>) * kTileCenters<Isa, T>;
+    const Buffer<T> points = padded_rows<Isa>(centers.centers, centers.n_centers, x.n_columns, width, n_threads);
+    const Buffer<T> scales = padded_rows<Isa>(centers.scales, centers.n_centers, x.n_columns, width, n_threads);
+    struct Scratch {
+        Buffer<T> row, found;
+        Buffer<const T*> centers, scales;
+    };
+    const auto make_scratch = [&] {
+        return Scratch{Buffer<T>(width), Buffer<T>(padded), Buffer<const T*>(padded), Buffer<const T*>(padded)};
+    };
+    parallel_for(ceil_div(x.n_rows, kChunk), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
+        for (Index i = task * kChunk; i < min_index(x.n_rows, (task + 1) * kChunk); ++i) {
+            std::int32_t* const listed = ids + i * m;
+            T* const kept = distances + i * m;
+            copy_padded<Isa>(x.row(i), x.n_columns, scratch.row.data());
+            for (Index k = 0; k < padded; ++k) {
+                const Index c = listed[min_index(k, m - 1)];
+                scratch.centers[k] = points.data() + c * width;
+                scratch.scales[k] = Scaled ? scales.data() + c * width : nullptr;
+            }
+            square_distances<Isa, T, Scaled>(scratch.row.data(), 1, width, scratch.centers.data(),
+                                             scratch.scales.data(), padded, scratch.found.data(), padded);
+            const std::int32_t former = listed[0];
+            for (Index k = 0; k < m; ++k) {
+                const std::int32_t c = listed[k];
+                const T distance = scratch.found[k] * centers.precisions[c] + centers.offsets[c];
+                insert_sorted(kept, listed, k + 1, k > 0 && c == former ? infinity<T>() : distance, c);
+            }
+            // Where the first one stands in, it is the new one that does.
+            for (Index k = 1; k < m; ++k)
+                if (kept[k] == infinity<T>()) listed[k] = listed[0];
+        }
+    });
+}
+
+// Measures the distance of each row to the centers that it lists, and sorts the list by it; equal ones stay in order.
+// Where a list repeats its first entry, that stands in for a missing one, at an infinite distance.
+// IN x, centers; IN/OUT ids (n x m); OUT distances (n x m).
+template <class Isa, class T>
+void distances_to_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids,
+                         T* distances, int n_threads) {
+    centers.scales == nullptr ? measure_listed<Isa, T, false>(x, centers, m, ids, distances, n_threads)
+                              : measure_listed<Isa, T, true>(x, centers, m, ids, distances, n_threads);
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,163 @@
+// Scores of rows against panels of centroids: the inner loop of everything that compares rows with centroids.
+//
+// score(x, c) = offset(c) - 2 x . c, which orders centroids as the squared distance does.
+//
+// Each score is one chain of fused multiply-adds over the dimensions in ascending order, whatever the position of
+// the row in a tile, the tile's height or the vector width. So a score has the same bits wherever it is computed,
+// and algorithms that skip different distances still agree exactly.
+#pragma once
+
+#include "coterie/centers/panels.hpp"
+
+namespace coterie {
+namespace {
+
+// Bytes: how much of each panel line is wanted, from its beginning (64 or 32); the other scores are left as they are.
+template <class Isa, class T, int Height, int Bytes>
+inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Index d, const T* panel,
+                                                      const T* offsets, T* out) {
+    using V = typename Isa::template VectorUpTo<T, Bytes>;
+    constexpr int L = sizeof(V) / sizeof(T), NV = Bytes / sizeof(V), Unroll = 4;
+    V sums[Height][NV];
+#pragma GCC unroll 32
+    for (int r = 0; r < Height; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sums[r][v] = V{};
+    Index j = 0;
+    for (; j + Unroll <= d; j += Unroll) {
+        V b[Unroll][NV];
+#pragma GCC unroll 4
+        for (int u = 0; u < Unroll; ++u)
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v)
+                b[u][v] = *reinterpret_cast<const V*>(panel + (j + u) * kLanes<T> + v * L);
+#pragma GCC unroll 32
+        for (int r = 0; r < Height; ++r) {
+            const T* x = rows[r] + j;
+#pragma GCC unroll 4
+            for (int u = 0; u < Unroll; ++u)
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) sums[r][v] += x[u] * b[u][v];
+        }
+    }
+    for (; j < d; ++j) {
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            const V b = *reinterpret_cast<const V*>(panel + j * kLanes<T> + v * L);
+#pragma GCC unroll 32
+            for (int r = 0; r < Height; ++r) sums[r][v] += rows[r][j] * b;
+        }
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < Height; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v)
+            *reinterpret_cast<V*>(out + r * kLanes<T> + v * L) =
+                sums[r][v] + *reinterpret_cast<const V*>(offsets + v * L);
+}
+
+template <class Isa, class T, int Height, int Bytes>
+void dense_tiles(const T* const* rows, Index n_rows, Index d, const T* panel, const T* offsets, T* out) {
+    for (; n_rows >= Height; n_rows -= Height, rows += Height, out += Height * kLanes<T>)
+        dense_tile<Isa, T, Height, Bytes>(rows, d, panel, offsets, out);
+    if constexpr (Height > 1) {
+        if (n_rows > 0) dense_tiles<Isa, T, Height / 2, Bytes>(rows, n_rows, d, panel, offsets, out);
+    }
+}
+
+// Scores of n <= Isa::kTileHeight rows of a matrix against one panel: out[i * kLanes + lane].
+template <class Isa, int Bytes = 64, class T>
+void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    const T* rows[Isa::kTileHeight];
+    for (Index i = 0; i < n; ++i) rows[i] = x.row(which[i]);
+    dense_tiles<Isa, T, Isa::kTileHeight, Bytes>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
+}
+
+// The same for Beside panels from p on, which are stored side by side: panel p + b is at out + b * kTileHeight * kLanes.
+template <class Isa, int Beside, class T>
+void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    using V = typename Isa::template Vector<T>;
+    constexpr int L = sizeof(V) / sizeof(T), PerPanel = 64 / sizeof(V), NV = Beside * PerPanel;
+    constexpr Index Apart = Isa::kTileHeight * kLanes<T>;
+    const T* panel = panels.panel(p);
+    const T* offsets = panels.panel_offsets(p);
+    const Index stride = panels.stride();
+    for (Index i = 0; i < n; ++i, out += kLanes<T>) {
+        V sums[NV];
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) sums[v] = V{};
+        for (Index e = x.begin(which[i]), end = x.end(which[i]); e < end; ++e) {
+            const T* b = panel + static_cast<Index>(x.columns[e]) * stride;
+            const T value = x.values[e];
+#pragma GCC unroll 16
+            for (int v = 0; v < NV; ++v) sums[v] += value * *reinterpret_cast<const V*>(b + v * L);
+        }
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v)
+            *reinterpret_cast<V*>(out + v / PerPanel * Apart + v % PerPanel * L) =
+                sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
+    }
+}
+
+template <class Isa, int Bytes = 64, class T>
+void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+    score_beside<Isa, 1>(x, which, n, panels, p, out);
+}
+
+// Scores of n <= Isa::kTileHeight rows against panels begin .. end - 1, given to use(p, scores) one after the other.
+template <class Isa, class T, class Use>
+void score_panels(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                  Use use) {
+    alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
+    for (Index p = begin; p < end; ++p) {
+        score_rows<Isa>(x, which, n, panels, p, tile);
+        use(p, tile);
+    }
+}
+
+// The same; begin is a multiple of panels.n_beside.
+template <class Isa, class T, class Use>
+void score_panels(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                  Use use) {
+    alignas(64) T tiles[kMostBeside<CsrRows<T>>][Isa::kTileHeight * kLanes<T>];
+    for (Index p = begin; p < end; p += panels.n_beside) {
+        const Index beside = min_index(panels.n_beside, end - p);
+        switch (beside) {
+            case 4: score_beside<Isa, 4>(x, which, n, panels, p, tiles[0]); break;
+            case 3: score_beside<Isa, 3>(x, which, n, panels, p, tiles[0]); break;
+            case 2: score_beside<Isa, 2>(x, which, n, panels, p, tiles[0]); break;
+            default: score_beside<Isa, 1>(x, which, n, panels, p, tiles[0]);
+        }
+        for (Index b = 0; b < beside; ++b) use(p + b, tiles[b]);
+    }
+}
+
+// One dot product; the order of summation is the vector's, so its rounding differs from that of a panel's score.
+template <class Isa, class T>
+T dot(const DenseRows<T>& x, Index i, const T* c) {
+    using V = typename Isa::template UnalignedVector<T>;
+    constexpr Index L = sizeof(V) / sizeof(T), Chains = 4;
+    const T* a = x.row(i);
+    const Index d = x.n_columns;
+    V sums[Chains] = {};
+    Index j = 0;
+    for (; j + Chains * L <= d; j += Chains * L)
+        for (Index u = 0; u < Chains; ++u)
+            sums[u] += *reinterpret_cast<const V*>(a + j + u * L) * *reinterpret_cast<const V*>(c + j + u * L);
+    for (; j + L <= d; j += L) sums[0] += *reinterpret_cast<const V*>(a + j) * *reinterpret_cast<const V*>(c + j);
+    const V total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    T out = 0;
+    for (Index l = 0; l < L; ++l) out += total[l];
+    for (; j < d; ++j) out += a[j] * c[j];
+    return out;
+}
+
+template <class Isa, class T>
+T dot(const CsrRows<T>& x, Index i, const T* c) {
+    T out = 0;
+    for (Index e = x.begin(i), end = x.end(i); e < end; ++e) out += x.values[e] * c[x.columns[e]];
+    return out;
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,68 @@
+// What a kernel needs to know of an instruction set: vector types, the height of a tile, horizontal operations.
+#pragma once
+
+#include "coterie/machine/numbers.hpp"
+
+namespace coterie {
+namespace {
+
+template <class T, int Bytes>
+struct VectorOf {
+    typedef T Aligned __attribute__((vector_size(Bytes), may_alias));
+    typedef T Unaligned __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
+};
+
+// Bytes per register; rows per tile, so that a tile's sums fill the registers.
+template <int Bytes, int Height>
+struct PlainIsa {
+    static constexpr int kRegisterBytes = Bytes, kTileHeight = Height;
+    template <class T>
+    using Vector = typename VectorOf<T, Bytes>::Aligned;
+    template <class T, int Most>
+    using VectorUpTo = typename VectorOf<T, (Most < Bytes ? Most : Bytes)>::Aligned;
+    template <class T>
+    using UnalignedVector = typename VectorOf<T, Bytes>::Unaligned;
+
+    template <class V>
+    static V least(V a, V b) {
+        return a < b ? a : b;
+    }
+    template <class V>
+    static V greatest(V a, V b) {
+        return a > b ? a : b;
+    }
+
+    // The lanes of a panel's scores that are below the bound, as bits.
+    template <class T>
+    static unsigned below(const T* scores, T bound) {
+        unsigned lanes = 0;
+        for (Index l = 0; l < kLanes<T>; ++l) lanes |= static_cast<unsigned>(scores[l] < bound) << l;
+        return lanes;
+    }
+
+    // The same for the first half of a panel: what was stored in halves is loaded in halves.
+    template <class T>
+    static unsigned below_in_half(const T* scores, T bound) {
+        unsigned lanes = 0;
+        for (Index l = 0; l < kLanes<T> / 2; ++l) lanes |= static_cast<unsigned>(scores[l] < bound) << l;
+        return lanes;
+    }
+
+    // The lanes of values that are below drift + bound, as bits. Nothing need be aligned.
+    template <class T>
+    static unsigned below_moved(const T* values, const T* drift, T bound) {
+        unsigned lanes = 0;
+        for (Index l = 0; l < kLanes<T>; ++l) lanes |= static_cast<unsigned>(values[l] < drift[l] + bound) << l;
+        return lanes;
+    }
+
+    template <class T>
+    static T minimum(const T* scores) {
+        T lowest = scores[0];
+        for (Index l = 1; l < kLanes<T>; ++l) lowest = scores[l] < lowest ? scores[l] : lowest;
+        return lowest;
+    }
+};
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,61 @@
+// Parallel loops. This file and threads.cpp are the only ones that know of threads.
+//
+// Own threads rather than OpenMP (figures in docs/architecture.md): at the end of a loop OpenMP waits for every
+// thread, also for one that a busy machine has not let run; here the caller works through the remaining tasks by
+// itself and waits for nobody who has not begun. It also keeps clear of the second OpenMP runtime that
+// other packages bring into the process.
+#pragma once
+
+#include "coterie/machine/numbers.hpp"
+
+namespace coterie {
+
+// Calls work(context) on the calling thread and, at the same time, on up to n_threads - 1 others. Returns when all
+// that began have returned; none begins later. Compiled once, in threads.cpp.
+void run_on_threads(int n_threads, void (*work)(void*), void* context);
+
+namespace {
+
+// Calls body(task, scratch) for task = 0 .. n_tasks - 1 on at most n_threads threads; make_scratch() once per thread.
+// Tasks are cut by data size, never by thread count, and must not write to each other's results:
+// then results do not depend on the number of threads.
+template <class MakeScratch, class Body>
+void parallel_for(Index n_tasks, int n_threads, MakeScratch make_scratch, Body body) {
+    struct Loop {
+        Index next, n_tasks;
+        MakeScratch& make_scratch;
+        Body& body;
+
+        static void work(void* context) {
+            Loop& loop = *static_cast<Loop*>(context);
+            Index task = __atomic_fetch_add(&loop.next, 1, __ATOMIC_RELAXED);
+            if (task >= loop.n_tasks) return;
+            auto scratch = loop.make_scratch();
+            for (; task < loop.n_tasks; task = __atomic_fetch_add(&loop.next, 1, __ATOMIC_RELAXED))
+                loop.body(task, scratch);
+        }
+    };
+    Loop loop{0, n_tasks, make_scratch, body};
+    if (n_threads > n_tasks) n_threads = static_cast<int>(n_tasks);
+    if (n_threads <= 1) Loop::work(&loop);
+    else run_on_threads(n_threads, Loop::work, &loop);
+}
+
+struct NoScratch {};
+
+template <class Body>
+void parallel_for(Index n_tasks, int n_threads, Body body) {
+    parallel_for(
+        n_tasks, n_threads, [] { return NoScratch{}; }, [&](Index task, NoScratch&) { body(task); });
+}
+
+// Rows per parallel task: about budget bytes of dense rows, and few enough for a dozen tasks where rows are few. Cut by
+// the shape alone. A multiple of every tile height.
+template <class T>
+Index rows_per_chunk(Index n_rows, Index d, Index budget, Index most) {
+    const Index rows = budget / (d * static_cast<Index>(sizeof(T))) / 48 * 48;
+    return max_index(96, min_index(rows, min_index(most, n_rows / 12 / 48 * 48)));
+}
+
+}  // namespace
+}  // namespace coterie

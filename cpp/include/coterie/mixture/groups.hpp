@@ -1,0 +1,78 @@
+// Items sorted by a key, and groups cut into pieces that threads can share.
+#pragma once
+
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/parallel.hpp"
+
+namespace coterie {
+namespace {
+
+// Items in the order of their keys, those with the same key in ascending order.
+template <class Item>
+struct Grouping {
+    Buffer<Index> starts;  // n_keys + 1
+    Buffer<Item> items;
+};
+
+// each(begin, end, f) calls f(key, item) for the items of rows begin .. end - 1, in ascending order, twice the same.
+template <class Item, class Each>
+Grouping<Item> group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
+    // Chunks are counted apart, so that threads can share the work; few, since each has a counter for every key.
+    const Index n_chunks = max_index(1, min_index(16, n_rows / max_index(4096, n_keys)));
+    const Index chunk = ceil_div(max_index(1, n_rows), n_chunks);
+    Buffer<Index> places(n_chunks * n_keys);
+    places.fill(0);
+    const auto each_of = [&](Index task, auto&& take) {
+        each(task * chunk, min_index(n_rows, (task + 1) * chunk), take);
+    };
+    parallel_for(n_chunks, n_threads, [&](Index task) {
+        Index* const counts = places.data() + task * n_keys;
+        each_of(task, [=](Index key, const Item&) { ++counts[key]; });
+    });
+    Grouping<Item> out{Buffer<Index>(n_keys + 1), Buffer<Item>(0)};
+    Index next = 0;
+    for (Index k = 0; k < n_keys; ++k) {
+        out.starts[k] = next;
+        for (Index task = 0; task < n_chunks; ++task) {
+            const Index count = places[task * n_keys + k];
+            places[task * n_keys + k] = next;
+            next += count;
+        }
+    }
+    out.starts[n_keys] = next;
+    out.items = Buffer<Item>(next);
+    parallel_for(n_chunks, n_threads, [&](Index task) {
+        Item* const items = out.items.data();
+        Index* const place = places.data() + task * n_keys;
+        each_of(task, [=](Index key, const Item& item) { items[place[key]++] = item; });
+    });
+    return out;
+}
+
+// Some items of one group.
+struct Piece {
+    Index group, begin, end;
+};
+
+struct Pieces {
+    Buffer<Piece> pieces;
+    Buffer<Index> starts;  // n_groups + 1: which pieces are a group's
+    Index size;
+};
+
+// Cuts each group into pieces of at most `most` items.
+inline Pieces cut_groups(const Index* starts, Index n_groups, Index most) {
+    Index n = 0;
+    for (Index g = 0; g < n_groups; ++g) n += ceil_div(starts[g + 1] - starts[g], most);
+    Pieces out{Buffer<Piece>(n), Buffer<Index>(n_groups + 1), 0};
+    for (Index g = 0; g < n_groups; ++g) {
+        out.starts[g] = out.size;
+        for (Index begin = starts[g]; begin < starts[g + 1]; begin += most)
+            out.pieces[out.size++] = {g, begin, min_index(begin + most, starts[g + 1])};
+    }
+    out.starts[n_groups] = out.size;
+    return out;
+}
+
+}  // namespace
+}  // namespace coterie

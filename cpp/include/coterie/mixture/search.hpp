@@ -1,0 +1,150 @@
+// Truncated EM of Gaussian mixtures: each row knows its few best components, and looks among their neighbours for
+// better ones (Hirschberger, Forster and Luecke 2022).
+//
+// The energy of a row with a component is minus the logarithm of their joint density, up to a constant: the distance
+// to a scaled center.
+#pragma once
+
+#include "coterie/centers/differences.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/machine/views.hpp"
+#include "coterie/mixture/candidates.hpp"
+#include "coterie/mixture/groups.hpp"
+#include "coterie/mixture/neighbors.hpp"
+
+namespace coterie {
+namespace {
+
+template <class T>
+struct SearchScratch {
+    Marks met, expanded;
+    Tally tally;
+    Buffer<T> rows, energies, column_sums, precisions, offsets;
+    Buffer<const T*> means, scales;
+    Buffer<double> averages;
+};
+
+template <class Isa, class T, bool Scaled>
+void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, const T* means, const T* scales,
+                 const TruncatedSearch<T>& search, const Index* rows, Index n, SearchScratch<T>& scratch) {
+    constexpr Index W = kLanes<T>;
+    const Index width = ceil_div(x.n_columns, W) * W;
+    gather_candidates(search, rows, n, scratch.met, scratch.expanded);
+    const Index m = scratch.met.size, padded = ceil_div(m, W) * W;
+    for (Index i = 0; i < padded; ++i) {
+        const Index c = scratch.met.ids[min_index(i, m - 1)];
+        scratch.means[i] = means + c * width;
+        scratch.scales[i] = Scaled ? scales + c * width : nullptr;
+        scratch.precisions[i] = i < m ? components.precisions[c] : 0;
+        scratch.offsets[i] = i < m ? components.offsets[c] : infinity<T>();
+        scratch.column_sums[i] = 0;
+    }
+    for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * width);
+    const Index in_use = ceil_div(m, kTileCenters<Isa, T>) * kTileCenters<Isa, T>;
+    square_distances<Isa, T, Scaled>(scratch.rows.data(), n, width, scratch.means.data(), scratch.scales.data(), in_use,
+                                     scratch.energies.data(), padded);
+    for (Index r = 0; r < n; ++r) {
+        T* energies = scratch.energies.data() + r * padded;
+        for (Index i = in_use; i < padded; ++i) energies[i] = 0;
+        for (Index i = 0; i < padded; ++i) {
+            energies[i] = energies[i] * scratch.precisions[i] + scratch.offsets[i];
+            scratch.column_sums[i] += energies[i];
+        }
+        keep_best<Isa>(energies, scratch.met, padded, search.n_candidates,
+                       search.candidates + rows[r] * search.n_candidates,
+                       search.energies + rows[r] * search.n_candidates);
+    }
+}
+
+// Partial E-step: brings the candidates of every row and their energies up to date, and the neighbours if wanted.
+// Rows with the same best component are worked on together, a tile at a time: each row of a tile is compared with
+// what any of them would look at. Returns the number of distances.
+template <class Isa, class T, bool Scaled>
+Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
+                        int n_threads) {
+    constexpr Index W = kLanes<T>, kMostRows = 512;
+    const Index n_components = components.n_centers, width = ceil_div(x.n_columns, W) * W;
+    const Index tile = search.rows_per_tile, n_neighbors = search.n_neighbors;
+    const Index most_met = min_index(
+        n_components, tile * (search.n_candidates * n_neighbors + (search.extra == nullptr ? 0 : 1)));
+    const Index most_padded = ceil_div(most_met, W) * W;
+    const Buffer<T> means = padded_rows<Isa>(components.centers, n_components, x.n_columns, width, n_threads);
+    const Buffer<T> scales = padded_rows<Isa>(components.scales, n_components, x.n_columns, width, n_threads);
+    const Grouping<Index> groups =
+        group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
+            for (Index i = begin; i < end; ++i) take(search.candidates[i * search.n_candidates], i);
+        });
+    const Pieces pieces = cut_groups(groups.starts.data(), n_components, ceil_div(kMostRows, tile) * tile);
+    Buffer<Findings> findings(pieces.size);
+    Buffer<Index> n_distances(pieces.size);
+    Buffer<std::int32_t> neighbors(n_components * n_neighbors);
+    const auto choose = [&](const Tally& tally, Index c, Buffer<double>& averages) {
+        choose_neighbors(tally, static_cast<std::int32_t>(c), n_neighbors, search.neighbors + c * n_neighbors,
+                         averages.data(), neighbors.data() + c * n_neighbors);
+    };
+
+    const auto make_scratch = [&] {
+        return SearchScratch<T>{Marks(n_components),
+                                Marks(n_components),
+                                Tally(n_components),
+                                Buffer<T>(tile * width),
+                                Buffer<T>(tile * most_padded),
+                                Buffer<T>(most_padded),
+                                Buffer<T>(most_padded),
+                                Buffer<T>(most_padded),
+                                Buffer<const T*>(most_padded),
+                                Buffer<const T*>(most_padded),
+                                Buffer<double>(n_neighbors)};
+    };
+    parallel_for(pieces.size, n_threads, make_scratch, [&](Index task, SearchScratch<T>& scratch) {
+        const Piece piece = pieces.pieces[task];
+        scratch.tally.met.clear();
+        n_distances[task] = 0;
+        for (Index first = piece.begin; first < piece.end; first += tile) {
+            const Index n = min_index(tile, piece.end - first);
+            const Index next_end = min_index(groups.starts[n_components], first + 2 * tile);
+            for (Index i = first + n; i < next_end; ++i) prefetch_row(x, groups.items[i]);
+            search_tile<Isa, T, Scaled>(x, components, means.data(), scales.data(), search, groups.items.data() + first,
+                                        n, scratch);
+            n_distances[task] += n * scratch.met.size;
+            for (Index i = 0; i < scratch.met.size; ++i)
+                scratch.tally.add(scratch.met.ids[i], static_cast<double>(scratch.column_sums[i]), n);
+        }
+        if (pieces.starts[piece.group + 1] - pieces.starts[piece.group] > 1) findings[task] = findings_of(scratch.tally);
+        else choose(scratch.tally, piece.group, scratch.averages);
+    });
+
+    struct MergeScratch {
+        Tally tally;
+        Buffer<double> averages;
+    };
+    const auto make_merge_scratch = [&] { return MergeScratch{Tally(n_components), Buffer<double>(n_neighbors)}; };
+    parallel_for(n_components, n_threads, make_merge_scratch, [&](Index c, MergeScratch& scratch) {
+        if (pieces.starts[c + 1] - pieces.starts[c] < 2) return;
+        scratch.tally.met.clear();
+        for (Index p = pieces.starts[c]; p < pieces.starts[c + 1]; ++p) {
+            for (Index e = 0; e < findings[p].size; ++e) {
+                const Finding& finding = findings[p].entries[e];
+                scratch.tally.add(finding.id, finding.sum, finding.count);
+            }
+            delete[] findings[p].entries;
+        }
+        choose(scratch.tally, c, scratch.averages);
+    });
+    for (Index c = 0; c < (search.update_neighbors ? n_components : 0); ++c)
+        if (pieces.starts[c + 1] > pieces.starts[c])
+            for (Index k = 0; k < n_neighbors; ++k) search.neighbors[c * n_neighbors + k] = neighbors[c * n_neighbors + k];
+    Index total = 0;
+    for (Index task = 0; task < pieces.size; ++task) total += n_distances[task];
+    return total;
+}
+
+template <class Isa, class T>
+Index truncated_search(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
+                       int n_threads) {
+    return components.scales == nullptr ? search_components<Isa, T, false>(x, components, search, n_threads)
+                                        : search_components<Isa, T, true>(x, components, search, n_threads);
+}
+
+}  // namespace
+}  // namespace coterie

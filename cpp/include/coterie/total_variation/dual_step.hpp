@@ -1,0 +1,127 @@
+// The step of the duals along the edges of one block.
+//
+// Vertices are cut into blocks of neighbouring rows. The duals of an edge inside of a block are stored once: its block
+// is worked off in the order of the rows, so both ends see them. Those of an edge between two blocks are stored twice,
+// once for each end, and stay each other's negative to the bit. So blocks depend on each other only through the
+// extrapolated memberships of the iteration before, and duals are read and written once, in the order in which they
+// lie in memory.
+#pragma once
+
+#include "coterie/machine/isa.hpp"
+#include "coterie/total_variation/blocked_graph.hpp"
+
+namespace coterie {
+namespace {
+
+template <class T>
+struct EdgeDualStep {
+    const T* extrapolated;
+    const T* steps;  // width
+    T* duals;
+    Index n_columns, width, last_edge;
+};
+
+constexpr int floor_power_of_two(int n) { return n < 2 ? 1 : 2 * floor_power_of_two(n / 2); }
+
+template <class Isa, class V>
+inline __attribute__((always_inline)) V clipped(V x) {
+    const V one = V{} + 1;
+    return Isa::greatest(Isa::least(x, one), -one);
+}
+
+// What one row does with the duals of its edges, N columns at a time, in as few registers as hold exactly N numbers:
+// duals are not padded, and a wider load, masked or not, would overlap the store before it and wait until that has
+// reached the cache.
+template <class Isa, class T, int N>
+struct RowLanes {
+    static constexpr int kLargest = Isa::kRegisterBytes / static_cast<int>(sizeof(T));
+    static constexpr int kHead = floor_power_of_two(N < kLargest ? N : kLargest);
+    using Head = typename VectorOf<T, kHead * static_cast<int>(sizeof(T))>::Unaligned;
+    Head own, scale, total;
+    RowLanes<Isa, T, N - kHead> tail;
+
+    inline __attribute__((always_inline)) void begin(const T* extrapolated, const T* steps, const T* sums) {
+        own = *reinterpret_cast<const Head*>(extrapolated);
+        scale = *reinterpret_cast<const Head*>(steps);
+        total = *reinterpret_cast<const Head*>(sums);
+        tail.begin(extrapolated + kHead, steps + kHead, sums + kHead);
+    }
+    // The duals of an edge to a row with memberships `other`; adds its part of K'P here and, if Both, there.
+    template <bool Weighted, bool Both>
+    inline __attribute__((always_inline)) void update(T* duals, const T* other, T weight, T* theirs) {
+        Head dual = *reinterpret_cast<const Head*>(duals);
+        dual += (own - *reinterpret_cast<const Head*>(other)) * scale;
+        dual = clipped<Isa>(dual);
+        *reinterpret_cast<Head*>(duals) = dual;
+        const Head pull = Weighted ? dual * weight : dual;
+        total += pull;
+        if constexpr (Both) *reinterpret_cast<Head*>(theirs) -= pull;
+        tail.template update<Weighted, Both>(duals + kHead, other + kHead, weight, Both ? theirs + kHead : theirs);
+    }
+    inline __attribute__((always_inline)) void end(T* sums) const {
+        *reinterpret_cast<Head*>(sums) = total;
+        tail.end(sums + kHead);
+    }
+};
+
+template <class Isa, class T>
+struct RowLanes<Isa, T, 0> {
+    void begin(const T*, const T*, const T*) {}
+    template <bool Weighted, bool Both>
+    void update(T*, const T*, T, T*) {}
+    void end(T*) const {}
+};
+
+// The duals of the edges of row i, N columns from `panel` on; adds K'P of row i, and of the later rows of its block.
+template <class Isa, bool Weighted, int N, class T>
+inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step,
+                                                            Index i, Index panel, T* divergences) {
+    constexpr Index kAhead = 16, kDualsAhead = 96;
+    const Index width = step.width, n_columns = step.n_columns, middle = graph.crossings[i], end = graph.starts[i + 1];
+    const T* const extrapolated = step.extrapolated + panel;
+    T* duals = step.duals + panel + graph.starts[i] * n_columns;
+    RowLanes<Isa, T, N> row;
+    row.begin(extrapolated + i * width, step.steps + panel, divergences + i * width);
+    for (Index e = graph.starts[i]; e < middle; ++e, duals += n_columns) {
+        const Index j = graph.columns[e] * width;
+        __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
+        row.template update<Weighted, true>(duals, extrapolated + j, Weighted ? graph.weights[e] : 1, divergences + j);
+    }
+    for (Index e = middle; e < end; ++e, duals += n_columns) {
+        // Rows of other blocks are seldom in the nearest cache.
+        __builtin_prefetch(extrapolated + graph.columns[min_index(e + kAhead, step.last_edge)] * width);
+        __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
+        row.template update<Weighted, false>(duals, extrapolated + graph.columns[e] * width,
+                                             Weighted ? graph.weights[e] : 1, nullptr);
+    }
+    row.end(divergences + i * width);
+}
+
+// divergences: of the block's rows. N: columns of the last panel.
+template <class Isa, bool Weighted, int N, class T>
+void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
+    for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
+    // As if it were of all rows.
+    T* const sums = divergences - first * step.width;
+    const Index last_panel = step.width - kLanes<T>;
+    for (Index i = first; i < last; ++i) {
+        for (Index panel = 0; panel < last_panel; panel += kLanes<T>)
+            dual_step_of_row<Isa, Weighted, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
+        dual_step_of_row<Isa, Weighted, N>(graph, step, i, last_panel, sums + last_panel);
+    }
+}
+
+template <class T>
+using EdgeDualStepOfBlock = void (*)(const BlockedGraph<T>&, const EdgeDualStep<T>&, Index, Index, T*);
+
+// The function for the number of columns in the last panel.
+template <class Isa, bool Weighted, class T, int N = static_cast<int>(kLanes<T>)>
+EdgeDualStepOfBlock<T> dual_step_for(Index n_columns) {
+    if constexpr (N > 1) {
+        if ((n_columns - 1) % kLanes<T> + 1 != N) return dual_step_for<Isa, Weighted, T, N - 1>(n_columns);
+    }
+    return dual_step_of_block<Isa, Weighted, N, T>;
+}
+
+}  // namespace
+}  // namespace coterie
