@@ -419,7 +419,7 @@ def _timed_kernels() -> Iterator[_TimedKernels]:
 
 ESTEP_KERNELS = {
     "search_seconds": "truncated_search",
-    "refresh_seconds": "truncated_refresh",
+    "refresh_seconds": "distances_to_listed",
     "posteriors_seconds": "truncated_posteriors",
     "moments_seconds": "mixture_moments",
 }

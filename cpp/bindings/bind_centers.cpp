@@ -153,12 +153,12 @@ void bind_positions(nb::module_& m) {
         },
         arg("centers"), arg("shift"), arg("relative"), arg("squares"), arg("offsets"), arg("n_threads"), Unlocked());
 
-    const auto bind_comparison = [&m](const char* name, auto function) {
-        m.def(name, function, arg("left").noconvert(), arg("right").noconvert(), arg("dots"), arg("squares"),
+    const auto bind_comparison = [&m](auto function) {
+        m.def("compare_centers", function, arg("left").noconvert(), arg("right").noconvert(), arg("dots"), arg("squares"),
               arg("n_threads"), Unlocked());
     };
-    bind_comparison("compare_centers", &compare_centers_of<T, T>);
-    bind_comparison("compare_sums", &compare_centers_of<double, T>);
+    bind_comparison(&compare_centers_of<T, T>);
+    if constexpr (!__is_same(T, double)) bind_comparison(&compare_centers_of<double, T>);
 }
 
 // Of dense rows.

@@ -35,7 +35,7 @@ void require_runs(const In1<Index>& starts, Index total, const char* what) {
 }
 
 template <class T>
-FusionBlock<T> convex_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In1<T> weights, In1<T> steps,
+FusionBlock<T> fusion_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In1<T> weights, In1<T> steps,
                             In1<Index> head_starts, In1<Index> tail_starts, In1<std::int32_t> tail_edges,
                             In1<Index> group_starts, bool is_maximum) {
     const FusionBlock<T> block{heads,       tails,      weights,      steps,     head_starts,
@@ -155,7 +155,7 @@ void set_means(In2<T> points, In1<std::int32_t> labels, Index n_sets, Index firs
 template <class T>
 void bind_convex_of(nb::module_& m, const char* name) {
     nb::class_<FusionBlock<T>>(m, name).def_prop_ro("n_tasks", &FusionBlock<T>::n_tasks);
-    m.def("convex_edges", &convex_edges<T>, arg("heads"), arg("tails"), arg("weights").noconvert(),
+    m.def("fusion_edges", &fusion_edges<T>, arg("heads"), arg("tails"), arg("weights").noconvert(),
           arg("steps").noconvert(), arg("head_starts"), arg("tail_starts"), arg("tail_edges"), arg("group_starts"),
           arg("is_maximum"));
     m.def("dual_step", &dual_step<T>, arg("edges"), arg("gamma"), arg("momentum"), arg("points").noconvert(),
@@ -180,8 +180,8 @@ void bind_convex_of(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_convex(nb::module_& m) {
-    bind_convex_of<float>(m, "ConvexEdgesFloat32");
-    bind_convex_of<double>(m, "ConvexEdgesFloat64");
+    bind_convex_of<float>(m, "FusionEdgesFloat32");
+    bind_convex_of<double>(m, "FusionEdgesFloat64");
 }
 
 }  // namespace coterie

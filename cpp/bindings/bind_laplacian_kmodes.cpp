@@ -73,8 +73,8 @@ void bind_laplacian_kmodes_of(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_laplacian_kmodes(nb::module_& m) {
-    bind_laplacian_kmodes_of<float>(m, "GraphFloat32");
-    bind_laplacian_kmodes_of<double>(m, "GraphFloat64");
+    bind_laplacian_kmodes_of<float>(m, "WeightedGraphFloat32");
+    bind_laplacian_kmodes_of<double>(m, "WeightedGraphFloat64");
 }
 
 }  // namespace coterie

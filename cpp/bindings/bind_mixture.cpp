@@ -1,6 +1,6 @@
 // The kernels of truncated Gaussian mixtures: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/centers/differences.hpp"
+#include "centers.hpp"
 #include "coterie/mixture/candidates.hpp"
 #include "coterie/mixture/moments.hpp"
 #include "dispatch.hpp"
@@ -9,24 +9,12 @@ namespace coterie {
 namespace {
 
 template <class T>
-ScaledCenters<T> components_view(const In2<T>& means, const std::optional<In2<T>>& scales,
-                                 const In1<T>& precisions, const In1<T>& offsets, Index n_columns) {
-    const Index n = static_cast<Index>(means.shape(0));
-    require(static_cast<Index>(means.shape(1)) == n_columns, "means and rows differ in width");
-    require(n >= 1, "no components");
-    if (scales) require_size(*scales, n * n_columns, "scales and means differ in shape");
-    require_size(precisions, n, "one precision per component is needed");
-    require_size(offsets, n, "one offset per component is needed");
-    return {means.data(), data_or_null(scales), precisions.data(), offsets.data(), n, n_columns};
-}
-
-template <class T>
 Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
                        In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, Out2<std::int32_t> neighbors,
                        std::optional<In1<std::int32_t>> extra, Index rows_per_tile, bool update_neighbors,
                        int n_threads) {
     const DenseRows<T> x = rows.view();
-    const ScaledCenters<T> components = components_view(means, scales, precisions, offsets, x.n_columns);
+    const ScaledCenters<T> components = scaled_centers_view(means, scales, precisions, offsets, x.n_columns);
     const Index n = components.n_centers, m = static_cast<Index>(candidates.shape(1));
     const Index n_neighbors = static_cast<Index>(neighbors.shape(1));
     require(m >= 1 && m <= n, "the number of candidates must be between 1 and that of components");
@@ -47,19 +35,6 @@ Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In
                                      neighbors.data(),  n_neighbors,           data_or_null(extra),
                                      rows_per_tile,     update_neighbors};
     return kernels().of<T>().truncated_search(x, components, request, n_threads);
-}
-
-template <class T>
-void refresh_candidates(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
-                        In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, int n_threads) {
-    const DenseRows<T> x = rows.view();
-    const ScaledCenters<T> components = components_view(means, scales, precisions, offsets, x.n_columns);
-    const Index m = static_cast<Index>(candidates.shape(1));
-    require(m >= 1, "no candidates");
-    require_size(candidates, x.n_rows * m, "candidates has the wrong shape");
-    require_size(energies, x.n_rows * m, "energies has the wrong shape");
-    require_between(candidates, 0, components.n_centers, "a candidate is out of range");
-    kernels().of<T>().distances_to_listed(x, components, m, candidates.data(), energies.data(), n_threads);
 }
 
 template <class T>
@@ -99,8 +74,6 @@ void bind_mixture_of(nb::module_& m) {
     m.def("truncated_search", &truncated_search<T>, arg("rows"), arg("means"), arg("scales").none(), arg("precisions"),
           arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
           arg("rows_per_tile"), arg("update_neighbors"), arg("n_threads"), Unlocked());
-    m.def("truncated_refresh", &refresh_candidates<T>, arg("rows"), arg("means"), arg("scales").none(),
-          arg("precisions"), arg("offsets"), arg("candidates"), arg("energies"), arg("n_threads"), Unlocked());
     m.def("truncated_posteriors", &truncated_posteriors<T>, arg("energies").noconvert(), arg("negligible"),
           arg("shares"), arg("log_densities"), arg("n_threads"), Unlocked());
     m.def("mixture_moments", &mixture_moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("energies"),

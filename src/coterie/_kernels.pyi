@@ -46,9 +46,8 @@ def relate_centers(
     centers: Array, shift: Doubles, relative: Array, squares: Doubles, offsets: Array, n_threads: int
 ) -> None: ...
 
-# OUT dots (k,), squares (k,) of the differences.
+# IN left in float64, or in the type of right; OUT dots (k,), squares (k,) of the differences.
 def compare_centers(left: Array, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
-def compare_sums(left: Doubles, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
 
 # OUT ids (n, m), scores (n, m); IN/OUT where first_id > 0: the lists of the centers before are continued.
 def nearest(
@@ -230,18 +229,6 @@ def truncated_search(
     n_threads: int,
 ) -> int: ...
 
-# IN/OUT candidates (n, m); OUT energies (n, m).
-def truncated_refresh(
-    rows: Rows,
-    means: Array,
-    scales: Array | None,
-    precisions: Array,
-    offsets: Array,
-    candidates: Ints,
-    energies: Array,
-    n_threads: int,
-) -> None: ...
-
 # OUT shares (n, m), log_densities (n,).
 def truncated_posteriors(
     energies: Array, negligible: float, shares: Array, log_densities: Doubles, n_threads: int
@@ -264,18 +251,18 @@ def mixture_moments(
 
 # --- laplacian_kmodes
 
-class GraphFloat32: ...
-class GraphFloat64: ...
+class WeightedGraphFloat32: ...
+class WeightedGraphFloat64: ...
 
-Graph = GraphFloat32 | GraphFloat64
+WeightedGraph = WeightedGraphFloat32 | WeightedGraphFloat64
 
-def weighted_graph(starts: Longs, columns: Ints, weights: Array | None, diagonal: Array) -> Graph: ...
+def weighted_graph(starts: Longs, columns: Ints, weights: Array | None, diagonal: Array) -> WeightedGraph: ...
 
 # Rows of affinities, before and after (n, width) are padded to whole cache lines, and aligned to them.
 # IN before, moved_before (n,); IN/OUT rests, attractions, own_terms (n,); OUT after, moved_after (n,),
 # sums (ceil(n / ROW_QUANTUM), 2). Returns how many rows moved.
 def update_memberships(
-    graph: Graph,
+    graph: WeightedGraph,
     affinities: Array,
     n_clusters: int,
     lambda_: float,
@@ -294,15 +281,15 @@ def update_memberships(
 # --- convex
 
 # Edges ascend by head; IN points (n, p), duals (n_edges, p).
-class ConvexEdgesFloat32:
+class FusionEdgesFloat32:
     n_tasks: int
 
-class ConvexEdgesFloat64:
+class FusionEdgesFloat64:
     n_tasks: int
 
-ConvexEdges = ConvexEdgesFloat32 | ConvexEdgesFloat64
+FusionEdges = FusionEdgesFloat32 | FusionEdgesFloat64
 
-def convex_edges(
+def fusion_edges(
     heads: Ints,
     tails: Ints,
     weights: Array,
@@ -312,11 +299,11 @@ def convex_edges(
     tail_edges: Ints,
     group_starts: Longs,
     is_maximum: bool,
-) -> ConvexEdges: ...
+) -> FusionEdges: ...
 
 # IN/OUT former (n_edges, p): the duals before, then those after.
 def dual_step(
-    edges: ConvexEdges,
+    edges: FusionEdges,
     gamma: float,
     momentum: float,
     points: Array,
@@ -327,7 +314,7 @@ def dual_step(
 
 # IN rows, current; OUT next, ahead (n, p), squares (ceil(n / ROW_QUANTUM),).
 def primal_points(
-    edges: ConvexEdges,
+    edges: FusionEdges,
     momentum: float,
     rows: Array,
     duals: Array,
@@ -341,7 +328,7 @@ def primal_points(
 # The two in one. IN starts (n_windows + 1,), reaches, offsets (n_windows,); IN/OUT former, ahead; OUT next, squares;
 # scratch sums (rows of all windows, p). A reach covers the tails of its window's edges: that is not checked.
 def dual_sweep(
-    edges: ConvexEdges,
+    edges: FusionEdges,
     starts: Longs,
     reaches: Longs,
     offsets: Longs,
@@ -361,17 +348,17 @@ def dual_sweep(
 
 # OUT sums (n_tasks, n_groups + 1).
 def fusion_penalty(
-    edges: ConvexEdges, gamma: float, points: Array, duals: Array | None, sums: Doubles, n_threads: int
+    edges: FusionEdges, gamma: float, points: Array, duals: Array | None, sums: Doubles, n_threads: int
 ) -> None: ...
 
 # OUT lengths (n_groups, n_edges).
 def split_lengths(
-    edges: ConvexEdges, gamma: float, points: Array, duals: Array, lengths: Array, n_threads: int
+    edges: FusionEdges, gamma: float, points: Array, duals: Array, lengths: Array, n_threads: int
 ) -> None: ...
 
 # IN/OUT parents (n,), OUT labels (n,). Returns how many sets there are.
 def join_ends(
-    edges: ConvexEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints
+    edges: FusionEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints
 ) -> int: ...
 
 # OUT columns first .. last - 1 of means (n, p).

@@ -90,7 +90,7 @@ class Problem:
             self.candidates.copy(),
             np.full(self.candidates.shape, np.nan, dtype=self.dtype),
         )
-        _kernels.truncated_refresh(
+        _kernels.distances_to_listed(
             kernel_rows(self.X) if rows is None else rows, self.means, self.scales, self.precisions,
             self.offsets, candidates, energies, n_threads,
         )  # fmt: skip
@@ -329,7 +329,7 @@ class TestRefresh:
         """Component 0 was the best one, and the third stood in for it; now 1 is better, and 2 is dropped."""
         candidates = np.array([[0, 1, 0, 2]], dtype=np.int32)
         energies = np.empty((1, 4), dtype=dtype)
-        _kernels.truncated_refresh(
+        _kernels.distances_to_listed(
             kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[2.0], [1], [0]], dtype=dtype), None,
             np.ones(3, dtype=dtype), np.array([0, 0, np.inf], dtype=dtype), candidates, energies, 1,
         )  # fmt: skip
@@ -338,25 +338,25 @@ class TestRefresh:
 
 
 REFRESH_CHANGES = [
-    (dict(means=np.zeros((3, 5))), "width"),
+    (dict(centers=np.zeros((3, 5))), "width"),
     (dict(scales=np.ones((3, 5))), "scales"),
     (dict(precisions=np.ones(2)), "precision"),
     (dict(offsets=np.zeros(4)), "offset"),
-    (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates"),
-    (dict(candidates=np.full((5, 1), 3, dtype=np.int32)), "candidate is out of range"),
-    (dict(candidates=np.full((5, 1), -1, dtype=np.int32)), "candidate is out of range"),
-    (dict(energies=np.zeros((5, 2))), "energies"),
+    (dict(ids=np.zeros((4, 1), dtype=np.int32)), "ids"),
+    (dict(ids=np.full((5, 1), 3, dtype=np.int32)), "a listed center is out of range"),
+    (dict(ids=np.full((5, 1), -1, dtype=np.int32)), "a listed center is out of range"),
+    (dict(distances=np.zeros((5, 2))), "distances"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), REFRESH_CHANGES)
 def test_refresh_checks_its_arguments(change, message):
-    names = ("means", "scales", "precisions", "offsets", "candidates", "energies", "n_threads")
-    arguments = {name: SEARCH[name] for name in names}
+    arguments = {name: SEARCH[name] for name in ("scales", "precisions", "offsets", "n_threads")}
+    arguments |= dict(centers=SEARCH["means"], ids=SEARCH["candidates"], distances=SEARCH["energies"])
     rows = kernel_rows(np.zeros((5, 4)))
-    _kernels.truncated_refresh(rows=rows, **arguments)
+    _kernels.distances_to_listed(rows=rows, **arguments)
     with pytest.raises(ValueError, match=message):
-        _kernels.truncated_refresh(rows=rows, **(arguments | change))
+        _kernels.distances_to_listed(rows=rows, **(arguments | change))
 
 
 SEARCH = dict(
@@ -377,10 +377,10 @@ SEARCH = dict(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(means=np.zeros((3, 5))), "means and rows differ in width"),
-        (dict(scales=np.ones((3, 3))), "scales and means differ"),
-        (dict(precisions=np.ones(2)), "one precision per component"),
-        (dict(offsets=np.ones(4)), "one offset per component"),
+        (dict(means=np.zeros((3, 5))), "centers and rows differ in width"),
+        (dict(scales=np.ones((3, 3))), "scales and centers differ"),
+        (dict(precisions=np.ones(2)), "one precision per center"),
+        (dict(offsets=np.ones(4)), "one offset per center"),
         (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates has the wrong shape"),
         (
             dict(candidates=np.zeros((5, 4), dtype=np.int32), energies=np.zeros((5, 4))),

@@ -19,7 +19,7 @@ _BOUND_BYTES = 1 << 30
 
 
 class BoundedAssignment:
-    """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/bounded.hpp.
+    """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
 
     Parameters
     ----------

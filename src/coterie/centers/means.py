@@ -88,7 +88,7 @@ class DenseMeans:
         self.masses[empty] = 0
         before = self.frame
         cross, _ = np.empty(len(squares)), np.empty(len(squares))
-        _kernels.compare_sums(self.sums, before.relative, cross, _, self._n_threads)
+        _kernels.compare_centers(self.sums, before.relative, cross, _, self._n_threads)
         within = np.maximum(squares + self.masses * before.squares - 2 * cross, 0.0)
         after = np.empty_like(before.centers)
         _kernels.move_centers(self.sums, self.masses, self._shift, before.centers, after, self._n_threads)

@@ -19,7 +19,7 @@ class SparseMeans:
     """Means of sparse rows; a step costs in proportion to the entries of its votes.
 
     The kernels see sums instead of centroids, so that a vote changes only its row's own columns, and one scale per
-    centroid; see cpp/include/coterie/sparse_means.hpp. A centroid without votes is kept as a sum of scale 1.
+    centroid; see cpp/include/coterie/centers/sparse_means.hpp. A centroid without votes is kept as a sum of scale 1.
     Parameters and attributes as those of `DenseMeans`, with a shift of 0.
     """
 

@@ -54,5 +54,5 @@ class ClusterSums:
     def inertia(self, frame: CenterFrame) -> float:
         """Return the inertia of the labels that the sums stand for, without a pass over the data."""
         cross, distances = np.empty(len(frame)), np.empty(len(frame))
-        _kernels.compare_sums(self.sums, frame.relative, cross, distances, frame.n_threads)
+        _kernels.compare_centers(self.sums, frame.relative, cross, distances, frame.n_threads)
         return max(0.0, self._data.total_square + float(np.sum(self.masses * frame.squares - 2 * cross)))

@@ -58,7 +58,7 @@ class ConvexProblem:
         self.energy = 0.5 * float(np.sum(self.rows**2, dtype=np.float64))
         self._n_threads = n_threads
         tail_order = np.argsort(edges.tails, kind="stable").astype(np.int32)
-        self._kernel = _kernels.convex_edges(
+        self._kernel = _kernels.fusion_edges(
             edges.heads, edges.tails, edges.weights, self.steps, _starts(edges.heads, edges.n_nodes),
             _starts(edges.tails, edges.n_nodes), tail_order, norm.group_starts, norm.is_maximum,
         )  # fmt: skip

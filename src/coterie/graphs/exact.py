@@ -202,7 +202,7 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     ids.sort(axis=1)
     squares = np.empty(ids.shape, dtype=points.dtype)
     ones, zeros = np.ones(len(points), dtype=points.dtype), np.zeros(len(points), dtype=points.dtype)
-    _kernels.truncated_refresh(kernel_rows(asked), points, None, ones, zeros, ids, squares, n_threads)
+    _kernels.distances_to_listed(kernel_rows(asked), points, None, ones, zeros, ids, squares, n_threads)
     return squares
 
 

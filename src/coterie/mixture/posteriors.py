@@ -113,7 +113,9 @@ class TruncatedPosteriors:
                 self._search(part, x, components)
             else:
                 candidates = self._candidates[part]
-                _kernels.truncated_refresh(x, *components, candidates, self._energies[part], self._n_threads)
+                _kernels.distances_to_listed(
+                    x, *components, candidates, self._energies[part], self._n_threads
+                )
                 self.n_distances += candidates.size
         self._n_steps += 1
         if self._n_steps == _SORT_AFTER:
