@@ -260,12 +260,12 @@ def test_files_are_read_in_pieces(name, tmp_path, monkeypatch):
     path = tmp_path / f"x{extension}"
     write(path, X)
     source = open_rows(path)
-    unit = int(np.diff([*source._unit_starts(), 1000]).max()) if extension in (".zarr", ".h5", ".hdf5") else 0
+    unit = int(np.diff([*source.unit_starts(), 1000]).max()) if extension in (".zarr", ".h5", ".hdf5") else 0
     monkeypatch.setattr(array_files, "_read_exactly", small_reads(array_files._read_exactly))
-    sizes = [piece.shape[0] for piece in source._pieces(0, 1000, 50)]
+    sizes = [piece.shape[0] for piece in source.pieces(0, 1000, 50)]
     assert sum(sizes) == 1000
     assert max(sizes) <= max(50, unit)
-    sizes = [piece.shape[0] for piece in source._pieces(333, 777, 50)]
+    sizes = [piece.shape[0] for piece in source.pieces(333, 777, 50)]
     assert sum(sizes) == 777 - 333
 
 
@@ -281,9 +281,9 @@ def test_chunks_are_read_once(tmp_path):
     write_zarr(tmp_path / "x.zarr", numbers(100, np.float32), chunks=(9, 5))
     source = open_rows(tmp_path / "x.zarr")
     source._starts = np.arange(0, 100, 9)  # as for chunks of many columns
-    pieces = list(source._pieces(0, 100, 20))
+    pieces = list(source.pieces(0, 100, 20))
     assert [len(piece) for piece in pieces] == [18] * 5 + [10]
-    assert [len(piece) for piece in source._pieces(5, 100, 4)] == [4, *[9] * 10, 1]
+    assert [len(piece) for piece in source.pieces(5, 100, 4)] == [4, *[9] * 10, 1]
 
 
 def test_damage_behind_the_directory_of_a_zip_file_is_found(tmp_path):

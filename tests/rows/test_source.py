@@ -22,10 +22,10 @@ class PiecesSource(RowSource):
         self.starts = np.array([0, *cuts])
         self.read_ranges = []
 
-    def _unit_starts(self):
+    def unit_starts(self):
         return self.starts
 
-    def _pieces(self, start, stop, rows):
+    def pieces(self, start, stop, rows):
         self.read_ranges.append((start, stop))
         edges = [start, *self.starts[(self.starts > start) & (self.starts < stop)], stop]
         for low, high in pairwise(edges):
@@ -245,7 +245,7 @@ def test_shards_must_be_alike(second, message):
 
 def test_a_source_that_ends_early_is_found():
     class Short(PiecesSource):
-        def _pieces(self, start, stop, rows):
+        def pieces(self, start, stop, rows):
             yield self.array[:5]
 
     source = Short(numbers(8, 2), [])

@@ -32,7 +32,7 @@ class DenseSource(RowSource):
     def _open(self) -> Array:
         raise NotImplementedError
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         array = self._open()
         pages = _large_map(array)
         for low in range(start, stop, rows):
@@ -41,7 +41,7 @@ class DenseSource(RowSource):
             if pages is not None:
                 _release(pages, array, low, high)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         array = self._open()
         pages = _large_map(array)
         if pages is None:
@@ -107,7 +107,7 @@ class SparseSource(RowSource):
         int32 = self._indices.dtype == self._indptr.dtype == np.int32
         return int32 and self._is_canonical and self._data.dtype == self.dtype
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             high = min(low + rows, stop)
             first, last = int(self._indptr[low]), int(self._indptr[high])
@@ -120,7 +120,7 @@ class SparseSource(RowSource):
             indptr = self._indptr[low : high + 1] - first if first else self._indptr[low : high + 1]
             yield self._block(self._data[first:last], self._indices[first:last], indptr)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         firsts = self._indptr[indices]
         counts = self._indptr[indices + 1] - firsts
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -143,7 +143,7 @@ class SparseSource(RowSource):
             block.sum_duplicates()
         return block
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
         mean_values = int(self._indptr[-1]) / self.shape[0]
         return 4 + mean_values * (4 + self.dtype.itemsize)
 
@@ -184,10 +184,10 @@ class SlicedSource(RowSource):
             unit_rows = np.arange(0, self.shape[0], unit_rows * max(1, enough))
         self._starts = unit_rows
 
-    def _unit_starts(self) -> IndexArray:
+    def unit_starts(self) -> IndexArray:
         return self._starts
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         ends = np.append(self._starts[1:], self.shape[0])
         with self._open_store() as store:
             low = start

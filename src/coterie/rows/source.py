@@ -26,7 +26,7 @@ _ROW_MULTIPLE = 4096
 class RowSource:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
-    Made by `as_rows` and `open_rows`. A subclass implements `_pieces`, and `_take` where it can do better
+    Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and `take_rows` where it can do better
     than reading the pieces that hold the rows.
 
     Attributes
@@ -89,7 +89,7 @@ class RowSource:
     @property
     def rows_per_block(self) -> int:
         """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
-        rows = max(1, int(_BLOCK_BYTES / self._row_bytes()))
+        rows = max(1, int(_BLOCK_BYTES / self.row_bytes()))
         return rows - rows % _ROW_MULTIPLE if rows > _ROW_MULTIPLE else rows
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, Block]]:
@@ -146,7 +146,7 @@ class RowSource:
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty
             return empty((0, self.shape[1]), dtype=self.dtype)
-        block = self._take(indices)
+        block = self.take_rows(indices)
         if indices[-1] >= self._n_checked:
             check_finite(block, indices)
         return block
@@ -157,7 +157,7 @@ class RowSource:
 
     def in_place(self) -> Block:
         """Return all rows where they lie in memory, not checked for NaN; only where `in_memory`."""
-        return self._join(list(self._pieces(0, self.shape[0], self.shape[0])))
+        return self._join(list(self.pieces(0, self.shape[0], self.shape[0])))
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         """Return the same rows computed in another float type; nothing is read or converted by this."""
@@ -166,7 +166,7 @@ class RowSource:
         other._n_checked = 0  # what fits float64 may overflow float32
         return other
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         """Yield consecutive pieces of the rows from `start` to `stop`, of about `rows` rows or fewer.
 
         Dense pieces may have any real dtype and memory order, sparse ones are finished blocks. A piece of
@@ -174,12 +174,12 @@ class RowSource:
         """
         raise NotImplementedError
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         """Read rows whose numbers are known to be in range, sorted and not empty."""
         found = []
-        for start, stop in _runs(indices, self._unit_starts(), self.shape[0]):
+        for start, stop in _runs(indices, self.unit_starts(), self.shape[0]):
             at = start
-            for piece in self._pieces(start, stop, self.rows_per_block):
+            for piece in self.pieces(start, stop, self.rows_per_block):
                 low, high = np.searchsorted(indices, [at, at + piece.shape[0]])
                 if high > low:
                     found.append(piece[indices[low:high] - at])
@@ -188,17 +188,17 @@ class RowSource:
                 raise ValueError(f"The {self.description} ends at row {at}, not at {stop} as it said.")
         return self._join(found)
 
-    def _unit_starts(self) -> IndexArray:
+    def unit_starts(self) -> IndexArray:
         """Return the first rows of the storage's units: row groups, chunks, pages."""
         return np.zeros(1, dtype=np.intp)
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
         """Return the mean size of a row in a block."""
         return self.shape[1] * self.dtype.itemsize
 
     def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
         n_rows = self.shape[0]
-        for start, block in self._regroup(self._pieces(0, n_rows, rows), rows):
+        for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
             stop = start + block.shape[0]
             if stop > self._n_checked:
                 check_finite(block, start)
@@ -292,23 +292,23 @@ class ShardedSource(RowSource):
         other._parts = [part.with_dtype(dtype) for part in self._parts]
         return other
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for part, first in zip(self._parts, self._starts):
             low, high = max(start - first, 0), min(stop - first, part.shape[0])
             if low < high:
-                yield from part._pieces(int(low), int(high), rows)
+                yield from part.pieces(int(low), int(high), rows)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         cuts = np.searchsorted(indices, self._starts)
         found = [
-            part._take(indices[low:high] - first)
+            part.take_rows(indices[low:high] - first)
             for part, first, low, high in zip(self._parts, self._starts, cuts[:-1], cuts[1:])
             if high > low
         ]
         return self._join(found)
 
-    def _row_bytes(self) -> float:
-        return sum(part._row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
+    def row_bytes(self) -> float:
+        return sum(part.row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
 
 
 def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) -> None:

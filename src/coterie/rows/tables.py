@@ -44,11 +44,11 @@ class PandasSource(RowSource):
         with np.errstate(all="ignore"):
             return frame.to_numpy(dtype=self.dtype, **self._missing)
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.iloc[low : min(low + rows, stop)])
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         return self._join([self._numbers(self._frame.iloc[indices])])
 
 
@@ -79,11 +79,11 @@ class PolarsSource(RowSource):
         kind = polars.Float32 if self.dtype == np.float32 else polars.Float64
         return frame.select(polars.all().cast(kind)).to_numpy(order="c")
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.slice(low, min(rows, stop - low)))
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         return self._join([self._numbers(self._frame[indices])])
 
 
@@ -101,11 +101,11 @@ class ArrowSource(RowSource):
         )
         self._table = table
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
             yield arrow_block(batch, self.dtype)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         batches = self._table.take(sys.modules["pyarrow"].array(indices)).to_batches()
         return self._join([arrow_block(batch, self.dtype) for batch in batches])
 

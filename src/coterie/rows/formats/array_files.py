@@ -171,7 +171,7 @@ class CompressedSource(RowSource):
         self._path = path
         self._member = member
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         n_columns = self.shape[1]
         row_bytes = n_columns * self._stored_dtype.itemsize
         with (

@@ -40,10 +40,10 @@ class ParquetSource(RowSource):
         self._path = path
         self._starts = np.concatenate([[0], np.cumsum(groups)])
 
-    def _unit_starts(self) -> IndexArray:
+    def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = np.searchsorted(self._starts, start, side="right") - 1
         last = np.searchsorted(self._starts, stop)
         # Column chunks are read through small buffers, since a row group may be as large as the file.
@@ -102,10 +102,10 @@ class ArrowFileSource(RowSource):
             if number >= first:
                 yield batch
 
-    def _unit_starts(self) -> IndexArray:
+    def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
         with reading(self._path), self._mapped() as file:
             batches = self._batches(file, first, self._fields)
@@ -183,7 +183,7 @@ class CsvSource(RowSource):
         float64 = pyarrow.float64()
         return {name: kind if types.is_boolean(kind) else float64 for name, kind in guessed.items()}
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         with reading(self._path), self._open(self._columns, self._types) as batches:
             for batch in _cut(batches, start, stop - start, rows):
                 yield arrow_block(batch, self.dtype)
