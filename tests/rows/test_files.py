@@ -11,7 +11,8 @@ import pytest
 import zarr
 
 from coterie.rows import open_rows
-from coterie.rows.formats import array_files, table_files
+from coterie.rows.formats import csv as table_files
+from coterie.rows.formats import npz as array_files
 from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers, write_text, write_zarr
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 
 from coterie.rows import open_rows
-from coterie.rows.formats import table_files
+from coterie.rows.formats import csv as table_files
 from tests.rows.formats import WRITERS, assert_same_rows, numbers, table, write_text
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie.rows.checks import reading
-from coterie.rows.formats import array_files, table_files
+from coterie.rows.formats import csv as table_files
+from coterie.rows.formats import npz as array_files
 from coterie.rows.source import RowSource, ShardedSource
 
 __all__ = ["open_rows"]
