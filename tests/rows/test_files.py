@@ -11,8 +11,7 @@ import pytest
 import zarr
 
 from coterie.rows import open_rows
-from coterie.rows.formats import csv as table_files
-from coterie.rows.formats import npz as array_files
+from coterie.rows.formats import csv as csv_module, npz
 from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers, write_text, write_zarr
 
 
@@ -256,13 +255,13 @@ STREAMED = [
 def test_files_are_read_in_pieces(name, tmp_path, monkeypatch):
     """No piece has more rows than a block or one of the file's own units, however large the file is."""
     extension, write, _ = WRITERS[name]
-    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 2000)
     X = numbers(1000)
     path = tmp_path / f"x{extension}"
     write(path, X)
     source = open_rows(path)
     unit = int(np.diff([*source.unit_starts(), 1000]).max()) if extension in (".zarr", ".h5", ".hdf5") else 0
-    monkeypatch.setattr(array_files, "_read_exactly", small_reads(array_files._read_exactly))
+    monkeypatch.setattr(npz, "_read_exactly", small_reads(npz._read_exactly))
     sizes = [piece.shape[0] for piece in source.pieces(0, 1000, 50)]
     assert sum(sizes) == 1000
     assert max(sizes) <= max(50, unit)

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 
 from coterie.rows import open_rows
-from coterie.rows.formats import csv as table_files
+from coterie.rows.formats import csv
 from tests.rows.formats import WRITERS, assert_same_rows, numbers, table, write_text
 
 
@@ -131,7 +131,7 @@ def test_bad_csv_texts(text, message, tmp_path):
 
 
 def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 500 + "3,oops\n")
     source = open_rows(tmp_path / "x.csv")
     with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: .*invalid value 'oops'"):
@@ -139,7 +139,7 @@ def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
 
 
 def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("1,2\n" * 500 + "3,4.5\n")
     source = open_rows(tmp_path / "x.csv")
     assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
-from coterie.rows.checks import check_finite, check_shape
+from coterie.rows.checks import check_finite, check_shape, compute_dtype
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
 
@@ -26,8 +26,17 @@ _ROW_MULTIPLE = 4096
 class RowSource:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
-    Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and `take_rows` where it can do better
-    than reading the pieces that hold the rows.
+    Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and others of `take_rows`, `unit_starts`,
+    `row_bytes`, `in_memory` and `with_dtype` where it can do better: `coterie.rows` says what it must promise.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    dtype : dtype
+        Type of the numbers as they are stored, or to compute in.
+    is_sparse, column_names, is_table, description
+        See the attributes.
 
     Attributes
     ----------
@@ -70,7 +79,7 @@ class RowSource:
         description: str = "rows",
     ) -> None:
         self.shape = check_shape(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype = compute_dtype(dtype)
         self.is_sparse = is_sparse
         self.column_names = column_names
         self.is_table = is_table
@@ -146,7 +155,7 @@ class RowSource:
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty
             return empty((0, self.shape[1]), dtype=self.dtype)
-        block = self.take_rows(indices)
+        block = self._join([self.take_rows(indices)])
         if indices[-1] >= self._n_checked:
             check_finite(block, indices)
         return block
@@ -167,17 +176,41 @@ class RowSource:
         return other
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        """Yield consecutive pieces of the rows from `start` to `stop`, of about `rows` rows or fewer.
+        """Yield consecutive pieces of the rows from `start` to `stop`; a subclass implements this.
 
-        Dense pieces may have any real dtype and memory order, sparse ones are finished blocks. A piece of
-        exactly the wanted rows becomes a block without a copy.
+        Parameters
+        ----------
+        start, stop : int
+            The rows to read, at least one.
+        rows : int
+            Rows of the block that is wanted. A piece should have about as many or fewer, so that no more is held
+            in memory; one of exactly as many becomes a block without a copy.
+
+        Yields
+        ------
+        ndarray or csr_array of shape (n, n_columns)
+            Dense pieces may have any real dtype and memory order. Sparse ones have the source's `dtype`, sorted
+            int32 indices and no duplicates.
         """
         raise NotImplementedError
 
-    def take_rows(self, indices: IndexArray) -> Block:
-        """Read rows whose numbers are known to be in range, sorted and not empty."""
+    def take_rows(self, indices: IndexArray) -> Any:
+        """Read rows of given numbers, known to be in range, sorted and not empty.
+
+        By default runs of neighbouring units of the storage that hold them are read, see `unit_starts`.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n,), intp
+            Row numbers.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_columns)
+            The rows, in a form that `pieces` may have.
+        """
         found = []
-        for start, stop in _runs(indices, self.unit_starts(), self.shape[0]):
+        for start, stop in _runs(indices, self.unit_starts()):
             at = start
             for piece in self.pieces(start, stop, self.rows_per_block):
                 low, high = np.searchsorted(indices, [at, at + piece.shape[0]])
@@ -189,11 +222,11 @@ class RowSource:
         return self._join(found)
 
     def unit_starts(self) -> IndexArray:
-        """Return the first rows of the storage's units: row groups, chunks, pages."""
+        """Return the first rows of the storage's units, which are best read whole: row groups, chunks, pages."""
         return np.zeros(1, dtype=np.intp)
 
     def row_bytes(self) -> float:
-        """Return the mean size of a row in a block."""
+        """Return the mean size of a row in a block, by which `rows_per_block` is chosen."""
         return self.shape[1] * self.dtype.itemsize
 
     def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
@@ -323,7 +356,7 @@ def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) 
         raise ValueError(f"Shards must be all dense or all sparse: {first_name} and {name} differ.")
 
 
-def _runs(indices: IndexArray, unit_starts: IndexArray, n_rows: int) -> Iterator[tuple[int, int]]:
+def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, int]]:
     """Yield the row ranges to read for `indices`: runs of neighbouring units, cut to the rows wanted."""
     units = np.searchsorted(unit_starts, indices, side="right") - 1
     cuts = np.flatnonzero(np.diff(units) > 1) + 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_numeric_columns, check_shape, compute_dtype
-from coterie.rows.source import Block, RowSource
+from coterie.rows.source import RowSource
 
 __all__ = ["ArrowSource", "PandasSource", "PolarsSource", "arrow_block", "check_arrow_schema"]
 
@@ -48,8 +48,8 @@ class PandasSource(RowSource):
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.iloc[low : min(low + rows, stop)])
 
-    def take_rows(self, indices: IndexArray) -> Block:
-        return self._join([self._numbers(self._frame.iloc[indices])])
+    def take_rows(self, indices: IndexArray) -> Any:
+        return self._numbers(self._frame.iloc[indices])
 
 
 class PolarsSource(RowSource):
@@ -83,8 +83,8 @@ class PolarsSource(RowSource):
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.slice(low, min(rows, stop - low)))
 
-    def take_rows(self, indices: IndexArray) -> Block:
-        return self._join([self._numbers(self._frame[indices])])
+    def take_rows(self, indices: IndexArray) -> Any:
+        return self._numbers(self._frame[indices])
 
 
 class ArrowSource(RowSource):
@@ -105,7 +105,7 @@ class ArrowSource(RowSource):
         for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
             yield arrow_block(batch, self.dtype)
 
-    def take_rows(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Any:
         batches = self._table.take(sys.modules["pyarrow"].array(indices)).to_batches()
         return self._join([arrow_block(batch, self.dtype) for batch in batches])
 
