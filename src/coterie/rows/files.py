@@ -30,7 +30,8 @@ def open_rows(
         directory of such files, or a glob. ``file.h5::dataset`` chooses an array of a .npz, .h5 or .zarr
         file that has several. Shards are of one format and have the same columns; their rows follow each
         other in the natural order of the file names (``part-2`` before ``part-10``). Files of other
-        formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``.
+        formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
+        formats are added by `coterie.rows.register_format`.
     columns : sequence of str or int, optional
         Columns of a table to read, by name or position, in this order; all by default.
     header : bool, optional
