@@ -255,5 +255,22 @@ def test_a_source_that_ends_early_is_found():
         source.take([0, 7])
 
 
+@pytest.mark.parametrize("rows_per_block", [3, 8, 20])
+def test_a_source_that_goes_on_is_found(rows_per_block):
+    source = PiecesSource(numbers(8, 2), [4])
+    source.array = numbers(12, 2)
+    source.pieces = lambda start, stop, rows: iter(np.split(source.array, 3))
+    with pytest.raises(ValueError, match="test has more than the 8 rows that it said"):
+        list(source.blocks(rows_per_block))
+
+
+def test_a_source_of_other_columns_is_found():
+    source = PiecesSource(numbers(8, 2), [])
+    source.array = numbers(8, 3)
+    for read in (source.read, lambda: list(source.blocks(3)), lambda: source.take([1, 6])):
+        with pytest.raises(ValueError, match="test has a row of 3 columns, not 2 as it said"):
+            read()
+
+
 def test_repr():
     assert repr(as_rows(np.ones((5, 2)))) == "<ArraySource: array, 5 x 2 float64>"

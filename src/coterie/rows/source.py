@@ -190,7 +190,7 @@ class RowSource:
         ------
         ndarray or csr_array of shape (n, n_columns)
             Dense pieces may have any real dtype and memory order. Sparse ones have the source's `dtype`, sorted
-            int32 indices and no duplicates.
+            int32 indices and no duplicates. What was yielded must not be written to later.
         """
         raise NotImplementedError
 
@@ -246,6 +246,8 @@ class RowSource:
         held = 0
         for piece in pieces:
             done, size = 0, piece.shape[0]
+            if start + held + size > stop:
+                raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
             while done < size:
                 wanted = min(rows, stop - start)
                 until = min(size, done + wanted - held)
@@ -262,6 +264,11 @@ class RowSource:
             raise ValueError(f"The {self.description} ends at row {start + held}, not at {stop} as it said.")
 
     def _join(self, pieces: Sequence[Any]) -> Block:
+        for piece in pieces:
+            if piece.shape[1] != self.shape[1]:
+                raise ValueError(
+                    f"The {self.description} has a row of {piece.shape[1]} columns, not {self.shape[1]} as it said."
+                )
         if self.is_sparse:
             return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
         # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
