@@ -22,10 +22,10 @@ class PiecesSource(RowSource):
         self.starts = np.array([0, *cuts])
         self.read_ranges = []
 
-    def _unit_starts(self):
+    def unit_starts(self):
         return self.starts
 
-    def _pieces(self, start, stop, rows):
+    def pieces(self, start, stop, rows):
         self.read_ranges.append((start, stop))
         edges = [start, *self.starts[(self.starts > start) & (self.starts < stop)], stop]
         for low, high in pairwise(edges):
@@ -245,7 +245,7 @@ def test_shards_must_be_alike(second, message):
 
 def test_a_source_that_ends_early_is_found():
     class Short(PiecesSource):
-        def _pieces(self, start, stop, rows):
+        def pieces(self, start, stop, rows):
             yield self.array[:5]
 
     source = Short(numbers(8, 2), [])
@@ -253,6 +253,23 @@ def test_a_source_that_ends_early_is_found():
         list(source.blocks(3))
     with pytest.raises(ValueError, match="test ends at row 5, not at 8"):
         source.take([0, 7])
+
+
+@pytest.mark.parametrize("rows_per_block", [3, 8, 20])
+def test_a_source_that_goes_on_is_found(rows_per_block):
+    source = PiecesSource(numbers(8, 2), [4])
+    source.array = numbers(12, 2)
+    source.pieces = lambda start, stop, rows: iter(np.split(source.array, 3))
+    with pytest.raises(ValueError, match="test has more than the 8 rows that it said"):
+        list(source.blocks(rows_per_block))
+
+
+def test_a_source_of_other_columns_is_found():
+    source = PiecesSource(numbers(8, 2), [])
+    source.array = numbers(8, 3)
+    for read in (source.read, lambda: list(source.blocks(3)), lambda: source.take([1, 6])):
+        with pytest.raises(ValueError, match="test has a row of 3 columns, not 2 as it said"):
+            read()
 
 
 def test_repr():

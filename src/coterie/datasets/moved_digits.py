@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array
 from coterie.datasets.shipped import load_digits
 
 __all__ = ["make_moved_digits"]
@@ -12,7 +13,7 @@ __all__ = ["make_moved_digits"]
 
 def make_moved_digits(
     n_samples: int = 100_000, *, random_state: int | np.random.RandomState | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Array, Array]:
     """Handwritten digits of 8 x 8 pixels, each moved by up to a pixel up or down and to the side.
 
     As many as are wanted, no two alike: the idea of INFMNIST (Loosli, Canu and Bottou 2007) on scikit-learn's digits.

@@ -8,10 +8,12 @@ from importlib import resources
 import numpy as np
 from sklearn.utils import Bunch
 
+from coterie.arrays import Array, FloatArray, IndexArray
+
 __all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
 
 
-def load_iris() -> tuple[np.ndarray, np.ndarray]:
+def load_iris() -> tuple[Array, Array]:
     """Fisher's iris flowers, from scikit-learn.
 
     Returns
@@ -34,7 +36,7 @@ def load_iris() -> tuple[np.ndarray, np.ndarray]:
     return X, y.astype(np.int64, copy=False)
 
 
-def load_digits() -> tuple[np.ndarray, np.ndarray]:
+def load_digits() -> tuple[Array, Array]:
     """Handwritten digits of 8 x 8 pixels, from scikit-learn.
 
     Returns
@@ -128,14 +130,14 @@ def load_mammals() -> Bunch:
 
 
 def _read_table(name: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a shipped CSV, without its comment lines."""
+    """Return the header and the rows of a shipped CSV, without its comment lines."""
     text = resources.files("coterie.datasets").joinpath(name).read_text(encoding="utf-8")
     header, *table = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
     return header, table
 
 
-def _complete_and_unique(votes: np.ndarray) -> np.ndarray:
-    """Indices, ascending, of rows without a zero; of equal rows only the first."""
+def _complete_and_unique(votes: FloatArray) -> IndexArray:
+    """Return the indices, ascending, of rows without a zero; of equal rows only the first."""
     complete = np.flatnonzero((votes != 0).all(axis=1))
     _, first = np.unique(votes[complete], axis=0, return_index=True)
     return complete[np.sort(first)]

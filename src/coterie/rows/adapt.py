@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from coterie.arrays import Array
 from coterie.rows.checks import check_requested_dtype, check_shape
-from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, chunk_rows
+from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.tables import ArrowSource, PandasSource, PolarsSource
 
@@ -115,13 +115,8 @@ def _of_store(X: Any) -> RowSource | None:
         return _of_dask(X)
     for library, kind, words in ((h5py, "Dataset", "HDF5 dataset"), (zarr, "Array", "Zarr array")):
         if library is not None and isinstance(X, getattr(library, kind)):
-            return _sliced(X, words)
+            return sliced(X, partial(nullcontext, X), words)
     return None
-
-
-def _sliced(store: Any, description: str) -> RowSource:
-    opened = partial(nullcontext, store)
-    return SlicedSource(store.shape, store.dtype, opened, chunk_rows(store), description=description)
 
 
 def _of_dask(X: Any) -> RowSource:

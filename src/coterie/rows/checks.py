@@ -6,11 +6,9 @@ meet the sentences that they know.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,6 @@ __all__ = [
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
-    "need",
     "reading",
 ]
 
@@ -120,18 +117,6 @@ def check_finite(block: Any, rows: int | IndexArray) -> None:
         found = f"infinity or a value too large for {block.dtype!r}"
     row = rows + first if isinstance(rows, int) else int(rows[first])
     raise ValueError(f"Input X contains {found}. First bad row: {row}.")
-
-
-def need(module: str, extension: str, extra: str) -> ModuleType:
-    """Import what an extra brings, or say which extra is missing."""
-    library = module.partition(".")[0]
-    try:
-        importlib.import_module(library)
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"Reading {extension} files needs {library}: pip install 'coterie[{extra}]'"
-        ) from error
 
 
 @contextmanager

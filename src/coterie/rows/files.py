@@ -6,39 +6,12 @@ import glob
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from coterie.rows.checks import reading
-from coterie.rows.formats import array_files, table_files
+from coterie.rows.formats import Format, format_of, known_extensions
 from coterie.rows.source import RowSource, ShardedSource
 
 __all__ = ["open_rows"]
-
-_FORMATS = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".feather": "arrow",
-    ".arrow": "arrow",
-    ".zarr": "zarr",
-    ".h5": "h5",
-    ".hdf5": "h5",
-    ".svm": "svm",
-    ".libsvm": "svm",
-}
-_TABLES = {"csv", "tsv", "parquet", "arrow"}
-_CONTAINERS = {"npz", "h5", "zarr"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    key: str | None
-    columns: Sequence[str | int] | None
-    header: bool | None
-    n_columns: int | None
 
 
 def open_rows(
@@ -57,7 +30,8 @@ def open_rows(
         directory of such files, or a glob. ``file.h5::dataset`` chooses an array of a .npz, .h5 or .zarr
         file that has several. Shards are of one format and have the same columns; their rows follow each
         other in the natural order of the file names (``part-2`` before ``part-10``). Files of other
-        formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``.
+        formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
+        formats are added by `coterie.rows.register_format`.
     columns : sequence of str or int, optional
         Columns of a table to read, by name or position, in this order; all by default.
     header : bool, optional
@@ -88,11 +62,9 @@ def open_rows(
     >>> labels = coterie.KMeans(n_clusters=8).fit_predict(rows)  # doctest: +SKIP
     """
     base, key = _split_key(os.fspath(path))
-    options = _Options(key, columns, header, n_columns)
     paths, is_shards = _shards(base)
-    kind = _common_format(paths)
-    _check_options(kind, options, paths[0])
-    parts = _open_all(kind, paths, options)
+    options = {"key": key, "columns": columns, "header": header, "n_columns": n_columns}
+    parts = _common_format(paths).open_all(paths, options)
     if not is_shards:
         return parts[0]
     count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
@@ -109,11 +81,11 @@ def _split_key(path: str) -> tuple[str, str | None]:
 
 def _shards(path: str) -> tuple[list[Path], bool]:
     """Return the files that `path` stands for in natural order, and whether it stands for several."""
-    if os.path.isdir(path) and _format(path) != "zarr":
+    if os.path.isdir(path) and not _may_be_folder(path):
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]
-        found = [name for name in found if _format(name)]
+        found = [name for name in found if format_of(name)]
         if not found:
-            raise ValueError(f"{path} has no files of rows. Known extensions are {_extensions()}.")
+            raise ValueError(f"{path} has no files of rows. {known_extensions()}")
     elif os.path.exists(path):
         return [Path(path)], False
     elif glob.has_magic(path):
@@ -125,65 +97,23 @@ def _shards(path: str) -> tuple[list[Path], bool]:
     return [Path(name) for name in sorted(found, key=_natural)], True
 
 
+def _may_be_folder(path: str) -> bool:
+    known = format_of(path)
+    return known is not None and known.is_folder
+
+
 def _natural(name: str) -> list[tuple[int, str]]:
     """Sort numbers inside names by value."""
     return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", name)]
 
 
-def _format(path: str | Path) -> str | None:
-    return _FORMATS.get(os.path.splitext(path)[1].lower())
-
-
-def _extensions() -> str:
-    return ", ".join(_FORMATS)
-
-
-def _common_format(paths: list[Path]) -> str:
-    kinds: dict[str, Path] = {}
+def _common_format(paths: list[Path]) -> Format:
+    found: dict[Format, Path] = {}
     for path in paths:
-        kind = _format(path)
-        if kind is None:
-            raise ValueError(f"Cannot tell the format of {path}. Known extensions are {_extensions()}.")
-        kinds.setdefault(kind, path)
-    if len(kinds) > 1:
-        raise ValueError(f"Shards must be of one format, found {', '.join(map(str, kinds.values()))}.")
-    return next(iter(kinds))
-
-
-def _check_options(kind: str, options: _Options, path: Path) -> None:
-    misplaced = {
-        f"::{options.key}": options.key is not None and kind not in _CONTAINERS,
-        "columns": options.columns is not None and kind not in _TABLES,
-        "header": options.header is not None and kind not in ("csv", "tsv"),
-        "n_columns": options.n_columns is not None and kind != "svm",
-    }
-    for option, is_misplaced in misplaced.items():
-        if is_misplaced:
-            raise ValueError(f"{option} has no meaning for {path}.")
-    if options.columns is not None and (isinstance(options.columns, str) or not len(options.columns)):
-        raise ValueError(f"columns must be a list of names or positions, got {options.columns!r}.")
-
-
-def _open_all(kind: str, paths: list[Path], options: _Options) -> list[RowSource]:
-    if kind == "svm":
-        return array_files.open_svmlight(paths, options.n_columns)
-    return [_open(kind, path, options) for path in paths]
-
-
-def _open(kind: str, path: Path, options: _Options) -> RowSource:
-    with reading(path):
-        match kind:
-            case "npy":
-                return array_files.open_npy(path)
-            case "npz":
-                return array_files.open_npz(path, options.key)
-            case "h5":
-                return array_files.open_h5(path, options.key)
-            case "zarr":
-                return array_files.open_zarr(path, options.key)
-            case "parquet":
-                return table_files.ParquetSource(path, options.columns)
-            case "arrow":
-                return table_files.ArrowFileSource(path, options.columns)
-            case _:
-                return table_files.CsvSource(path, options.columns, options.header)
+        known = format_of(path)
+        if known is None:
+            raise ValueError(f"Cannot tell the format of {path}. {known_extensions()}")
+        found.setdefault(known, path)
+    if len(found) > 1:
+        raise ValueError(f"Shards must be of one format, found {', '.join(map(str, found.values()))}.")
+    return next(iter(found))

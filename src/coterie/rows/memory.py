@@ -15,7 +15,7 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
-__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "chunk_rows"]
+__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "sliced"]
 
 # Memory maps larger than this give their pages back after each block; smaller ones may stay resident.
 _RESIDENT_BYTES = 256 * 2**20
@@ -27,13 +27,13 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 
 class DenseSource(RowSource):
-    """Rows of a NumPy array or memory map, which `_open` gives; blocks are views where they can be."""
+    """Rows of a NumPy array or memory map, which `open_array` gives; blocks are views where they can be."""
 
-    def _open(self) -> Array:
+    def open_array(self) -> Array:
         raise NotImplementedError
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        array = self._open()
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        array = self.open_array()
         pages = _large_map(array)
         for low in range(start, stop, rows):
             high = min(low + rows, stop)
@@ -41,11 +41,11 @@ class DenseSource(RowSource):
             if pages is not None:
                 _release(pages, array, low, high)
 
-    def _take(self, indices: IndexArray) -> Block:
-        array = self._open()
+    def take_rows(self, indices: IndexArray) -> Any:
+        array = self.open_array()
         pages = _large_map(array)
         if pages is None:
-            return self._join([array[indices]])
+            return array[indices]
         # Scattered rows may touch every page, so these are given back before there are too many.
         rows = max(1, _RESIDENT_BYTES // 4 // (array.shape[1] * array.itemsize))
         found = []
@@ -61,7 +61,7 @@ class ArraySource(DenseSource):
     """Rows of an array of any real dtype, memory order and byte order."""
 
     def __init__(self, array: Array, description: str = "array") -> None:
-        super().__init__(check_shape(array.shape), compute_dtype(array.dtype), description=description)
+        super().__init__(array.shape, array.dtype, description=description)
         self._array = array
 
     @property
@@ -70,7 +70,7 @@ class ArraySource(DenseSource):
         is_block = array.dtype == self.dtype and array.flags.c_contiguous and array.flags.aligned
         return is_block and _large_map(array) is None
 
-    def _open(self) -> Array:
+    def open_array(self) -> Array:
         return self._array
 
 
@@ -107,7 +107,7 @@ class SparseSource(RowSource):
         int32 = self._indices.dtype == self._indptr.dtype == np.int32
         return int32 and self._is_canonical and self._data.dtype == self.dtype
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             high = min(low + rows, stop)
             first, last = int(self._indptr[low]), int(self._indptr[high])
@@ -120,7 +120,7 @@ class SparseSource(RowSource):
             indptr = self._indptr[low : high + 1] - first if first else self._indptr[low : high + 1]
             yield self._block(self._data[first:last], self._indices[first:last], indptr)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Any:
         firsts = self._indptr[indices]
         counts = self._indptr[indices + 1] - firsts
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -143,7 +143,7 @@ class SparseSource(RowSource):
             block.sum_duplicates()
         return block
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
         mean_values = int(self._indptr[-1]) / self.shape[0]
         return 4 + mean_values * (4 + self.dtype.itemsize)
 
@@ -176,7 +176,7 @@ class SlicedSource(RowSource):
         read: Callable[[Any], Array] = np.asarray,
         description: str = "array",
     ) -> None:
-        super().__init__(check_shape(shape), compute_dtype(dtype), description=description)
+        super().__init__(shape, dtype, description=description)
         self._open_store = open_store
         self._read = read
         if isinstance(unit_rows, int):
@@ -184,10 +184,10 @@ class SlicedSource(RowSource):
             unit_rows = np.arange(0, self.shape[0], unit_rows * max(1, enough))
         self._starts = unit_rows
 
-    def _unit_starts(self) -> IndexArray:
+    def unit_starts(self) -> IndexArray:
         return self._starts
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         ends = np.append(self._starts[1:], self.shape[0])
         with self._open_store() as store:
             low = start
@@ -201,10 +201,13 @@ class SlicedSource(RowSource):
                 low = high
 
 
-def chunk_rows(store: Any) -> int:
-    """Return the rows of a chunk of an HDF5 dataset or Zarr array, or of a shard where it has them."""
+def sliced(
+    store: Any, open_store: Callable[[], AbstractContextManager[Any]], description: str
+) -> SlicedSource:
+    """Return the rows of an HDF5 dataset or Zarr array, read by its chunks, or by its shards where it has them."""
     chunks = getattr(store, "shards", None) or store.chunks
-    return int(chunks[0]) if chunks else 1
+    unit_rows = int(chunks[0]) if chunks else 1
+    return SlicedSource(store.shape, store.dtype, open_store, unit_rows, description=description)
 
 
 def _check_compressed(matrix: Any) -> None:

@@ -53,15 +53,15 @@ class NormalizedRows(RowSource):
         other._rows = self._rows.with_dtype(dtype)
         return other
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for piece in self._rows._pieces(start, stop, rows):
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        for piece in self._rows.pieces(start, stop, rows):
             yield self._scaled(piece)
 
-    def _take(self, indices: IndexArray) -> Block:
-        return self._scaled(self._rows._take(indices))
+    def take_rows(self, indices: IndexArray) -> Block:
+        return self._scaled(self._rows.take_rows(indices))
 
-    def _row_bytes(self) -> float:
-        return self._rows._row_bytes()
+    def row_bytes(self) -> float:
+        return self._rows.row_bytes()
 
     def _scaled(self, piece: Any) -> Block:
         if self.is_sparse:

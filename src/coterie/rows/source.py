@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
-from coterie.rows.checks import check_finite, check_shape
+from coterie.rows.checks import check_finite, check_shape, compute_dtype
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
 
@@ -26,8 +26,17 @@ _ROW_MULTIPLE = 4096
 class RowSource:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
-    Made by `as_rows` and `open_rows`. A subclass implements `_pieces`, and `_take` where it can do better
-    than reading the pieces that hold the rows.
+    Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and others of `take_rows`, `unit_starts`,
+    `row_bytes`, `in_memory` and `with_dtype` where it can do better: `coterie.rows` says what it must promise.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    dtype : dtype
+        Type of the numbers as they are stored, or to compute in.
+    is_sparse, column_names, is_table, description
+        See the attributes.
 
     Attributes
     ----------
@@ -70,7 +79,7 @@ class RowSource:
         description: str = "rows",
     ) -> None:
         self.shape = check_shape(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype = compute_dtype(dtype)
         self.is_sparse = is_sparse
         self.column_names = column_names
         self.is_table = is_table
@@ -89,7 +98,7 @@ class RowSource:
     @property
     def rows_per_block(self) -> int:
         """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
-        rows = max(1, int(_BLOCK_BYTES / self._row_bytes()))
+        rows = max(1, int(_BLOCK_BYTES / self.row_bytes()))
         return rows - rows % _ROW_MULTIPLE if rows > _ROW_MULTIPLE else rows
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, Block]]:
@@ -146,7 +155,7 @@ class RowSource:
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty
             return empty((0, self.shape[1]), dtype=self.dtype)
-        block = self._take(indices)
+        block = self._join([self.take_rows(indices)])
         if indices[-1] >= self._n_checked:
             check_finite(block, indices)
         return block
@@ -157,7 +166,7 @@ class RowSource:
 
     def in_place(self) -> Block:
         """Return all rows where they lie in memory, not checked for NaN; only where `in_memory`."""
-        return self._join(list(self._pieces(0, self.shape[0], self.shape[0])))
+        return self._join(list(self.pieces(0, self.shape[0], self.shape[0])))
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         """Return the same rows computed in another float type; nothing is read or converted by this."""
@@ -166,20 +175,44 @@ class RowSource:
         other._n_checked = 0  # what fits float64 may overflow float32
         return other
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        """Yield consecutive pieces of the rows from `start` to `stop`, of about `rows` rows or fewer.
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        """Yield consecutive pieces of the rows from `start` to `stop`; a subclass implements this.
 
-        Dense pieces may have any real dtype and memory order, sparse ones are finished blocks. A piece of
-        exactly the wanted rows becomes a block without a copy.
+        Parameters
+        ----------
+        start, stop : int
+            The rows to read, at least one.
+        rows : int
+            Rows of the block that is wanted. A piece should have about as many or fewer, so that no more is held
+            in memory; one of exactly as many becomes a block without a copy.
+
+        Yields
+        ------
+        ndarray or csr_array of shape (n, n_columns)
+            Dense pieces may have any real dtype and memory order. Sparse ones have the source's `dtype`, sorted
+            int32 indices and no duplicates. What was yielded must not be written to later.
         """
         raise NotImplementedError
 
-    def _take(self, indices: IndexArray) -> Block:
-        """Read rows whose numbers are known to be in range, sorted and not empty."""
+    def take_rows(self, indices: IndexArray) -> Any:
+        """Read rows of given numbers, known to be in range, sorted and not empty.
+
+        By default runs of neighbouring units of the storage that hold them are read, see `unit_starts`.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n,), intp
+            Row numbers.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_columns)
+            The rows, in a form that `pieces` may have.
+        """
         found = []
-        for start, stop in _runs(indices, self._unit_starts(), self.shape[0]):
+        for start, stop in _runs(indices, self.unit_starts()):
             at = start
-            for piece in self._pieces(start, stop, self.rows_per_block):
+            for piece in self.pieces(start, stop, self.rows_per_block):
                 low, high = np.searchsorted(indices, [at, at + piece.shape[0]])
                 if high > low:
                     found.append(piece[indices[low:high] - at])
@@ -188,17 +221,17 @@ class RowSource:
                 raise ValueError(f"The {self.description} ends at row {at}, not at {stop} as it said.")
         return self._join(found)
 
-    def _unit_starts(self) -> IndexArray:
-        """Return the first rows of the storage's units: row groups, chunks, pages."""
+    def unit_starts(self) -> IndexArray:
+        """Return the first rows of the storage's units, which are best read whole: row groups, chunks, pages."""
         return np.zeros(1, dtype=np.intp)
 
-    def _row_bytes(self) -> float:
-        """Return the mean size of a row in a block."""
+    def row_bytes(self) -> float:
+        """Return the mean size of a row in a block, by which `rows_per_block` is chosen."""
         return self.shape[1] * self.dtype.itemsize
 
     def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
         n_rows = self.shape[0]
-        for start, block in self._regroup(self._pieces(0, n_rows, rows), rows):
+        for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
             stop = start + block.shape[0]
             if stop > self._n_checked:
                 check_finite(block, start)
@@ -213,6 +246,8 @@ class RowSource:
         held = 0
         for piece in pieces:
             done, size = 0, piece.shape[0]
+            if start + held + size > stop:
+                raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
             while done < size:
                 wanted = min(rows, stop - start)
                 until = min(size, done + wanted - held)
@@ -229,6 +264,11 @@ class RowSource:
             raise ValueError(f"The {self.description} ends at row {start + held}, not at {stop} as it said.")
 
     def _join(self, pieces: Sequence[Any]) -> Block:
+        for piece in pieces:
+            if piece.shape[1] != self.shape[1]:
+                raise ValueError(
+                    f"The {self.description} has a row of {piece.shape[1]} columns, not {self.shape[1]} as it said."
+                )
         if self.is_sparse:
             return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
         # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
@@ -292,23 +332,23 @@ class ShardedSource(RowSource):
         other._parts = [part.with_dtype(dtype) for part in self._parts]
         return other
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for part, first in zip(self._parts, self._starts):
             low, high = max(start - first, 0), min(stop - first, part.shape[0])
             if low < high:
-                yield from part._pieces(int(low), int(high), rows)
+                yield from part.pieces(int(low), int(high), rows)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Block:
         cuts = np.searchsorted(indices, self._starts)
         found = [
-            part._take(indices[low:high] - first)
+            part.take_rows(indices[low:high] - first)
             for part, first, low, high in zip(self._parts, self._starts, cuts[:-1], cuts[1:])
             if high > low
         ]
         return self._join(found)
 
-    def _row_bytes(self) -> float:
-        return sum(part._row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
+    def row_bytes(self) -> float:
+        return sum(part.row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
 
 
 def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) -> None:
@@ -323,7 +363,7 @@ def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) 
         raise ValueError(f"Shards must be all dense or all sparse: {first_name} and {name} differ.")
 
 
-def _runs(indices: IndexArray, unit_starts: IndexArray, n_rows: int) -> Iterator[tuple[int, int]]:
+def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, int]]:
     """Yield the row ranges to read for `indices`: runs of neighbouring units, cut to the rows wanted."""
     units = np.searchsorted(unit_starts, indices, side="right") - 1
     cuts = np.flatnonzero(np.diff(units) > 1) + 1

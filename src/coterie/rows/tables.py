@@ -13,7 +13,7 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_numeric_columns, check_shape, compute_dtype
-from coterie.rows.source import Block, RowSource
+from coterie.rows.source import RowSource
 
 __all__ = ["ArrowSource", "PandasSource", "PolarsSource", "arrow_block", "check_arrow_schema"]
 
@@ -44,12 +44,12 @@ class PandasSource(RowSource):
         with np.errstate(all="ignore"):
             return frame.to_numpy(dtype=self.dtype, **self._missing)
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.iloc[low : min(low + rows, stop)])
 
-    def _take(self, indices: IndexArray) -> Block:
-        return self._join([self._numbers(self._frame.iloc[indices])])
+    def take_rows(self, indices: IndexArray) -> Any:
+        return self._numbers(self._frame.iloc[indices])
 
 
 class PolarsSource(RowSource):
@@ -79,12 +79,12 @@ class PolarsSource(RowSource):
         kind = polars.Float32 if self.dtype == np.float32 else polars.Float64
         return frame.select(polars.all().cast(kind)).to_numpy(order="c")
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
             yield self._numbers(self._frame.slice(low, min(rows, stop - low)))
 
-    def _take(self, indices: IndexArray) -> Block:
-        return self._join([self._numbers(self._frame[indices])])
+    def take_rows(self, indices: IndexArray) -> Any:
+        return self._numbers(self._frame[indices])
 
 
 class ArrowSource(RowSource):
@@ -101,11 +101,11 @@ class ArrowSource(RowSource):
         )
         self._table = table
 
-    def _pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
             yield arrow_block(batch, self.dtype)
 
-    def _take(self, indices: IndexArray) -> Block:
+    def take_rows(self, indices: IndexArray) -> Any:
         batches = self._table.take(sys.modules["pyarrow"].array(indices)).to_batches()
         return self._join([arrow_block(batch, self.dtype) for batch in batches])
 

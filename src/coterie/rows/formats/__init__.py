@@ -1,1 +1,103 @@
-"""Files of rows, a reader each."""
+"""Files of rows: a module for each format, and the registry of all formats.
+
+Each module has a record, a `Format`. What several readers share is in `mapped` (arrays in .npy format), `stored`
+(files of several arrays) and `tabular` (columns and batches of tables).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from coterie.rows.formats.arrow import ARROW
+from coterie.rows.formats.csv import CSV, TSV
+from coterie.rows.formats.format import Format
+from coterie.rows.formats.hdf5 import HDF5
+from coterie.rows.formats.npy import NPY
+from coterie.rows.formats.npz import NPZ
+from coterie.rows.formats.parquet import PARQUET
+from coterie.rows.formats.svmlight import SVMLIGHT
+from coterie.rows.formats.zarr import ZARR
+
+__all__ = ["Format", "format_of", "formats", "known_extensions", "register_format"]
+
+_ENTRY_POINTS = "coterie.formats"
+
+_by_extension: dict[str, Format] = {}
+
+
+def register_format(format: Format) -> None:
+    """Make a format of files known to `open_rows`, the command line and all else that opens files.
+
+    A package that is installed needs no call: its formats are found by entry points in the group
+    "coterie.formats", such as ``toy = "toy_rows:TOY"`` under ``[project.entry-points."coterie.formats"]``, when
+    an extension is met that nobody knows yet.
+
+    Parameters
+    ----------
+    format : Format
+        Its record. To register the same record again changes nothing.
+
+    Raises
+    ------
+    TypeError
+        Where it is not a `Format`.
+    ValueError
+        Where another format has one of its extensions.
+
+    Examples
+    --------
+    >>> from coterie.rows import Format, register_format
+    >>> register_format(Format("toy", (".toy",), open=ToySource))  # doctest: +SKIP
+    """
+    if not isinstance(format, Format):
+        raise TypeError(f"A format must be a coterie.rows.Format, got {format!r}.")
+    for extension in format.extensions:
+        other = _by_extension.get(extension, format)
+        if other != format:
+            raise ValueError(f"The extension {extension} of {format.name} belongs to {other.name}.")
+    _by_extension.update(dict.fromkeys(format.extensions, format))
+
+
+def formats() -> list[Format]:
+    """Return all formats that are known, those of installed packages too."""
+    _load_entry_points()
+    return list(dict.fromkeys(_by_extension.values()))
+
+
+def format_of(path: str | Path) -> Format | None:
+    """Return the format that the extension of a path stands for, None where nobody knows it."""
+    extension = Path(path).suffix.lower()
+    if extension and extension not in _by_extension:
+        _load_entry_points()
+    return _by_extension.get(extension)
+
+
+def known_extensions() -> str:
+    """Say which extensions are known, and which formats of other packages are not there although they should be."""
+    failures = _load_entry_points()
+    return " ".join([f"Known extensions are {', '.join(_by_extension)}.", *failures])
+
+
+@cache
+def _load_entry_points() -> list[str]:
+    """Register the formats of installed packages, once; return a sentence for each that failed.
+
+    A broken package must not keep others from their files, so what failed is said only where an extension stays
+    unknown.
+    """
+    failures = []
+    for entry in metadata.entry_points(group=_ENTRY_POINTS):
+        try:
+            register_format(entry.load())
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            package = entry.dist.name if entry.dist else entry.module
+            failures.append(f"The format {entry.name} of {package} did not load: {reason}")
+    return failures
+
+
+# Error messages list extensions in this order.
+for _known in (NPY, NPZ, CSV, TSV, PARQUET, ARROW, ZARR, HDF5, SVMLIGHT):
+    register_format(_known)

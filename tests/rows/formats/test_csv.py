@@ -1,72 +1,11 @@
-"""Tables in files: choice of columns, headers, missing values, row groups."""
+"""Text files: headers, quotes, blank lines, text where numbers should be."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from pyarrow import parquet
 
 from coterie.rows import open_rows
-from coterie.rows.formats import table_files
-from tests.rows.formats import WRITERS, assert_same_rows, numbers, table, write_text
-
-
-@pytest.mark.parametrize(
-    "name", ["csv, header", "tsv", "parquet, row groups", "feather, chunks", "arrow stream"]
-)
-def test_columns_of_tables(name, tmp_path):
-    extension, write, _ = WRITERS[name]
-    X = numbers(40)
-    path = tmp_path / f"x{extension}"
-    write(path, X)
-    names = open_rows(path).column_names
-    assert names == (list("abcde") if name in ("csv, header", "tsv") else [f"c{j}" for j in range(5)])
-    source = open_rows(path, columns=[names[3], 0])
-    assert source.column_names == [names[3], names[0]]
-    assert_same_rows(source, X[:, [3, 0]])
-    assert open_rows(tmp_path, [names[1]]).shape == (40, 1)
-    for wrong in (["nothing"], [5], [-1]):
-        with pytest.raises(ValueError, match=rf"no column .*\. Its columns are '{names[0]}'"):
-            open_rows(path, columns=wrong)
-    with pytest.raises(ValueError, match="asked for twice"):
-        open_rows(path, columns=[names[1], 1])
-    for wrong in ("a", []):
-        with pytest.raises(ValueError, match="columns must be a list"):
-            open_rows(path, columns=wrong)
-
-
-@pytest.mark.parametrize(
-    ("write", "extension"),
-    [
-        (lambda frame, path: frame.to_csv(path, index=False), ".csv"),
-        (lambda frame, path: frame.to_parquet(path), ".parquet"),
-        (lambda frame, path: frame.to_feather(path), ".feather"),
-    ],
-)
-def test_columns_that_are_not_numbers_are_named(write, extension, tmp_path):
-    frame = pd.DataFrame({"x": [1.0, 2], "city": ["Rome", "Oslo"], "y": [3, 4], "ok": [True, False]})
-    path = tmp_path / f"x{extension}"
-    write(frame, path)
-    with pytest.raises(ValueError, match=rf"x{extension}: X has columns that are not numbers: 'city' \("):
-        open_rows(path)
-    source = open_rows(path, columns=["ok", "x"])
-    np.testing.assert_array_equal(source.read(), [[1, 1], [0, 2]])
-
-
-def test_the_index_of_a_pandas_frame_is_no_column(tmp_path):
-    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]}, index=pd.Index([7, 9], name="id"))
-    frame.to_parquet(tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").column_names == ["a", "b"]
-    assert open_rows(tmp_path / "x.parquet", columns=["id", "a"]).read().tolist() == [[7, 1], [9, 2]]
-
-
-def test_missing_values_of_files_are_nan(tmp_path):
-    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [1.0, 2.0]})
-    frame.to_parquet(tmp_path / "x.parquet")
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    for name in ("x.parquet", "x.csv"):
-        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
-            open_rows(tmp_path / name).read()
-
+from coterie.rows.formats import csv
+from tests.rows.formats import assert_same_rows, numbers, write_text
 
 CSV_TEXTS = {
     "numbers": ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
@@ -131,7 +70,7 @@ def test_bad_csv_texts(text, message, tmp_path):
 
 
 def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 500 + "3,oops\n")
     source = open_rows(tmp_path / "x.csv")
     with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: .*invalid value 'oops'"):
@@ -139,27 +78,10 @@ def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
 
 
 def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_CSV_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("1,2\n" * 500 + "3,4.5\n")
     source = open_rows(tmp_path / "x.csv")
     assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))
-
-
-def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
-    X = numbers(1000)
-    parquet.write_table(table(X), tmp_path / "x.parquet", row_group_size=100)
-    source = open_rows(tmp_path / "x.parquet")
-    groups = []
-    read = parquet.ParquetFile.iter_batches
-
-    def noted(self, *args, row_groups, **options):
-        groups.append(list(row_groups))
-        return read(self, *args, row_groups=row_groups, **options)
-
-    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", noted)
-    rows = [101, 199, 200, 650]
-    np.testing.assert_array_equal(source.take(rows), X[rows])
-    assert groups == [[1, 2], [6]]
 
 
 def test_a_file_that_shrinks_is_found(tmp_path):

@@ -1,0 +1,126 @@
+"""`Format`: what there is to know of a format of files."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coterie.rows.checks import reading
+from coterie.rows.source import RowSource
+
+__all__ = ["Format"]
+
+# What `open_rows` can be told about a file; the key is what stands behind `::`.
+_OPTIONS = ("key", "columns", "header", "n_columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of files: what its files are called and who reads them.
+
+    `coterie.rows.register_format` makes it known to `open_rows`.
+
+    Parameters
+    ----------
+    name : str
+        What the format is called.
+    extensions : tuple of str
+        What its files' names end in, such as ``(".h5", ".hdf5")``: in lower case here, in any case there.
+    open : callable
+        ``open(path, **options)`` returns the `RowSource` of one file. It gets each of `options`, None where the
+        user said nothing. What it raises becomes a ValueError that names the file.
+    options : tuple of {"key", "columns", "header", "n_columns"}
+        The options of `open_rows` that it understands, "key" being what stands behind ``::``. Users are told
+        that the others have no meaning.
+    library : str, optional
+        Module without which no file can be read; it is looked for before files are opened.
+    install : str, optional
+        What brings the library, such as ``"coterie[io]"``.
+    is_folder : bool
+        Whether a folder may be a file of this format, and no folder of shards.
+    open_shards : callable, optional
+        ``open_shards(paths, **options)`` returns the sources of several files, where what one holds decides how
+        others are read. It names the file in what it raises. By default each file is opened by itself.
+
+    Examples
+    --------
+    >>> from coterie.rows import Format, as_rows
+    >>> def open_words(path):
+    ...     return as_rows([[len(line), line.count(" ")] for line in path.read_text().splitlines()])
+    >>> Format("words", (".words",), open_words).extensions
+    ('.words',)
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    open: Callable[..., RowSource]
+    options: tuple[str, ...] = ()
+    library: str | None = None
+    install: str | None = None
+    is_folder: bool = False
+    open_shards: Callable[..., Sequence[RowSource]] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("extensions", "options"):
+            if not isinstance(getattr(self, name), tuple):
+                raise TypeError(f"The {name} of {self.name} must be a tuple, got {getattr(self, name)!r}.")
+        for extension in self.extensions:
+            if not extension.startswith(".") or "." in extension[1:] or extension != extension.lower():
+                raise ValueError(
+                    f"An extension is a dot and lower-case letters, got {extension!r} for {self.name}."
+                )
+        unknown = [option for option in self.options if option not in _OPTIONS]
+        if unknown:
+            raise ValueError(
+                f"Unknown option {unknown[0]!r} of {self.name}. Known are {', '.join(_OPTIONS)}."
+            )
+
+    def open_all(self, paths: Sequence[Path], given: Mapping[str, Any]) -> Sequence[RowSource]:
+        """Open files of this format.
+
+        Parameters
+        ----------
+        paths : sequence of Path
+            One file or more.
+        given : dict
+            What the user said by option; None is nothing.
+
+        Returns
+        -------
+        sequence of RowSource
+            The rows of each file.
+        """
+        self._check_options(given, paths[0])
+        self._check_library(paths[0])
+        options = {name: given.get(name) for name in self.options}
+        if self.open_shards is not None and len(paths) > 1:
+            return self.open_shards(paths, **options)
+        return [self._open_one(path, options) for path in paths]
+
+    def _open_one(self, path: Path, options: Mapping[str, Any]) -> RowSource:
+        with reading(path):
+            return self.open(path, **options)
+
+    def _check_options(self, given: Mapping[str, Any], path: Path) -> None:
+        for name in _OPTIONS:
+            if given.get(name) is not None and name not in self.options:
+                shown = f"::{given[name]}" if name == "key" else name
+                raise ValueError(f"{shown} has no meaning for {path}.")
+        columns = given.get("columns")
+        if columns is not None and (isinstance(columns, str) or not len(columns)):
+            raise ValueError(f"columns must be a list of names or positions, got {columns!r}.")
+
+    def _check_library(self, path: Path) -> None:
+        if self.library is None:
+            return
+        top = self.library.partition(".")[0]
+        try:
+            importlib.import_module(top)
+            importlib.import_module(self.library)
+        except ImportError as error:
+            raise ImportError(
+                f"Reading {path.suffix} files needs {top}: pip install '{self.install or top}'"
+            ) from error

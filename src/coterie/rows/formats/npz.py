@@ -1,0 +1,97 @@
+"""NumPy's and SciPy's archives of arrays: .npz."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.rows.checks import reading
+from coterie.rows.formats.format import Format
+from coterie.rows.formats.mapped import MappedSource, read_header
+from coterie.rows.formats.stored import choose_array
+from coterie.rows.memory import SparseSource
+from coterie.rows.source import RowSource
+
+__all__ = ["NPZ"]
+
+_SPARSE_NPZ = {"format", "shape", "data"}
+_ZIP_LOCAL_HEADER = 30
+
+
+def _open(path: Path, key: str | None) -> RowSource:
+    """Open the array `key` of a .npz file, else its only two-dimensional array, else the one called X.
+
+    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read through a memory map
+    where the file is not compressed, else it is decompressed block by block in each pass.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        if key is None and members.keys() >= _SPARSE_NPZ:
+            return SparseSource(sp.load_npz(path), "npz, sparse")
+        member = members[choose_array(_shapes(archive, members), key, path)]
+        if member.compress_type == zipfile.ZIP_STORED:
+            return MappedSource(path, _member_offset(path, member), member.file_size, "npz")
+        return CompressedSource(path, member.filename)
+
+
+class CompressedSource(RowSource):
+    """Rows of an array in a compressed .npz file, decompressed from its beginning in each pass."""
+
+    def __init__(self, path: Path, member: str) -> None:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            shape, self._fortran, self._stored_dtype = read_header(stream)
+        super().__init__(shape, self._stored_dtype, description="npz")
+        self._path = path
+        self._member = member
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        n_columns = self.shape[1]
+        row_bytes = n_columns * self._stored_dtype.itemsize
+        with (
+            reading(self._path),
+            zipfile.ZipFile(self._path) as archive,
+            archive.open(self._member) as stream,
+        ):
+            read_header(stream)
+            if self._fortran:  # no row is complete before the last column
+                numbers = np.frombuffer(_read_exactly(stream, self.shape[0] * row_bytes), self._stored_dtype)
+                yield numbers.reshape(self.shape, order="F")[start:stop]
+                return
+            for low in range(0, start, rows):
+                _read_exactly(stream, min(rows, start - low) * row_bytes)
+            for low in range(start, stop, rows):
+                piece = _read_exactly(stream, min(rows, stop - low) * row_bytes)
+                yield np.frombuffer(piece, self._stored_dtype).reshape(-1, n_columns)
+
+
+def _read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
+    piece = stream.read(n_bytes)
+    if len(piece) != n_bytes:
+        raise ValueError(f"the file is truncated: {n_bytes - len(piece)} bytes are missing.")
+    return piece
+
+
+def _shapes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    for name, info in members.items():
+        with archive.open(info) as stream:
+            shape, _, dtype = read_header(stream)
+        shapes[name] = shape if dtype.kind in "fiubc" else ()
+    return shapes
+
+
+def _member_offset(path: Path, member: zipfile.ZipInfo) -> int:
+    """Return where the bytes of an uncompressed member begin: behind its header, its name and its extras."""
+    with open(path, "rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(_ZIP_LOCAL_HEADER)
+    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    return member.header_offset + _ZIP_LOCAL_HEADER + lengths
+
+
+NPZ = Format("npz", (".npz",), _open, ("key",))

@@ -1,0 +1,166 @@
+"""What holds for every format: the same rows, errors that name the file and the row, reads in pieces."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.rows import open_rows
+from coterie.rows.formats import csv, npz
+from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers
+
+
+@pytest.fixture(params=WRITERS, ids=lambda name: name.replace(", ", "-"))
+def storage(request):
+    return WRITERS[request.param]
+
+
+def test_every_format(storage, tmp_path):
+    extension, write, description = storage
+    X = numbers(61)
+    path = tmp_path / f"vectors{extension}"
+    write(path, X)
+    for source in (open_rows(path), open_rows(str(path)), pickle.loads(pickle.dumps(open_rows(path)))):
+        assert_same_rows(source, X)
+    assert source.description == description
+    assert source.is_table == (extension in (".csv", ".tsv", ".parquet", ".feather", ".arrow"))
+    assert source.is_sparse == ("svm" in extension or "sparse" in description)
+    assert_same_rows(open_rows(path).with_dtype(np.float32), X.astype(np.float32))
+
+
+def test_every_format_in_shards(storage, tmp_path):
+    extension, write, description = storage
+    X = numbers(90)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for number, part in zip((1, 2, 10, 11), np.split(X, [30, 31, 64])):
+        write(folder / f"part-{number}{extension}", part)
+    (folder / "_SUCCESS").touch()
+    (folder / f".hidden{extension}").touch()
+    (folder / "README.txt").write_text("about")
+    assert_same_rows(open_rows(folder), X)
+    source = open_rows(folder / f"part-*{extension}")
+    assert_same_rows(source, X)
+    assert source.description == f"{description}, 4 shards"
+    assert open_rows(tmp_path / "*" / f"part-11{extension}").description == f"{description}, 1 shard"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int64, np.bool_])
+@pytest.mark.parametrize("name", ["npy", "npz", "npz, compressed", "parquet", "feather", "zarr", "h5"])
+def test_small_dtypes(name, dtype, tmp_path):
+    extension, write, _ = WRITERS[name]
+    X = (10 * abs(numbers(30))).astype(dtype)
+    path = tmp_path / f"x{extension}"
+    write(path, X)
+    expected = np.float64 if dtype in (np.int64, np.bool_) else np.float32
+    assert_same_rows(open_rows(path), X.astype(expected))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_bad_numbers_are_named_by_row(storage, value, tmp_path):
+    extension, write, _ = storage
+    X = numbers(40)
+    for number, part in enumerate(np.split(X, [17])):
+        if number == 1:
+            part[3, 2] = value
+        write(tmp_path / f"part-{number}{extension}", part)
+    source = open_rows(tmp_path)
+    with pytest.raises(ValueError, match=r"^Input X contains (NaN|infinity .*)\. First bad row: 20\."):
+        list(source.blocks(11))
+    with pytest.raises(ValueError, match=r"First bad row: 20\."):
+        source.take([19, 20])
+
+
+# Where half of a text file ends must not look like the end of a row.
+UNEVEN = np.array([[1.5, 2.5, 3.5]] * 10 + [[0.25, 12345678.5, 4.0]] + [[1.5, 2.5, 3.5]] * 10)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if "svm" not in name])
+def test_truncated_files(name, tmp_path):
+    extension, write, _ = WRITERS[name]
+    path = tmp_path / f"cut{extension}"
+    write(path, UNEVEN)
+    cut = path
+    if path.is_dir():  # one of the array's chunks
+        cut = max((p for p in path.rglob("*") if p.is_file() and "json" not in p.name), key=file_size)
+    cut.write_bytes(cut.read_bytes()[: file_size(cut) // 2])
+    with pytest.raises(ValueError, match=rf"Cannot read .*cut{extension}: "):
+        open_rows(path).read()
+
+
+def file_size(path):
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe nonsense \x01" * 9])
+def test_files_of_something_else(name, content, tmp_path):
+    path = tmp_path / f"bad{WRITERS[name][0]}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"Cannot read .*bad{WRITERS[name][0]}: "):
+        open_rows(path)
+
+
+EXTRAS = {
+    "pyarrow": [".csv", ".tsv", ".parquet", ".feather", ".arrow"],
+    "h5py": [".h5", ".hdf5"],
+    "zarr": [".zarr"],
+}
+
+
+@pytest.mark.parametrize(
+    ("library", "extension"), [(library, e) for library, endings in EXTRAS.items() for e in endings]
+)
+def test_missing_extras_are_named(library, extension, tmp_path, monkeypatch):
+    write = next(write for ending, write, _ in WRITERS.values() if ending == extension)
+    write(tmp_path / f"x{extension}", numbers(3))
+    monkeypatch.setitem(sys.modules, library, None)
+    message = rf"^Reading {extension} files needs {library}: pip install 'coterie\[io\]'$"
+    with pytest.raises(ImportError, match=message):
+        open_rows(tmp_path / f"x{extension}")
+
+
+# Sparse files are held in memory, and compressed columns must all be read before the first row is complete.
+STREAMED = [
+    name for name in WRITERS if name not in ("npz, sparse", "npz, compressed fortran", "svm", "svm, from 0")
+]
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_files_are_read_in_pieces(name, tmp_path, monkeypatch):
+    """No piece has more rows than a block or one of the file's own units, however large the file is."""
+    extension, write, _ = WRITERS[name]
+    monkeypatch.setattr(csv, "_BLOCK_BYTES", 2000)
+    X = numbers(1000)
+    path = tmp_path / f"x{extension}"
+    write(path, X)
+    source = open_rows(path)
+    unit = int(np.diff([*source.unit_starts(), 1000]).max()) if extension in (".zarr", ".h5", ".hdf5") else 0
+    monkeypatch.setattr(npz, "_read_exactly", small_reads(npz._read_exactly))
+    sizes = [piece.shape[0] for piece in source.pieces(0, 1000, 50)]
+    assert sum(sizes) == 1000
+    assert max(sizes) <= max(50, unit)
+    sizes = [piece.shape[0] for piece in source.pieces(333, 777, 50)]
+    assert sum(sizes) == 777 - 333
+
+
+def small_reads(read):
+    def checked(stream, n_bytes):
+        assert n_bytes <= 50 * N_COLUMNS * 8
+        return read(stream, n_bytes)
+
+    return checked
+
+
+def test_many_files_leave_no_file_open(tmp_path):
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        pytest.skip("counts open files under /proc")
+    for i in range(30):
+        np.save(tmp_path / f"{i}.npy", numbers(3))
+    source = open_rows(tmp_path)
+    before = len(list(descriptors.iterdir()))
+    source.read()
+    assert len(list(descriptors.iterdir())) <= before + 1

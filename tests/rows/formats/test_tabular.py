@@ -1,0 +1,66 @@
+"""What tables in files have in common: choice of columns, missing values, the index of pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coterie.rows import open_rows
+from tests.rows.formats import WRITERS, assert_same_rows, numbers
+
+
+@pytest.mark.parametrize(
+    "name", ["csv, header", "tsv", "parquet, row groups", "feather, chunks", "arrow stream"]
+)
+def test_columns_of_tables(name, tmp_path):
+    extension, write, _ = WRITERS[name]
+    X = numbers(40)
+    path = tmp_path / f"x{extension}"
+    write(path, X)
+    names = open_rows(path).column_names
+    assert names == (list("abcde") if name in ("csv, header", "tsv") else [f"c{j}" for j in range(5)])
+    source = open_rows(path, columns=[names[3], 0])
+    assert source.column_names == [names[3], names[0]]
+    assert_same_rows(source, X[:, [3, 0]])
+    assert open_rows(tmp_path, [names[1]]).shape == (40, 1)
+    for wrong in (["nothing"], [5], [-1]):
+        with pytest.raises(ValueError, match=rf"no column .*\. Its columns are '{names[0]}'"):
+            open_rows(path, columns=wrong)
+    with pytest.raises(ValueError, match="asked for twice"):
+        open_rows(path, columns=[names[1], 1])
+    for wrong in ("a", []):
+        with pytest.raises(ValueError, match="columns must be a list"):
+            open_rows(path, columns=wrong)
+
+
+@pytest.mark.parametrize(
+    ("write", "extension"),
+    [
+        (lambda frame, path: frame.to_csv(path, index=False), ".csv"),
+        (lambda frame, path: frame.to_parquet(path), ".parquet"),
+        (lambda frame, path: frame.to_feather(path), ".feather"),
+    ],
+)
+def test_columns_that_are_not_numbers_are_named(write, extension, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2], "city": ["Rome", "Oslo"], "y": [3, 4], "ok": [True, False]})
+    path = tmp_path / f"x{extension}"
+    write(frame, path)
+    with pytest.raises(ValueError, match=rf"x{extension}: X has columns that are not numbers: 'city' \("):
+        open_rows(path)
+    source = open_rows(path, columns=["ok", "x"])
+    np.testing.assert_array_equal(source.read(), [[1, 1], [0, 2]])
+
+
+def test_the_index_of_a_pandas_frame_is_no_column(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]}, index=pd.Index([7, 9], name="id"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").column_names == ["a", "b"]
+    assert open_rows(tmp_path / "x.parquet", columns=["id", "a"]).read().tolist() == [[7, 1], [9, 2]]
+
+
+def test_missing_values_of_files_are_nan(tmp_path):
+    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "x.parquet")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    for name in ("x.parquet", "x.csv"):
+        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
+            open_rows(tmp_path / name).read()
