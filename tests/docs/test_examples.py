@@ -2,12 +2,15 @@
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import coterie
 from tests.docs.pages import ROOT, name_of, pages, python_blocks
 
 # Files that a reader has and a test has not.
@@ -52,9 +55,15 @@ def test_names_exist(code):
 
 @pytest.mark.parametrize("code", [block for block in BLOCKS if is_complete(*block.values)])
 def test_examples_run(code, tmp_path):
-    # A process of its own: an example may register what other tests must not find.
+    # A process of its own, since an example may register what other tests must not find, with the coterie of this one.
+    environment = os.environ | {"PYTHONPATH": str(Path(coterie.__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
 
