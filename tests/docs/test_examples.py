@@ -1,0 +1,73 @@
+"""The examples of the pages run, each by itself, as a reader would run it."""
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import coterie
+from tests.docs.pages import ROOT, name_of, pages, python_blocks
+
+# Files that a reader has and a test has not.
+READERS_FILES = ("vectors.parquet",)
+
+BLOCKS = [
+    pytest.param(code, id=f"{name_of(page)}:{line}") for page in pages() for line, code in python_blocks(page)
+]
+
+
+def is_complete(code):
+    """Whether a block runs by itself: it imports coterie, and reads no file of the reader's."""
+    return "import" in code and not any(name in code for name in READERS_FILES)
+
+
+def dotted_names(code):
+    """Yield the names that a block reads from coterie, such as `coterie.metrics.purity`."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "coterie":
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and re.fullmatch(r"coterie(\.\w+)+", ast.unparse(node)):
+            yield ast.unparse(node)
+
+
+def exists(name):
+    """Whether a dotted name can be had, from a module or as an attribute of one."""
+    found, rest = importlib.import_module("coterie"), name.split(".")[1:]
+    for at, part in enumerate(rest, 1):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(["coterie", *rest[:at]]))
+            except ImportError:
+                return False
+        found = getattr(found, part)
+    return True
+
+
+@pytest.mark.parametrize("code", BLOCKS)
+def test_names_exist(code):
+    assert [name for name in dotted_names(code) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("code", [block for block in BLOCKS if is_complete(*block.values)])
+def test_examples_run(code, tmp_path):
+    # A process of its own, since an example may register what other tests must not find, with the coterie of this one.
+    environment = os.environ | {"PYTHONPATH": str(Path(coterie.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_guides_have_examples():
+    guide = ROOT / "docs" / "extending.md"
+    assert sum(is_complete(code) for _, code in python_blocks(guide)) >= 4
