@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import LaplacianKModes
+from coterie.blocks.dataset import Dataset
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, surest_members
 from coterie.laplacian_kmodes.problem import Run
 from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.metrics import clustering_accuracy
+from tests.laplacian_kmodes.counted_rows import CountedRows
 from tests.reference import laplacian_kmodes as oracle
 
 DTYPES = [np.float32, np.float64]
@@ -139,6 +142,21 @@ class TestFit:
         for model in models[1:]:
             for name in ("labels_", "memberships_", "modes_", "mode_indices_"):
                 np.testing.assert_array_equal(getattr(model, name), getattr(models[0], name))
+
+    @pytest.mark.parametrize("normalize", [False, True])
+    @pytest.mark.parametrize("init", ["k-means++", "k-means", "random"])
+    def test_rows_are_read_once_for_all_starts(self, blobs, init, normalize):
+        X = blobs[0]
+        rows = CountedRows(X)
+        model = LaplacianKModes(6, init=init, n_init=4, normalize=normalize, random_state=0).fit(rows)
+        assert rows.n_passes == 1
+        other = LaplacianKModes(6, init=init, n_init=4, normalize=normalize, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.memberships_, other.memberships_)
+
+    def test_rows_are_measured_once_for_all_starts(self, blobs):
+        with patch("coterie.laplacian_kmodes.estimator.Dataset", wraps=Dataset) as measure:
+            LaplacianKModes(6, n_init=4, random_state=0).fit(blobs[0])
+        assert measure.call_count == 1
 
     def test_sparse_rows(self, blobs):
         X = np.where(np.abs(blobs[0]) < 1, 0, blobs[0])
@@ -266,10 +284,10 @@ class TestModes:
         (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
         (dict(lam=-1), "lam"),
         (dict(lam=float("nan")), "lam"),
-        (dict(affinity="cosine"), "affinity must be one of knn, precomputed"),
-        (dict(symmetrize="sum"), "symmetrize must be one of none, mean, max"),
+        (dict(affinity="cosine"), "affinity must be one of 'knn', 'precomputed'"),
+        (dict(symmetrize="sum"), "symmetrize must be one of 'none', 'mean', 'max'"),
         (dict(shift="never"), "shift must be"),
-        (dict(mode_update="median"), "mode_update must be one of byproduct, mean_shift"),
+        (dict(mode_update="median"), "mode_update must be one of 'byproduct', 'mean_shift'"),
         (dict(weights="heat"), "weights"),
         (dict(bandwidth=0), "bandwidth"),
         (dict(init="best"), "init must be one of"),

@@ -10,6 +10,7 @@ import coterie.laplacian_kmodes.estimator
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+from tests.laplacian_kmodes.counted_rows import CountedRows
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,12 @@ def test_one_graph_and_ascending_lambdas(digits):
     assert [model.lam for model in scan.models] == [1, 2, 3]
     assert estimator.lam == 7.0
     assert not hasattr(estimator, "labels_")
+
+
+def test_rows_are_read_once_for_all_lambdas(digits):
+    rows = CountedRows(digits[0])
+    select_lambda(LaplacianKModes(10, n_init=3, normalize=True, random_state=0), rows, [1, 2, 4])
+    assert rows.n_passes == 1
 
 
 @pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])

@@ -46,8 +46,13 @@ def some_descent(W, F, dtype, *, block_rows=7, order=None, fixed=None, n_threads
     with small_blocks(block_rows):
         graph = CutGraph(sp.csr_array(W.astype(dtype)), order)
     descent = TotalVariationDescent(graph, F.shape[1], n_threads=n_threads)
-    descent.start(F.astype(dtype), fixed)
+    descent.start(graph.arranged(F.astype(dtype)), None if fixed is None else graph.arranged(fixed))
     return descent
+
+
+def memberships_of(descent):
+    """Return F in the order of the data."""
+    return descent._graph.restored(descent.memberships)
 
 
 def oracle_step(W, F, steps_of, n_inner, fixed=None):
@@ -75,7 +80,7 @@ class TestKernels:
                 descent = some_descent(W, F, dtype, block_rows=block_rows, order=order, fixed=fixed)
                 descent.outer_step(-np.inf, n_inner)
             tolerance = 2e-3 if dtype == np.float32 else 1e-6
-            np.testing.assert_allclose(descent.memberships, state.F, atol=tolerance)
+            np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
             np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
 
     @settings(max_examples=30, deadline=None)
@@ -143,7 +148,7 @@ class TestKernels:
         for block_rows, order in [(1000, None), (16, None), (16, np.arange(120)[::-1])]:
             descent = some_descent(W, F, dtype, block_rows=block_rows, order=order)
             descent.outer_step(-np.inf, 8)
-            found.append(descent.memberships)
+            found.append(memberships_of(descent))
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], atol=1e-4 if dtype == np.float32 else 1e-10)
 
@@ -256,8 +261,15 @@ class TestDescent:
         W, F = some_weights(60, 0.1, 0, binary=False), some_memberships(60, 4, 0)
         order = np.random.default_rng(0).permutation(60)
         labels, cut = some_descent(W, F, np.float64, order=order).rounded()
-        np.testing.assert_array_equal(labels, F.argmax(axis=1))
-        np.testing.assert_allclose(cut, oracle.balanced_cut(W, labels, 4))
+        np.testing.assert_array_equal(labels, F[order].argmax(axis=1))
+        np.testing.assert_allclose(cut, oracle.balanced_cut(W[order][:, order], labels, 4))
+
+    def test_the_order_of_the_graph_and_back(self):
+        order = np.random.default_rng(0).permutation(20)
+        graph = CutGraph(sp.csr_array(some_weights(20, 0.2, 0)), order)
+        F = some_memberships(20, 3, 0)
+        np.testing.assert_array_equal(graph.arranged(F), F[order])
+        np.testing.assert_array_equal(graph.restored(graph.arranged(F)), F)
 
     def test_edges_to_oneself_and_isolated_vertices(self):
         W = some_weights(20, 0.2, 0)

@@ -277,7 +277,7 @@ class TestPredict:
         (dict(n_clusters=21), None, "n_samples=20 should be >= n_clusters=21"),
         (dict(n_neighbors=0), None, "n_neighbors"),
         (dict(n_neighbors=20), None, "n_neighbors=20 should be < n_samples=20"),
-        (dict(affinity="cosine"), None, "affinity must be one of knn, precomputed"),
+        (dict(affinity="cosine"), None, "affinity must be one of 'knn', 'precomputed'"),
         (dict(affinity="precomputed"), None, "square"),
         (dict(init="random"), None, "init must be 'diffusion' or memberships"),
         (dict(init=np.ones((20, 3)) / 3), None, "shape"),

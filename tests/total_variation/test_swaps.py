@@ -10,9 +10,14 @@ from sklearn.datasets import make_blobs
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy
+from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.swaps import _best_swap, _changed, swapped_clusters
 
 UNKNOWN = np.full(600, -1, dtype=np.int32)
+
+
+def problem_of(graph, R, known):
+    return CutProblem(graph, R, known, None, np.random.RandomState(0), 1)
 
 
 def some_graph(n, seed):
@@ -54,7 +59,7 @@ def test_the_cut_never_grows(n, R, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
-    found = swapped_clusters(graph, labels, R, halve, 3, UNKNOWN[:n])
+    found = swapped_clusters(problem_of(graph, R, UNKNOWN[:n]), labels, halve, 3)
     assert balanced_cut(graph, found, n_clusters=R) <= balanced_cut(graph, labels, n_clusters=R)
 
 
@@ -64,15 +69,15 @@ def test_two_merged_and_one_split_are_put_right():
     wrong = np.where(y == 1, 0, y)
     wrong[(y == 3) & (X[:, 0] > 9)] = 1
     halve = lambda part: TotalVariationClustering(2, affinity="precomputed", n_init=2).fit(part).labels_  # noqa: E731
-    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, UNKNOWN)
+    found = swapped_clusters(problem_of(graph, 4, UNKNOWN), wrong.astype(np.int32), halve, 5)
     assert clustering_accuracy(y, found) > 0.99
     # Known rows say which number is which.
     known = np.where(np.arange(600) % 20 == 0, (y + 1) % 4, -1).astype(np.int32)
-    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, known)
+    found = swapped_clusters(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert np.mean(found == (y + 1) % 4) > 0.99
     # One that contradicts its neighbours stays what it is.
     known[1] = (y[1] + 2) % 4
-    found = swapped_clusters(graph, wrong.astype(np.int32), 4, halve, 5, known)
+    found = swapped_clusters(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert found[1] == known[1]
     assert np.mean(found == (y + 1) % 4) > 0.99
 

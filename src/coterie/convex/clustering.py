@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
-from coterie.convex.base import ConvexEstimator, Setting
+from coterie.convex.base import ConvexEstimator
 from coterie.convex.fusion import Certificate
+from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.monitor import FitMonitor, FitProgress

@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.convex.base import ConvexEstimator, Setting
+from coterie.convex.base import ConvexEstimator
 from coterie.convex.fusion import Certificate
 from coterie.convex.grid import default_gammas
+from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
 from coterie.convex.tree import has_fission, linkage_of_path
 from coterie.convex.warm_start import WarmStart

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IntArray
 from coterie.blocks.dataset import Dataset
-from coterie.estimators.seeded import SEEDINGS, SeededEstimator
+from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
+from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import (
@@ -30,26 +29,22 @@ from coterie.graphs import (
 from coterie.kmeans.exact import KMeans
 from coterie.laplacian_kmodes.kernel_modes import KernelModes
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
-from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
+from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping
 from coterie.laplacian_kmodes.vector_modes import VectorModes
-from coterie.rows import RowSource
+from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["LaplacianKModes"]
 
 
-AFFINITIES = ("knn", "precomputed")
 SYMMETRIES = ("none", "mean", "max")
 MODE_UPDATES = ("byproduct", "mean_shift")
-INITS = (*SEEDINGS, "k-means")
 
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
 
-_HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
 
-
-class LaplacianKModes(ClusterMixin, SeededEstimator):
+class LaplacianKModes(GraphEstimator, SeededEstimator):
     """Clusters of any shape on a nearest-neighbour graph, each around a mode of its density.
 
     A row belongs where its nearest neighbours belong, and to a mode that is close. With `mode_update="byproduct"`
@@ -246,17 +241,16 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         n_starts = 1 if modes is not None else self._n_starts()
-        monitor = FitMonitor(self, n_starts, _HISTORY_FIELDS)
+        monitor = FitMonitor(self, n_starts, HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             if problem is None:
-                graph, search = self._graph_and_search(rows.read(), random, n_threads)
-                problem = GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
-            starts = (modes or self._start(problem.search, X, rows, given, random) for _ in range(n_starts))
-            best = self._best_run(problem, starts, monitor)
+                problem = self._problem(rows.read(), random, n_threads)
+            starts = [modes] if modes is not None else self._starts(X, problem, given, random)
+            best = self._best_run(problem, islice(starts, n_starts), monitor)
         self._store(best, problem)
         monitor.warn_if_out_of_time()
         return problem, best.modes
@@ -269,42 +263,55 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
             best = min(best, run, key=lambda run: run.rank)
         return best
 
+    def _problem(self, rows: Block, random: np.random.RandomState, n_threads: int) -> GraphModes:
+        graph, search = self._graph_and_search(rows, random, n_threads)
+        return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
+
     def _graph_and_search(
-        self, data: Any, random: np.random.RandomState, n_threads: int
+        self, rows: Block, random: np.random.RandomState, n_threads: int
     ) -> tuple[sp.csr_array, ModeSearch]:
         if self.affinity == "precomputed":
-            graph = check_graph(data, data.shape[0], symmetric=True)
+            graph = check_graph(rows, rows.shape[0], symmetric=True)
             return graph, KernelModes(graph)
-        ids, squares = nearest_neighbors(data, self.n_neighbors, random_state=random, n_threads=n_threads)
+        ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
         bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
         graph = graph_of_neighbors(
             ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
         )
         by_product = self.mode_update == "byproduct"
-        return graph, VectorModes(data, bandwidth, by_product=by_product, n_threads=n_threads)
+        return graph, VectorModes(rows, bandwidth, by_product=by_product, n_threads=n_threads)
 
-    def _start(
-        self,
-        search: ModeSearch,
-        X: Any,
-        rows: RowSource,
-        given: Array | None,
-        random: np.random.RandomState,
-    ) -> Modes:
-        """Return the modes of one start."""
-        if isinstance(search, KernelModes):
-            drawn = random.choice(rows.shape[0], self.n_clusters, replace=False)
-            return search.start(drawn if given is None else given)
-        assert isinstance(search, VectorModes)
-        return search.start(self._centers(X, rows, random) if given is None else given, random)
+    def _starts(
+        self, X: Any, problem: GraphModes, given: Array | None, random: np.random.RandomState
+    ) -> Iterator[Modes]:
+        """Yield the modes of one start after the other; X is what a function as `init` gets."""
+        seeds: Iterable[Array]
+        if given is not None:
+            seeds = [given]
+        elif self.affinity == "precomputed":
+            seeds = self._row_numbers(problem.graph.shape[0], random)
+        else:
+            seeds = self._centers(X, problem.search.rows, random)
+        for some in seeds:
+            yield problem.search.start(some, random)
 
-    def _centers(self, X: Any, rows: RowSource, random: np.random.RandomState) -> Array:
+    def _row_numbers(self, n_rows: int, random: np.random.RandomState) -> Iterator[Array]:
+        while True:
+            yield random.choice(n_rows, self.n_clusters, replace=False)
+
+    def _centers(self, X: Any, rows: Block, random: np.random.RandomState) -> Iterator[Array]:
+        """Yield drawn centres, with the rows measured once for all draws."""
         n_threads = effective_n_threads(self.n_threads)
+        data = Dataset(as_rows(rows), None, n_clusters=self.n_clusters, n_threads=n_threads)
+        while True:
+            yield self._drawn_centers(X, data, random)
+
+    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
         if isinstance(self.init, str) and self.init == "k-means":
             seed = random.randint(np.iinfo(np.int32).max)
-            return KMeans(self.n_clusters, random_state=seed, n_threads=n_threads).fit(rows).cluster_centers_
-        data = Dataset(rows, None, n_clusters=self.n_clusters, n_threads=n_threads)
-        return self._drawn_centers(X, data, random)
+            k_means = KMeans(self.n_clusters, random_state=seed, n_threads=data.n_threads)
+            return k_means.fit(data.rows).cluster_centers_
+        return super()._drawn_centers(X, data, random)
 
     def _store(self, run: Run, problem: GraphModes) -> None:
         self._training_rows, self.bandwidth_ = problem.search.rows, problem.search.bandwidth
@@ -317,14 +324,7 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         self.affinity_matrix_ = problem.graph
         self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
         self.n_iter_ = len(run.history)
-        sizes = np.bincount(run.labels, minlength=self.n_clusters)
-        if np.any(sizes == 0):
-            warnings.warn(
-                f"{np.count_nonzero(sizes == 0)} of {self.n_clusters} clusters are empty; they keep their last modes. "
-                "A smaller lam keeps more of them.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
 
     # --- a fitted model ------------------------------------------------------------------------------------------
 
@@ -334,49 +334,21 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
         check_is_fitted(self, "labels_")
         return self.modes_
 
-    def predict(self, X: Any) -> IntArray:
-        """Return the cluster of each row of X: that of its nearest training rows and of the closest mode.
+    def _scores_by_affinities(self, affinities: Block) -> Array:
+        own, near = affinities[:, self.mode_indices_], affinities @ self.memberships_
+        return (own.toarray() if sp.issparse(own) else own) + self.lam * near
 
-        A row of the fit is its own nearest neighbour here, so its label may differ from the one in `labels_` where
-        its neighbours disagree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
-            Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,), int32
-            argmax of k(x, m_l) + lambda times the memberships of the nearest training rows.
-        """
-        check_is_fitted(self, "labels_")
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype)
-        n_threads = effective_n_threads(self.n_threads)
-        if self.affinity == "precomputed":
-            affinities = rows.read()
-            own, near = affinities[:, self.mode_indices_], affinities @ self.memberships_
-            logits = (own.toarray() if sp.issparse(own) else own) + self.lam * near
-            return np.asarray(logits.argmax(axis=1), dtype=np.int32)
-        data = rows.read()
+    def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
+        """Return k(x, m_l) + lambda times the memberships of the nearest training rows."""
         assert self.bandwidth_ is not None
-        search = VectorModes(data, self.bandwidth_, by_product=True, n_threads=n_threads)
-        modes = Modes(self.modes_, self.mode_indices_)
-        ids, squares = nearest_neighbors(
-            self._training_rows, self.n_neighbors, queries=data, n_threads=n_threads
-        )
-        logits = np.empty((data.shape[0], self.n_clusters))
-        search.write_affinities(modes, list(range(self.n_clusters)), logits)
+        n_threads = effective_n_threads(self.n_threads)
+        search = VectorModes(rows, self.bandwidth_, by_product=True, n_threads=n_threads)
+        scores = np.empty((rows.shape[0], self.n_clusters))
+        search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(self.n_clusters)), scores)
         weights = edge_weights(squares, self.weights, self.bandwidth_)
-        for k in range(self.n_neighbors):
-            logits += self.lam * weights[:, [k]] * self.memberships_[ids[:, k]]
-        return np.asarray(logits.argmax(axis=1), dtype=np.int32)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        return tags
+        for near, weight in zip(ids.T, weights.T):
+            scores += self.lam * weight[:, None] * self.memberships_[near]
+        return scores
 
     # --- checks --------------------------------------------------------------------------------------------------
 
@@ -399,13 +371,6 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
             raise ValueError("init must hold distinct row numbers of X.")
         return indices
 
-    def _check_n_rows(self, rows: RowSource) -> None:
-        super()._check_n_rows(rows)
-        if self.affinity == "knn" and self.n_neighbors >= rows.shape[0]:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbour."
-            )
-
     def _check_init(self) -> None:
         if self.affinity == "precomputed":
             if isinstance(self.init, str) and self.init not in ("random", "k-means++"):
@@ -414,12 +379,9 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
             super()._check_init()
 
     def check_parameters(self) -> None:
-        check_positive_integer("n_clusters", self.n_clusters)
-        check_positive_integer("n_neighbors", self.n_neighbors)
-        options = {"affinity": AFFINITIES, "symmetrize": SYMMETRIES, "mode_update": MODE_UPDATES}
-        for name, allowed in options.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        super().check_parameters()
+        check_option("symmetrize", self.symmetrize, SYMMETRIES)
+        check_option("mode_update", self.mode_update, MODE_UPDATES)
         if self.affinity == "precomputed" and self.mode_update != "byproduct":
             raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
         if self.shift not in (True, False, "auto"):
@@ -430,5 +392,4 @@ class LaplacianKModes(ClusterMixin, SeededEstimator):
             raise ValueError(f"bandwidth must be positive, got {self.bandwidth!r}.")
         if self.n_init != "auto":
             check_positive_integer("n_init", self.n_init)
-        check_iteration_parameters(self)
         self._check_init()

@@ -21,17 +21,19 @@ class KernelModes:
         The affinities.
     """
 
-    def __init__(self, matrix: sp.csr_array) -> None:
-        self.rows, self.bandwidth = matrix, None
+    rows, bandwidth = None, None
 
-    def start(self, indices: IndexArray) -> Modes:
-        """Return the modes at given rows."""
-        return Modes(np.empty((len(indices), 0)), np.asarray(indices, dtype=np.int64))
+    def __init__(self, matrix: sp.csr_array) -> None:
+        self._matrix = matrix
+
+    def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
+        """Return the modes at the rows of these numbers; nothing is drawn."""
+        return Modes(np.empty((len(seeds), 0)), np.asarray(seeds, dtype=np.int64))
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
         for cluster in clusters:
-            out[:, cluster] = self.rows[[modes.indices[cluster]]].toarray()[0]
+            out[:, cluster] = self._matrix[[modes.indices[cluster]]].toarray()[0]
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the rows with the largest memberships; a cluster without rows keeps its mode."""

@@ -39,11 +39,14 @@ class ModeSearch(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The rows, or their affinities."""
+        """The rows; None where only their affinities are known."""
 
     @property
     def bandwidth(self) -> float | None:
         """s of the kernel of the modes, where it is a Gaussian."""
+
+    def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
+        """Return the modes that a run begins with; seeds are centres, or numbers of rows without coordinates."""
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""

@@ -12,8 +12,10 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
-__all__ = ["GraphModes", "Run", "Stopping"]
+__all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping"]
 
+# What is known of an update of the modes, besides what is known of every iteration.
+HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
 
 # Updates of the memberships for the same modes, at most.
 _MOST_UPDATES = 3000

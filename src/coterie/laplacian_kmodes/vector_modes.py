@@ -14,7 +14,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, surest_members
-from coterie.rows import as_rows
+from coterie.rows import Block, as_rows
 
 __all__ = ["VectorModes"]
 
@@ -43,20 +43,20 @@ class VectorModes:
         Threads of the kernels.
     """
 
-    def __init__(self, rows: Any, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
+    def __init__(self, rows: Block, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
         self.rows = rows
         self.bandwidth: float = bandwidth
         self._by_product, self._n_threads = by_product, n_threads
 
-    def start(self, centers: Array, random: np.random.RandomState) -> Modes:
-        """Return the modes that a fit with the given centres begins with: the centres, or the densest rows there."""
-        nowhere = np.full(len(centers), -1, dtype=np.int64)
+    def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
+        """Return the modes that a run with these centres begins with: the centres, or the densest rows there."""
+        nowhere = np.full(len(seeds), -1, dtype=np.int64)
         if not self._by_product:
-            return Modes(centers, nowhere)
-        shift = np.zeros(centers.shape[1])
-        labels = nearest_labels(as_rows(self.rows), centers, shift, self._n_threads)
-        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(centers))])
-        return self._at_rows(Modes(centers, nowhere), indices)
+            return Modes(seeds, nowhere)
+        shift = np.zeros(seeds.shape[1])
+        labels = nearest_labels(as_rows(self.rows), seeds, shift, self._n_threads)
+        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(seeds))])
+        return self._at_rows(Modes(seeds, nowhere), indices)
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""

@@ -21,7 +21,7 @@ __all__ = ["FEWEST_ITERATIONS", "ColumnStatistics", "OuterResult", "TotalVariati
 FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
 _MOST_INNER = 100
 
-# Where the steps of a trial begin and how fast they fall, relative to the average row. Large and slowly falling steps
+# Where the steps of a run begin and how fast they fall, relative to the average row. Large and slowly falling steps
 # leave clusters undecided for longer, which costs iterations and finds better ones.
 _FIRST_STEP, _CONVEXITY = 4.0, 0.05
 
@@ -121,12 +121,12 @@ class TotalVariationDescent:
         Parameters
         ----------
         memberships : ndarray of shape (n, R)
-            F, rows in the simplex, in the order of the graph's vertices.
+            F, rows in the simplex, in the order of the `CutGraph`, as all that follows.
         fixed : ndarray of shape (n,), bool, optional
             Rows that stay as they are.
         """
-        self._memberships[:, : self._n_columns] = memberships[self._graph.order]
-        self._fixed[:] = 0 if fixed is None else fixed[self._graph.order]
+        self._memberships[:, : self._n_columns] = memberships
+        self._fixed[:] = 0 if fixed is None else fixed
         self._duals[:] = 0
         self._tau = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
         self._last_inner = 2 * FEWEST_ITERATIONS
@@ -135,10 +135,8 @@ class TotalVariationDescent:
 
     @property
     def memberships(self) -> Array:
-        """F, a copy in the order of the graph's vertices."""
-        memberships = np.empty((self._graph.n_vertices, self._n_columns), dtype=self._graph.dtype)
-        memberships[self._graph.order] = self._memberships[:, : self._n_columns]
-        return memberships
+        """F, a copy."""
+        return self._memberships[:, : self._n_columns].copy()
 
     def rounded(self) -> tuple[IntArray, float]:
         """Return the column of the largest membership of each row, and the energy (P) of these clusters.
@@ -146,14 +144,11 @@ class TotalVariationDescent:
         Returns
         -------
         labels : ndarray of shape (n,), int32
-            In the order of the graph's vertices.
         energy : float
             Infinite if a cluster is empty.
         """
-        columns = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
-        labels = np.empty_like(columns)
-        labels[self._graph.order] = columns
-        return labels, cut_of_edges(self._graph.edges, columns, self._n_columns)
+        labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
+        return labels, cut_of_edges(self._graph.edges, labels, self._n_columns)
 
     def outer_step(self, eps: float, most: int = _MOST_INNER) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.

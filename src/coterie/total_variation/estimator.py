@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClusterMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, IndexArray, IntArray
-from coterie.estimators.base import Estimator
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.estimators.on_graph import GraphEstimator
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_iteration_parameters, check_positive_integer
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import check_graph, knn_graph, nearest_neighbors
-from coterie.graphs.spectral import local_order, spectral_vectors
-from coterie.rows import RowSource
-from coterie.total_variation.descent import FEWEST_ITERATIONS, TotalVariationDescent
-from coterie.total_variation.graph import CutGraph
-from coterie.total_variation.starts import diffused_starts, normalized_cut
-from coterie.total_variation.swaps import swapped_clusters
-from coterie.total_variation.trials import HISTORY_FIELDS, Trial, Trials
+from coterie.graphs import check_graph, knn_graph
+from coterie.rows import Block, RowSource
+from coterie.total_variation.descent import FEWEST_ITERATIONS
+from coterie.total_variation.problem import CutProblem, draws_starts
+from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
+from coterie.total_variation.search import find_cut
 
 __all__ = ["TotalVariationClustering"]
 
 
-AFFINITIES = ("knn", "precomputed")
-
-# Vectors that the order of the vertices is made of where no more are needed.
-_ORDER_VECTORS = 10
-
-# Starts with a constant column that are passed over.
-_DRAWS = 10
-
-# Inner iterations that halve a cluster, at most.
-_HALVING_ITERATIONS = 100
-
-
-class TotalVariationClustering(ClusterMixin, Estimator):
+class TotalVariationClustering(GraphEstimator):
     """Clusters with few edges between them, of about equal size: a balanced cut of a graph, tightly relaxed.
 
     The memberships of the relaxation come out as near indicators, so little is lost by rounding them. A few known
@@ -59,22 +40,22 @@ class TotalVariationClustering(ClusterMixin, Estimator):
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
-        Trials from different starts; the one whose clusters cut least is kept. One, where nothing is drawn: where
+        Runs from different starts; the one whose clusters cut least is kept. One, where nothing is drawn: where
         memberships are given, or a label for each class.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
-        labels, these are. Without labels the second trial starts with that cut itself, so that no worse one is found.
+        labels, these are. Without labels the second run starts with that cut itself, so that no worse one is found.
         Or memberships: non-negative rows that sum to 1.
     n_swaps : int
-        After the trials, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
-        most, as long as it falls; then one more trial from there.
+        After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
+        most, as long as it falls; then one more run from there.
     eps : float
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
-        A trial has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
+        A run has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
         or when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more.
     max_iter : int
-        Inner iterations of a trial, at most.
+        Inner iterations of a run, at most.
     random_state : int, RandomState or None
         Same seed, same bits, for any number of threads.
     verbose : bool or int
@@ -96,16 +77,16 @@ class TotalVariationClustering(ClusterMixin, Estimator):
         (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
-    energies_ : ndarray of shape (n_trials,), float64
-        (P) at the end of each trial.
+    energies_ : ndarray of shape (n_runs,), float64
+        (P) at the end of each run.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph W.
     converged_ : bool
-        Whether the trial that was kept reached `tol`.
+        Whether the run that was kept reached `tol`.
     n_iter_ : int
-        Inner iterations of that trial.
+        Inner iterations of that run.
     history_ : record array
-        One row per outer step of that trial: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
+        One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
         `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded).
     n_features_in_ : int
         Number of columns d.
@@ -210,103 +191,25 @@ class TotalVariationClustering(ClusterMixin, Estimator):
         self.check_parameters()
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
-        labels = self._known_labels(y, rows.shape[0])
-        given = self._given_memberships(rows.shape[0], labels)
-        n_trials = self._n_trials(labels, given)
+        known = self._known_labels(y, rows.shape[0])
+        given = self._given_memberships(rows.shape[0])
+        effort = self._effort(known, given)
         most_steps = -(-self.max_iter // FEWEST_ITERATIONS)
-        monitor = FitMonitor(self, n_trials + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
+        monitor = FitMonitor(self, effort.n_runs + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             graph = self._graph(rows, random, n_threads)
-            if self.n_clusters == 1:
-                best = self._everything(rows, monitor)
-            else:
-                best = self._best_trial(graph, labels, given, n_trials, monitor, random, n_threads)
-        self._store(best, graph)
+            problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads)
+            best, energies = find_cut(problem, effort, monitor)
+        self._store(best, energies, graph)
         monitor.warn_if_out_of_time()
         return self
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _best_trial(
-        self,
-        graph: sp.csr_array,
-        known: IntArray,
-        given: Array | None,
-        n_trials: int,
-        monitor: FitMonitor,
-        random: np.random.RandomState,
-        n_threads: int,
-    ) -> Trial:
-        order, clusters = self._order_and_clusters(graph, known, given, random, n_threads)
-        descent = TotalVariationDescent(CutGraph(graph, order), self.n_clusters, n_threads=n_threads)
-        trials = Trials(descent, known, eps=self.eps, tol=self.tol, max_iter=self.max_iter, monitor=monitor)
-        starts = [given] if given is not None else diffused_starts(
-            graph, known, self.n_clusters, clusters, random, n_threads
-        )  # fmt: skip
-        found: list[Trial] = []
-        for start in islice(starts, n_trials + _DRAWS):
-            trial = trials.run(start)
-            if trial is not None:
-                found.append(trial)
-            if len(found) == n_trials or monitor.stopped_by is not None:
-                break
-        if not found:
-            raise ValueError(
-                "A cluster has the same membership in every row, so there is nothing to start from. Give other "
-                f"memberships or labels, or look for fewer than {self.n_clusters} clusters."
-            )
-        best = min(found, key=Trial.rank)
-        if self.n_swaps > 0 and monitor.stopped_by is None:
-            labels = self._swapped(graph, best.labels, known, random, n_threads)
-            trial = trials.run(np.eye(self.n_clusters)[labels])
-            if trial is not None:
-                found.append(trial)
-                best = min(best, trial, key=Trial.rank)
-        self.energies_ = np.array([trial.energy for trial in found])
-        return best
-
-    def _swapped(
-        self,
-        graph: sp.csr_array,
-        labels: IntArray,
-        known: IntArray,
-        random: np.random.RandomState,
-        n_threads: int,
-    ) -> IntArray:
-        bisection = TotalVariationClustering(
-            2, affinity="precomputed", n_init=2, max_iter=_HALVING_ITERATIONS, n_threads=n_threads,
-            random_state=random.randint(np.iinfo(np.int32).max),
-        )  # fmt: skip
-
-        def halve(part: sp.csr_array) -> IntArray:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return clone(bisection).fit(part).labels_
-
-        return swapped_clusters(graph, labels, self.n_clusters, halve, self.n_swaps, known)
-
-    def _order_and_clusters(
-        self,
-        graph: sp.csr_array,
-        labels: IntArray,
-        given: Array | None,
-        random: np.random.RandomState,
-        n_threads: int,
-    ) -> tuple[IndexArray | None, IntArray | None]:
-        """Return a local order of the vertices, and rough clusters to draw from; None where they are not needed."""
-        n = graph.shape[0]
-        draws = self._draws(labels, given)
-        blocks = n > CutGraph.rows_of_a_block(n)
-        seed = int(random.randint(np.iinfo(np.int32).max))
-        if not (draws or blocks):
-            return None, None
-        n_vectors = max(self.n_clusters if draws else 0, _ORDER_VECTORS)
-        spectrum = spectral_vectors(graph, n_vectors, seed)
-        order = local_order(spectrum) if blocks else None
-        if not draws:
-            return order, None
-        return order, normalized_cut(spectrum, self.n_clusters, seed=seed, n_threads=n_threads)
+    def _effort(self, known: IntArray, given: FloatArray | None) -> Effort:
+        draws = self.n_clusters > 1 and draws_starts(known, given, self.n_clusters)
+        return Effort(int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol)
 
     def _graph(self, rows: RowSource, random: np.random.RandomState, n_threads: int) -> sp.csr_array:
         self._training_rows = None
@@ -319,62 +222,23 @@ class TotalVariationClustering(ClusterMixin, Estimator):
         seed = int(random.randint(np.iinfo(np.int32).max))
         return knn_graph(self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads)
 
-    def _everything(self, rows: RowSource, monitor: FitMonitor) -> Trial:
-        n = rows.shape[0]
-        self.energies_ = np.zeros(1)
-        labels = np.zeros(n, dtype=np.int32)
-        return Trial(0.0, 0.0, labels, np.ones((n, 1), dtype=rows.dtype), True, 0, monitor.history())
-
-    def _store(self, trial: Trial, graph: sp.csr_array) -> None:
-        self.labels_, self.memberships_ = trial.labels, trial.memberships
-        self.energy_, self.relaxed_energy_ = trial.energy, trial.relaxed_energy
-        self.affinity_matrix_ = graph
-        self.converged_, self.n_iter_, self.history_ = trial.converged, trial.n_inner, trial.history
-        sizes = np.bincount(trial.labels, minlength=self.n_clusters)
-        if np.any(sizes == 0):
-            warnings.warn(
-                f"{np.count_nonzero(sizes == 0)} of {self.n_clusters} clusters are empty in every trial: the graph "
-                "has no such cut that was found.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _store(self, run: Run, energies: FloatArray, graph: sp.csr_array) -> None:
+        self.labels_, self.memberships_ = run.labels, run.memberships
+        self.energy_, self.relaxed_energy_ = run.energy, run.relaxed_energy
+        self.energies_, self.affinity_matrix_ = energies, graph
+        self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
+        self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
 
     # --- a fitted model ------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> IntArray:
-        """Return the cluster of each row of X: that of most memberships among its nearest training rows.
+    def _scores_by_affinities(self, affinities: Block) -> Array:
+        return np.asarray(affinities @ self.memberships_)
 
-        A row of the fit is its own nearest neighbour here, so its label may differ from the one in `labels_` where
-        its neighbours disagree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
-            Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,), int32
-        """
-        check_is_fitted(self, "labels_")
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype)
-        data = rows.read()
-        if self.affinity == "precomputed":
-            return np.asarray((data @ self.memberships_).argmax(axis=1), dtype=np.int32)
-        n_threads = effective_n_threads(self.n_threads)
-        assert self._training_rows is not None
-        n_neighbors = min(self.n_neighbors, self._training_rows.shape[0])
-        ids, _ = nearest_neighbors(self._training_rows, n_neighbors, queries=data, n_threads=n_threads)
+    def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
         votes = np.zeros((len(ids), self.n_clusters))
         for near in ids.T:
             votes += self.memberships_[near]
-        return np.asarray(votes.argmax(axis=1), dtype=np.int32)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        return tags
+        return votes
 
     # --- checks --------------------------------------------------------------------------------------------------
 
@@ -394,7 +258,7 @@ class TotalVariationClustering(ClusterMixin, Estimator):
             )
         return labels.astype(np.int32)
 
-    def _given_memberships(self, n: int, labels: IntArray) -> Array | None:
+    def _given_memberships(self, n: int) -> FloatArray | None:
         if isinstance(self.init, str):
             return None
         given = np.array(self.init, dtype=np.float64)
@@ -406,34 +270,20 @@ class TotalVariationClustering(ClusterMixin, Estimator):
             raise ValueError("init must hold memberships: non-negative rows that sum to 1.")
         return given
 
-    def _draws(self, labels: IntArray, given: Array | None) -> bool:
-        return given is None and len(np.unique(labels[labels >= 0])) < self.n_clusters
-
-    def _n_trials(self, labels: IntArray, given: Array | None) -> int:
-        return int(self.n_init) if self._draws(labels, given) and self.n_clusters > 1 else 1
-
     def _check_n_rows(self, rows: RowSource) -> None:
-        n = rows.shape[0]
-        if self.n_clusters > n:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        if self.affinity == "knn" and self.n_neighbors >= n > 1:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} should be < n_samples={n}: a row is not its own neighbour."
-            )
+        # A single row is a cluster, although it has no neighbour.
+        if (rows.shape[0], self.n_clusters) != (1, 1):
+            super()._check_n_rows(rows)
 
     def check_parameters(self) -> None:
-        check_positive_integer("n_clusters", self.n_clusters)
-        check_positive_integer("n_neighbors", self.n_neighbors)
+        super().check_parameters()
         check_positive_integer("n_init", self.n_init)
         if self.n_swaps != 0:
             check_positive_integer("n_swaps", self.n_swaps)
-        if self.affinity not in AFFINITIES:
-            raise ValueError(f"affinity must be one of {', '.join(AFFINITIES)}, got {self.affinity!r}.")
         if isinstance(self.init, str) and self.init != "diffusion":
             raise ValueError(f"init must be 'diffusion' or memberships, got {self.init!r}.")
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
-        check_iteration_parameters(self)
 
 
 def _without_loops(graph: sp.csr_array) -> sp.csr_array:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie import _kernels
+from coterie.arrays import Array
 from coterie.graphs.edges import edges_of_graph
 
 __all__ = ["CutGraph"]
@@ -72,6 +73,16 @@ class CutGraph:
             starts, crossings, columns[kept].astype(np.int32),
             None if np.all(weights == 1) else weights, self.block_rows,
         )  # fmt: skip
+
+    def arranged(self, values: Array) -> Array:
+        """Return what each vertex has, in the order of the graph instead of that of the data: a copy."""
+        return values[self.order]
+
+    def restored(self, values: Array) -> Array:
+        """Return what each vertex has, in the order of the data instead of that of the graph: a copy."""
+        found = np.empty_like(values)
+        found[self.order] = values
+        return found
 
     @staticmethod
     def rows_of_a_block(n: int) -> int:

@@ -13,8 +13,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.graphs.spectral import SpectralVectors
 from coterie.kmeans.exact import KMeans
+from coterie.total_variation.problem import CutProblem
 
-__all__ = ["diffused", "diffused_starts", "drawn_vertices", "normalized_cut", "on_the_simplex"]
+__all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex", "starts_of"]
 
 
 _TOLERANCE = 1e-6
@@ -42,45 +43,37 @@ def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_t
     return KMeans(n_clusters, n_init=10, random_state=seed, n_threads=n_threads).fit(directions).labels_
 
 
-def diffused_starts(
-    graph: sp.csr_array,
-    known: IntArray,
-    n_clusters: int,
-    clusters: IntArray | None,
-    random: np.random.RandomState,
-    n_threads: int,
-) -> Iterator[FloatArray]:
-    """Yield starts: known labels diffused over the graph, and a drawn vertex of each class that has none.
+def starts_of(problem: CutProblem, clusters: IntArray | None) -> Iterator[FloatArray]:
+    """Yield starts: given memberships, or known labels diffused, with a drawn vertex of each class that has none.
 
     Parameters
     ----------
-    graph : csr_array of shape (n, n)
-        Symmetric non-negative weights.
-    known : ndarray of shape (n,), int32
-        Known classes, -1 elsewhere.
-    n_clusters : int
-        Number of columns R.
+    problem : CutProblem
+        Has the labels, or the memberships.
     clusters : ndarray of shape (n,), int32, or None
-        Rough clusters to draw from; None where every class has a label, so that there is but one start.
-    random : RandomState
-        Draws.
-    n_threads : int
-        Threads.
+        Rough clusters to draw from; None where nothing is drawn, so that there is but one start.
 
     Yields
     ------
     ndarray of shape (n, R), float64
         Rows in the simplex. Where no class is known the second start is the rough clusters themselves.
     """
-    if clusters is None:
-        yield on_the_simplex(diffused(graph, known, n_clusters, n_threads=n_threads))
-        return
-    for number in count():
-        if number == 1 and np.all(known < 0):
-            yield np.eye(n_clusters)[clusters]
-        else:
-            labels = drawn_vertices(clusters, known, n_clusters, random)
-            yield on_the_simplex(diffused(graph, labels, n_clusters, n_threads=n_threads))
+
+    def diffused_labels(labels: IntArray) -> FloatArray:
+        columns = diffused(problem.graph, labels, problem.n_clusters, n_threads=problem.n_threads)
+        return on_the_simplex(columns)
+
+    if problem.given is not None:
+        yield problem.given
+    elif clusters is None:
+        yield diffused_labels(problem.known)
+    else:
+        for number in count():
+            if number == 1 and np.all(problem.known < 0):
+                yield np.eye(problem.n_clusters)[clusters]
+            else:
+                labels = drawn_vertices(clusters, problem.known, problem.n_clusters, problem.random)
+                yield diffused_labels(labels)
 
 
 def drawn_vertices(

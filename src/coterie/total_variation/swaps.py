@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.graphs.cuts import balanced_cut
+from coterie.graphs.cuts import cut_of_edges
+from coterie.graphs.edges import edges_of_graph
+from coterie.total_variation.problem import CutProblem
 
 __all__ = ["swapped_clusters"]
 
@@ -28,25 +30,20 @@ class _Swap:
     freed: int
 
 
-def swapped_clusters(
-    graph: sp.csr_array, labels: IntArray, n_clusters: int, halve: Halve, most: int, known: IntArray
-) -> IntArray:
+def swapped_clusters(problem: CutProblem, labels: IntArray, halve: Halve, most: int) -> IntArray:
     """Swap as long as (P) falls: halve one cluster, merge two of those that there are then.
 
     Parameters
     ----------
-    graph : csr_array of shape (n, n)
-        Symmetric non-negative weights, no loops.
+    problem : CutProblem
+        What is cut, into two clusters or more. They are numbered so that most of its known classes are right; the rest
+        is put right.
     labels : ndarray of shape (n,), int32
         The clusters.
-    n_clusters : int
-        Number of clusters R, at least 2.
     halve : callable
         Returns 0 or 1 for each vertex of a part of the graph.
     most : int
         Swaps, at most.
-    known : ndarray of shape (n,), int32
-        Known classes, -1 elsewhere. Clusters are numbered so that most of these are right; the rest is put right.
 
     Returns
     -------
@@ -57,7 +54,8 @@ def swapped_clusters(
     A swap is the best of all of R halved clusters and all pairs: O(edges + R^4) operations, besides those of `halve`,
     which is asked again only for clusters that have changed.
     """
-    energy = balanced_cut(graph, labels, n_clusters=n_clusters)
+    graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
+    energy = cut_of_edges(edges, labels, n_clusters)
     is_second = np.zeros(len(labels), dtype=bool)
     changed = np.arange(n_clusters)
     for _ in range(most):
@@ -68,8 +66,8 @@ def swapped_clusters(
         moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
         moved[moved == swap.freed] = swap.kept
         moved[moved == n_clusters] = swap.freed
-        moved = _with_known(moved, known, n_clusters)
-        found = balanced_cut(graph, moved, n_clusters=n_clusters)
+        moved = _with_known(moved, problem.known, n_clusters)
+        found = cut_of_edges(edges, moved, n_clusters)
         if not found < energy:
             break
         changed = _changed(labels, moved, n_clusters)

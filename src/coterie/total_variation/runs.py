@@ -1,0 +1,188 @@
+"""Runs of total variation clustering: descents of the relaxed energy, each from its own start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, IndexArray, IntArray
+from coterie.fitting.monitor import FitMonitor
+from coterie.total_variation.descent import TotalVariationDescent
+from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.problem import CutProblem
+
+__all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
+
+
+# What is known of an outer step, besides what is known of every iteration.
+HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
+
+# Outer steps that change little, one after the other, until a run has converged: a single one may be short.
+_STILL_STEPS = 2
+
+# A run ends after so many times the iterations that found its clusters, and no fewer than these.
+_PATIENCE, _FEWEST_INNER = 2, 300
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many runs there are and when each ends; see `TotalVariationClustering`."""
+
+    n_runs: int
+    max_iter: int
+    n_swaps: int = 0
+    eps: float = 1e-3
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one start ended with.
+
+    Attributes
+    ----------
+    energy : float
+        (P) of the labels.
+    relaxed_energy : float
+        Of the memberships.
+    labels : ndarray of shape (n,), int32
+        Column of the largest membership of each row.
+    memberships : ndarray of shape (n, R)
+        Rows in the simplex.
+    converged : bool
+        Whether there was nothing left to gain.
+    n_inner : int
+        Inner iterations.
+    history : record array, or None
+        The outer steps.
+    """
+
+    energy: float
+    relaxed_energy: float
+    labels: IntArray
+    memberships: Array
+    converged: bool = True
+    n_inner: int = 0
+    history: Array | None = None
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What makes a run better than another: a smaller cut, then a lower relaxed energy."""
+        return self.energy, self.relaxed_energy
+
+
+class Unwatched:
+    """Stands in for a `FitMonitor` where a search is only a step of another one."""
+
+    stopped_by = None
+
+    def start_run(self) -> None:
+        """Begin the next run."""
+
+    def report(self, objective: float, centers: Any, **extra: Any) -> bool:
+        """Return that the run goes on."""
+        return False
+
+    def history(self) -> None:
+        """Return that nothing was kept."""
+
+
+class CutRuns:
+    """Runs on one problem, in the order that its kernels like, and the best of them in the order of the data.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        What is to be cut.
+    order : ndarray of shape (n,), or None
+        A local order of the vertices; see `CutGraph`.
+    effort : Effort
+        When a run ends.
+    monitor : FitMonitor or Unwatched
+        Is told of every outer step; says when to stop.
+
+    Attributes
+    ----------
+    energies : list of float
+        (P) of each run.
+    """
+
+    def __init__(
+        self,
+        problem: CutProblem,
+        order: IndexArray | None,
+        effort: Effort,
+        monitor: FitMonitor | Unwatched,
+    ) -> None:
+        self._graph = CutGraph(problem.graph, order)
+        self._descent = TotalVariationDescent(self._graph, problem.n_clusters, n_threads=problem.n_threads)
+        self._known = self._graph.arranged(problem.known)
+        self._effort, self._monitor = effort, monitor
+        self._best: Run | None = None
+        self.energies: list[float] = []
+
+    @property
+    def best(self) -> Run:
+        """The best run, in the order of the data; there must have been one."""
+        assert self._best is not None
+        labels = self._graph.restored(self._best.labels)
+        return replace(self._best, labels=labels, memberships=self._graph.restored(self._best.memberships))
+
+    def run(self, memberships: Array) -> None:
+        """Run from this start, and keep what it ends with if it is the best; pass it over if a column is constant.
+
+        Parameters
+        ----------
+        memberships : ndarray of shape (n, R)
+            Rows in the simplex, in the order of the data.
+        """
+        fixed = self._known >= 0
+        start = self._graph.arranged(memberships)
+        start[fixed] = np.eye(start.shape[1])[self._known[fixed]]
+        energy = self._descent.start(start, fixed)
+        if np.isfinite(energy):
+            run = self._descend(energy)
+            self._best = run if self._best is None else min(self._best, run, key=lambda run: run.rank)
+            self.energies.append(run.energy)
+
+    def _descend(self, energy: float) -> Run:
+        """Descend from where the descent has been started, as long as better clusters are found.
+
+        What counts is the cut that memberships round to. Their relaxed energy falls on where two columns share two
+        clusters, and rounding is the worse for it; so a run ends with the best of all its roundings.
+        """
+        descent, monitor, effort = self._descent, self._monitor, self._effort
+        monitor.start_run()
+        labels, cut = descent.rounded()
+        best = Run(cut, energy, labels, descent.memberships)
+        n_inner, n_best, n_still, converged = 0, 0, 0, False
+        while n_inner < effort.max_iter and not converged:
+            before = energy
+            result = descent.outer_step(effort.eps, effort.max_iter - n_inner)
+            n_inner += result.n_inner
+            if not result.is_valid:
+                break
+            if result.energy > before:
+                # There are no iterations left, for otherwise they had gone on.
+                descent.undo()
+            energy = min(result.energy, before)
+            labels, cut = descent.rounded()
+            if cut < (1 - effort.tol) * best.energy:
+                n_best = n_inner
+            # The last of equal ones: memberships become sharper.
+            if cut <= best.energy:
+                best = Run(cut, energy, labels, descent.memberships)
+            stop = monitor.report(
+                energy,
+                lambda: self._graph.restored(descent.memberships),
+                n_inner=result.n_inner,
+                descended=result.descended,
+                cut=cut,
+            )
+            n_still = n_still + 1 if abs(before - energy) <= effort.tol * abs(before) else 0
+            converged = n_still == _STILL_STEPS or n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)
+            if stop:
+                break
+        return replace(best, converged=converged, n_inner=n_inner, history=monitor.history())

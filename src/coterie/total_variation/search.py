@@ -1,0 +1,107 @@
+"""The search for a balanced cut: runs from several starts, and swaps of the best clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.fitting.monitor import FitMonitor
+from coterie.graphs.spectral import local_order, spectral_vectors
+from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.runs import CutRuns, Effort, Run, Unwatched
+from coterie.total_variation.starts import normalized_cut, starts_of
+from coterie.total_variation.swaps import swapped_clusters
+
+__all__ = ["find_cut"]
+
+
+# Vectors that the order of the vertices is made of where no more are needed.
+_ORDER_VECTORS = 10
+
+# Starts with a constant column that are passed over.
+_DRAWS = 10
+
+# What is done to halve a cluster.
+_HALVING = Effort(n_runs=2, max_iter=100)
+
+
+def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched) -> tuple[Run, FloatArray]:
+    """Cut a graph: run from several starts, swap the best clusters, and run once more from there.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        What is to be cut.
+    effort : Effort
+        How many runs and swaps, and when a run ends.
+    monitor : FitMonitor or Unwatched
+        Is told of every outer step; says when to stop.
+
+    Returns
+    -------
+    best : Run
+        In the order of the data.
+    energies : ndarray of shape (n_runs,)
+        (P) at the end of each run.
+
+    Raises
+    ------
+    ValueError
+        If a column of every start is constant.
+    """
+    if problem.n_clusters == 1:
+        return _whole(problem, monitor), np.zeros(1)
+    order, clusters = _order_and_clusters(problem)
+    runs = CutRuns(problem, order, effort, monitor)
+    for start in islice(starts_of(problem, clusters), effort.n_runs + _DRAWS):
+        runs.run(start)
+        if len(runs.energies) == effort.n_runs or monitor.stopped_by is not None:
+            break
+    if not runs.energies:
+        raise ValueError(
+            "A cluster has the same membership in every row, so there is nothing to start from. Give other "
+            f"memberships or labels, or look for fewer than {problem.n_clusters} clusters."
+        )
+    if effort.n_swaps > 0 and monitor.stopped_by is None:
+        swapped = swapped_clusters(problem, runs.best.labels, _halving(problem), effort.n_swaps)
+        runs.run(np.eye(problem.n_clusters)[swapped])
+    return runs.best, np.array(runs.energies)
+
+
+def _whole(problem: CutProblem, monitor: FitMonitor | Unwatched) -> Run:
+    """Return all vertices as one cluster, which costs nothing."""
+    n, dtype = problem.n_vertices, problem.graph.dtype
+    return Run(0.0, 0.0, np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=dtype), history=monitor.history())
+
+
+def _order_and_clusters(problem: CutProblem) -> tuple[IndexArray | None, IntArray | None]:
+    """Return a local order of the vertices, and rough clusters to draw from; None where they are not needed."""
+    n, n_clusters, draws = problem.n_vertices, problem.n_clusters, problem.draws_starts
+    has_blocks = n > CutGraph.rows_of_a_block(n)
+    seed = problem.draw_seed()
+    if not (draws or has_blocks):
+        return None, None
+    n_vectors = max(n_clusters if draws else 0, _ORDER_VECTORS)
+    spectrum = spectral_vectors(problem.graph, n_vectors, seed)
+    order = local_order(spectrum) if has_blocks else None
+    if not draws:
+        return order, None
+    return order, normalized_cut(spectrum, n_clusters, seed=seed, n_threads=problem.n_threads)
+
+
+def _halving(problem: CutProblem) -> Callable[[sp.csr_array], IntArray]:
+    """Return what halves a part of the graph: a search for two clusters, each time with the same seed."""
+    seed = problem.draw_seed()
+
+    def halve(part: sp.csr_array) -> IntArray:
+        unknown = np.full(part.shape[0], -1, dtype=np.int32)
+        random = np.random.RandomState(seed)
+        halves = CutProblem(part, 2, unknown, None, random, problem.n_threads)
+        return find_cut(halves, _HALVING, Unwatched())[0].labels
+
+    return halve
