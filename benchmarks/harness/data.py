@@ -37,7 +37,7 @@ PRINCIPAL_AXES = 90
 def data_folder() -> Path | None:
     """Return the folder of real data sets, or None."""
     named = os.environ.get("COTERIE_DATA")
-    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
     return folder if folder.is_dir() else None
 
 

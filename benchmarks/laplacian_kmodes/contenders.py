@@ -13,9 +13,9 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.data import mnist
-from benchmarks.kmeans_contenders import Contender
-from benchmarks.measuring import measured
+from benchmarks.harness.data import mnist
+from benchmarks.harness.measuring import measured
+from benchmarks.kmeans.fits import Contender
 
 N_NEIGHBORS = 5
 SEED = 0

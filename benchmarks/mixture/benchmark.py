@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import real_file, save_huge, save_rows
-from benchmarks.kmeans import MIB, TIME_HEADERS, Benchmark, Summaries, time_cells
-from benchmarks.kmeans_contenders import Contender
-from benchmarks.measuring import interleave, isolated, isolated_within, limit_threads, summarise
-from benchmarks.mixture_contenders import (
+from benchmarks.harness.data import real_file, save_huge, save_rows
+from benchmarks.harness.measuring import interleave, isolated, isolated_within, limit_threads, summarise
+from benchmarks.harness.reporting import Report
+from benchmarks.kmeans.benchmark import MIB, TIME_HEADERS, Benchmark, Summaries, time_cells
+from benchmarks.kmeans.fits import Contender
+from benchmarks.mixture.fits import (
     CHAIN_REFERENCE,
     CORESET,
     CYCLE,
@@ -60,7 +61,6 @@ from benchmarks.mixture_contenders import (
     run_labels,
     run_seeding,
 )
-from benchmarks.reporting import Report
 
 # What a run may take beside the fit: reading the rows, the parts once more, the error.
 UNTIMED_SECONDS = 120.0

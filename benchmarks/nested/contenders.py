@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import load_rows
-from benchmarks.kmeans_contenders import EVERY_ROW, Contender
-from benchmarks.measuring import measured
+from benchmarks.harness.data import load_rows
+from benchmarks.harness.measuring import measured
+from benchmarks.kmeans.fits import EVERY_ROW, Contender
 
 K_MEANS_PLUS_PLUS = "k-means++"
 # The next copy is taken when the clock shows this many times the seconds of the last one.

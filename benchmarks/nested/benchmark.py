@@ -23,11 +23,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import real_file, save_split
-from benchmarks.kmeans import MIB, TIME_HEADERS, Benchmark, Summaries, range_cell, ratio_cell, time_cells
-from benchmarks.kmeans_contenders import Contender
-from benchmarks.measuring import is_peer, isolated, limit_threads
-from benchmarks.nested_contenders import (
+from benchmarks.harness.data import real_file, save_split
+from benchmarks.harness.measuring import is_peer, isolated, limit_threads
+from benchmarks.harness.reporting import Report
+from benchmarks.kmeans.benchmark import (
+    MIB,
+    TIME_HEADERS,
+    Benchmark,
+    Summaries,
+    range_cell,
+    ratio_cell,
+    time_cells,
+)
+from benchmarks.kmeans.fits import Contender
+from benchmarks.nested.contenders import (
     CURVES,
     K_MEANS_PLUS_PLUS,
     LLOYD,
@@ -41,7 +50,7 @@ from benchmarks.nested_contenders import (
     run_memory,
     run_pass,
 )
-from benchmarks.nested_curves import (
+from benchmarks.nested.curves import (
     LEVELS,
     RowCurves,
     draw,
@@ -50,7 +59,6 @@ from benchmarks.nested_curves import (
     seconds_text,
     time_cell,
 )
-from benchmarks.reporting import Report
 
 SCIKIT_LEARN = (STREAM, OWN_FIT)
 QUICK_BUDGET, QUICK_SEEDS = 1.0, 2

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import best_seconds, memory_bandwidth
-from benchmarks.measuring import isolated, limit_threads, measured, summarise
-from benchmarks.reporting import Report
+from benchmarks.harness.limits import best_seconds, memory_bandwidth
+from benchmarks.harness.measuring import isolated, limit_threads, measured, summarise
+from benchmarks.harness.reporting import Report
 
 MIB = 2**20
 PAPER_SIZES, MOON_SIZES = (100, 200, 300, 400, 500), (1000, 5000, 20_000, 100_000)

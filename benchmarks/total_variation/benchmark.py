@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.data import labelled, real_file, upright_digits
-from benchmarks.machine import memory_bandwidth
-from benchmarks.measuring import isolated, limit_threads
-from benchmarks.reporting import Report
+from benchmarks.harness.data import labelled, real_file, upright_digits
+from benchmarks.harness.limits import memory_bandwidth
+from benchmarks.harness.measuring import isolated, limit_threads
+from benchmarks.harness.reporting import Report
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news")
 FILES = {

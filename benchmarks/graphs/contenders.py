@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kmeans_contenders import Contender
-from benchmarks.measuring import measured
+from benchmarks.harness.measuring import measured
+from benchmarks.kmeans.fits import Contender
 
 # Rows whose neighbours are found exactly for the recall, and those for which an exact search is timed where all
 # rows would take too long.

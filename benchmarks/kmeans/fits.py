@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import CUBE, gemm_rate
-from benchmarks.measuring import measured, peak_memory
+from benchmarks.harness.limits import CUBE, gemm_rate
+from benchmarks.harness.measuring import measured, peak_memory
 
 COTERIE_ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 CHAIN_LENGTH = 200

@@ -21,9 +21,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.data import has_labelled, real_file, save_labelled, save_rows
-from benchmarks.kmeans import MIB, TIME_HEADERS, Benchmark, Summaries, range_cell, time_cells
-from benchmarks.laplacian_kmodes_contenders import (
+from benchmarks.harness.data import has_labelled, real_file, save_labelled, save_rows
+from benchmarks.harness.limits import memory_bandwidth
+from benchmarks.harness.measuring import isolated, isolated_within, limit_threads
+from benchmarks.harness.reporting import Report
+from benchmarks.kmeans.benchmark import MIB, TIME_HEADERS, Benchmark, Summaries, range_cell, time_cells
+from benchmarks.laplacian_kmodes.contenders import (
     CONTENDERS,
     GRAPH,
     K_MEANS,
@@ -40,9 +43,6 @@ from benchmarks.laplacian_kmodes_contenders import (
     run_updates,
     run_whole,
 )
-from benchmarks.machine import memory_bandwidth
-from benchmarks.measuring import isolated, isolated_within, limit_threads
-from benchmarks.reporting import Report
 
 STARTS = 10
 LAMBDAS = (1.0, 1.3, 2.0, 3.0, 4.0)

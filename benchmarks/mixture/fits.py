@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kmeans_contenders import Contender, inertia
-from benchmarks.measuring import measured, peak_memory
+from benchmarks.harness.measuring import measured, peak_memory
+from benchmarks.kmeans.fits import Contender, inertia
 
 SAMPLED_CLUSTERS = 50  # of so many clusters, one is seeded to forecast the seconds of all
 FORECAST_ITERATIONS = 20  # few for Lloyd's algorithm with hundreds of clusters

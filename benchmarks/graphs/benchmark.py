@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import save_rows
-from benchmarks.graphs_contenders import EXACT, GRAPHS, OURS, run_graph, run_part
-from benchmarks.kmeans import MIB, SGEMM_FRACTION, TIME_HEADERS, Benchmark, Summaries, time_cells
-from benchmarks.measuring import isolated, limit_threads
-from benchmarks.reporting import Report
+from benchmarks.graphs.contenders import EXACT, GRAPHS, OURS, run_graph, run_part
+from benchmarks.harness.data import save_rows
+from benchmarks.harness.measuring import isolated, limit_threads
+from benchmarks.harness.reporting import Report
+from benchmarks.kmeans.benchmark import MIB, SGEMM_FRACTION, TIME_HEADERS, Benchmark, Summaries, time_cells
 
 N_NEIGHBORS = 10
 RECALL, RATIO = 0.95, 3.0

@@ -19,8 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import mnist_is_real, save_first_centers, save_huge, save_rows
-from benchmarks.kmeans_contenders import (
+from benchmarks.harness.data import mnist_is_real, save_first_centers, save_huge, save_rows
+from benchmarks.harness.limits import sgemm_rate
+from benchmarks.harness.measuring import interleave, is_peer, isolated, limit_threads, summarise
+from benchmarks.harness.reporting import Report
+from benchmarks.kmeans.fits import (
     ASSIGNMENTS,
     CUBE_LINE,
     FITS,
@@ -32,9 +35,6 @@ from benchmarks.kmeans_contenders import (
     run_huge,
     run_seeding,
 )
-from benchmarks.machine import sgemm_rate
-from benchmarks.measuring import interleave, is_peer, isolated, limit_threads, summarise
-from benchmarks.reporting import Report
 
 MIB = 2**20
 OURS = "coterie auto"

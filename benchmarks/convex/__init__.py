@@ -1,0 +1,1 @@
+"""Convex clustering: ``python -m benchmarks.convex``."""

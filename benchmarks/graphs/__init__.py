@@ -1,0 +1,1 @@
+"""Graphs of nearest neighbours: ``python -m benchmarks.graphs``."""

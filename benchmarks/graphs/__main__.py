@@ -1,0 +1,6 @@
+"""See `benchmarks.graphs`."""
+
+from benchmarks.graphs.benchmark import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""K-means: ``python -m benchmarks.kmeans``."""

@@ -1,0 +1,1 @@
+"""Laplacian K-modes: ``python -m benchmarks.laplacian_kmodes``."""

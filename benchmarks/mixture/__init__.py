@@ -1,0 +1,1 @@
+"""Truncated mixtures: ``python -m benchmarks.mixture``."""

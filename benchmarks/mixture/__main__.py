@@ -1,0 +1,6 @@
+"""See `benchmarks.mixture`."""
+
+from benchmarks.mixture.benchmark import main
+
+if __name__ == "__main__":
+    main()

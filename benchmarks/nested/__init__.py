@@ -1,0 +1,1 @@
+"""Nested mini-batch k-means: ``python -m benchmarks.nested``."""

@@ -1,0 +1,6 @@
+"""See `benchmarks.nested`."""
+
+from benchmarks.nested.benchmark import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Total variation clustering: ``python -m benchmarks.total_variation``."""

@@ -1,0 +1,6 @@
+"""See `benchmarks.total_variation`."""
+
+from benchmarks.total_variation.benchmark import main
+
+if __name__ == "__main__":
+    main()
