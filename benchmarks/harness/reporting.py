@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -12,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parents[1] / "results"
-PACKAGES = ("coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans")
+PACKAGES = (
+    "coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "hnswlib",
+    "pynndescent", "usearch",
+)  # fmt: skip
 
 
 class Report:
@@ -44,6 +49,11 @@ class Report:
         path = stem.with_suffix(".json")
         path.write_text(json.dumps(self.data, indent=1, default=str) + "\n")
         return path
+
+
+def command_line(benchmark: str) -> str:
+    """Return the command that runs now."""
+    return shlex.join(["python", "-m", f"benchmarks.{benchmark}", *sys.argv[1:]])
 
 
 def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:

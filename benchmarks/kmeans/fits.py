@@ -1,4 +1,4 @@
-"""The k-means of coterie and of its peers behind one face, and the runs that measure them, each in a process.
+"""Rows a to d: whole fits, by the k-means of coterie and of its peers behind one face.
 
 Peers are asked for the same work: every row, the same number of iterations, no subsampling, no early stop,
 and the same initial centroids wherever a peer takes them.
@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.limits import CUBE, gemm_rate
-from benchmarks.harness.measuring import measured, peak_memory
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.cells import TIME_HEADERS, memory_cell, ratio_cell, time_cells
+from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, is_peer
+from benchmarks.harness.measuring import measured
+from benchmarks.harness.quality import inertia
+from benchmarks.harness.rounds import Result, Summaries
+from benchmarks.kmeans.rows import FIT_ROWS, FitRow, Target
 
 COTERIE_ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
-CHAIN_LENGTH = 200
-EVERY_ROW = 2**31 - 1  # "points per centroid" that no data set exceeds
+OURS = "coterie auto"
+REFERENCE = "scikit-learn lloyd"
 
 
 @dataclass
@@ -30,29 +34,6 @@ class Fit:
     centers: np.ndarray
     n_iter: int
     label: Callable[[], object] | None = None
-
-
-FitFunction = Callable[[np.ndarray, np.ndarray, int, int], Fit]
-SeedFunction = Callable[[np.ndarray, int, int, int], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A package's function and the module without which it is skipped."""
-
-    module: str
-    call: Callable[..., Any]
-    group: str = ""
-    takes_centers: bool = True
-    converges: bool = True  # stops by itself; otherwise it gets the iterations that scikit-learn took
-
-    @property
-    def installed(self) -> bool:
-        """Whether the package can be imported."""
-        return find_spec(self.module) is not None
-
-
-# --- whole fits
 
 
 def _coterie_fit(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int, *, algorithm: str) -> Fit:
@@ -89,46 +70,39 @@ def _intelex_fit(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: i
 def _faiss_fit(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int) -> Fit:
     import faiss
 
-    faiss.omp_set_num_threads(n_threads)
-    model = faiss.Kmeans(
-        X.shape[1], len(centers), niter=max_iter, max_points_per_centroid=EVERY_ROW, min_points_per_centroid=1
-    )
-    model.train(X, init_centroids=centers)
-    return Fit(model.centroids, len(model.iteration_stats), partial(model.assign, X))
+    return _faiss_trained(faiss.Kmeans, X, centers, max_iter, n_threads, init_centroids=centers)
 
 
 def _faiss_super_fit(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int) -> Fit:
     import faiss
 
+    return _faiss_trained(faiss.SuperKmeans, X, centers, max_iter, n_threads)
+
+
+def _faiss_trained(
+    kind: Any, X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int, **start: Any
+) -> Fit:
+    import faiss
+
     faiss.omp_set_num_threads(n_threads)
-    model = faiss.SuperKmeans(
+    model = kind(
         X.shape[1], len(centers), niter=max_iter, max_points_per_centroid=EVERY_ROW, min_points_per_centroid=1
     )
-    model.train(X)
+    model.train(X, **start)
     return Fit(model.centroids, len(model.iteration_stats), partial(model.assign, X))
 
 
 def _superkmeans_fit(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int) -> Fit:
     from superkmeans import SuperKMeans
 
-    model = SuperKMeans(
-        len(centers),
-        X.shape[1],
-        hierarchical=False,
-        iters=max_iter,
-        sampling_fraction=1.0,
-        max_points_per_cluster=EVERY_ROW,
-        n_threads=n_threads,
-        tol=0.0,
-        early_termination=False,
-    )
+    model = SuperKMeans(len(centers), X.shape[1], iters=max_iter, n_threads=n_threads, **SUPERKMEANS_ALL_ROWS)
     found = model.train(X)
     return Fit(found, max_iter, partial(model.assign_training_points, X, found))
 
 
 FITS: dict[str, Contender] = {
     # First, because its number of iterations and its inertia are what the others are held to.
-    "scikit-learn lloyd": Contender("sklearn", partial(_scikit_learn_fit, algorithm="lloyd")),
+    REFERENCE: Contender("sklearn", partial(_scikit_learn_fit, algorithm="lloyd")),
     **{f"coterie {a}": Contender("coterie", partial(_coterie_fit, algorithm=a)) for a in COTERIE_ALGORITHMS},
     "scikit-learn elkan": Contender("sklearn", partial(_scikit_learn_fit, algorithm="elkan")),
     "scikit-learn-intelex": Contender("sklearnex", _intelex_fit),
@@ -161,165 +135,73 @@ def run_fit(
     return result | {"inertia": inertia(X, np.asarray(fit.centers)), "input_bytes": X.nbytes}
 
 
-def inertia(X: np.ndarray, centers: np.ndarray, rows_per_block: int = 8192) -> float:
-    """Return the sum of squared distances to the nearest centroid, summed in float64."""
-    centers = np.ascontiguousarray(centers, np.float32)
-    squares = np.einsum("ij,ij->i", centers, centers)
-    total = 0.0
-    for start in range(0, len(X), rows_per_block):
-        block = X[start : start + rows_per_block]
-        nearest = (squares - 2 * (block @ centers.T)).argmin(axis=1)
-        gap = block - centers[nearest]
-        total += float(np.einsum("ij,ij->", gap, gap, dtype=np.float64))
-    return total
+# --- tables
 
 
-# --- one assignment of all rows
+def measure_fit(benchmark: Benchmark, key: str) -> None:
+    """Compare whole fits."""
+    benchmark.measure_limit()
+    row = FIT_ROWS[key].for_options(benchmark)
+    data, centers = row.files(benchmark)
+    iterations = row.max_iter
+
+    def run(name: str, repeat: int) -> Result:
+        nonlocal iterations
+        limit = row.max_iter if FITS[name].converges else iterations
+        result = benchmark.isolated(run_fit, name, data, centers, limit, benchmark.options.threads)
+        if name == REFERENCE:
+            iterations = result["n_iter"]
+        return result
+
+    summaries = benchmark.measure(f"{key}: {row.title}", _contenders(benchmark, row), run)
+    n_entries = data.stat().st_size // 4  # float32
+    _table(benchmark, key, row, summaries, flops=2.0 * n_entries * row.n_clusters)
+    for target in row.targets:
+        _judge(benchmark, key, target, summaries)
 
 
-def _coterie_predict(X: np.ndarray, centers: np.ndarray, n_threads: int) -> Callable[[], object]:
-    from coterie import KMeans
-
-    model = KMeans(len(centers), init=centers, n_init=1, max_iter=1, n_threads=n_threads)
-    return partial(model.fit(X[: max(1000, 2 * len(centers))]).predict, X)
-
-
-def _coterie_kernel(X: np.ndarray, centers: np.ndarray, n_threads: int) -> Callable[[], object]:
-    from coterie import _kernels
-
-    rows = _kernels.dense_rows(X)
-    offsets = np.einsum("ij,ij->i", centers, centers)
-    labels, scores = np.empty((len(X), 1), np.int32), np.empty((len(X), 1), np.float32)
-    return partial(_kernels.nearest, rows, centers, offsets, labels, scores, n_threads)
+def _contenders(benchmark: Benchmark, row: FitRow) -> list[str]:
+    names = benchmark.select(FITS)
+    left_out = [name for name in names if name in row.skip]
+    if left_out:
+        benchmark.report.say("", "Left out, bounds of rows x clusters are too large: " + ", ".join(left_out))
+    return [name for name in names if name not in left_out]
 
 
-def _scikit_learn_predict(X: np.ndarray, centers: np.ndarray, n_threads: int) -> Callable[[], object]:
-    from sklearn.cluster import KMeans
+def _table(benchmark: Benchmark, key: str, row: FitRow, summaries: Summaries, flops: float) -> None:
+    reference: Result = next(iter(summaries.values()), {})
 
-    model = KMeans(len(centers), init=centers, n_init=1, max_iter=1)
-    return partial(model.fit(X[: max(1000, 2 * len(centers))]).predict, X)
+    def cells(name: str, s: Result) -> list[str]:
+        passes = s["n_iter"] + s["has_labels"]
+        labels = s.get("label_seconds")
+        return [
+            f"{s['n_iter']:.0f}",
+            *time_cells(s),
+            "in fit" if labels is None else f"{labels:.2f}",
+            f"{s['inertia'] / reference['inertia'] - 1:+.1e}" + ("" if FITS[name].takes_centers else "*"),
+            memory_cell(s),
+            f"{flops * passes / s['seconds'] / benchmark.sgemm / 1e9:.2f}",
+            ratio_cell(s["seconds"], summaries, OURS),
+            ratio_cell(s["seconds"] + (labels or 0), summaries, OURS),
+        ]
 
-
-def _faiss_search(X: np.ndarray, centers: np.ndarray, n_threads: int) -> Callable[[], object]:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    index = faiss.IndexFlatL2(X.shape[1])
-    index.add(centers)
-    return partial(index.search, X, 1)
-
-
-def _superkmeans_assign(X: np.ndarray, centers: np.ndarray, n_threads: int) -> Callable[[], object]:
-    from superkmeans import SuperKMeans
-
-    return partial(SuperKMeans(len(centers), X.shape[1], n_threads=n_threads).assign, X, centers)
-
-
-# "machine" lines are no peers: they are the limit, once on large squares and once on the very shape.
-CUBE_LINE, SHAPE_LINE = "machine: sgemm, 2048 cubed", "machine: sgemm, this shape"
-
-ASSIGNMENTS: dict[str, Contender] = {
-    CUBE_LINE: Contender("numpy", lambda X, centers: CUBE),
-    SHAPE_LINE: Contender("numpy", lambda X, centers: (*X.shape, len(centers))),
-    "coterie predict": Contender("coterie", _coterie_predict),
-    "coterie kernel": Contender("coterie", _coterie_kernel),
-    "scikit-learn predict": Contender("sklearn", _scikit_learn_predict),
-    "faiss search": Contender("faiss", _faiss_search),
-    "superkmeans assign": Contender("superkmeans", _superkmeans_assign),
-}
+    headers = [
+        "iterations", *TIME_HEADERS, "labels s", "inertia", "memory", "of sgemm", "ratio", "with labels",
+    ]  # fmt: skip
+    benchmark.table(key, row.title, headers, summaries, cells)
+    benchmark.report.say("", *FIT_NOTES)
 
 
-def run_assignment(
-    name: str, data: Path, first_centers: Path, n_threads: int, passes: int = 5
-) -> dict[str, Any]:
-    """Assign every row once, several times over; return the median seconds and the rate in GFLOP/s."""
-    X, centers = np.load(data), np.load(first_centers)
-    if name in (CUBE_LINE, SHAPE_LINE):
-        shape = ASSIGNMENTS[name].call(X, centers)
-        rate = gemm_rate(n_threads, shape, np.float32, "numpy")
-        seconds = 2e-9 * shape[0] * shape[1] * shape[2] / rate
-        return {"seconds": seconds, "gflops": rate, "other_seconds": 0.0}
-    assign = ASSIGNMENTS[name].call(X, centers, n_threads)
-    assign()
-    costs = []
-    for _ in range(passes):
-        with measured() as cost:
-            assign()
-        costs.append(cost)
-    middle = sorted(costs, key=lambda cost: cost.seconds)[passes // 2]
-    return vars(middle) | {"gflops": 2e-9 * X.size * len(centers) / middle.seconds}
+def _judge(benchmark: Benchmark, key: str, target: Target, summaries: Summaries) -> None:
+    peers = {name: s for name, s in summaries.items() if is_peer(name)}
+    peer = target.peer or min(peers, key=lambda name: peers[name]["seconds"], default="")
+    if OURS in summaries and peer in peers:
+        benchmark.judge_ratio(key, OURS, peer, target.ratio, summaries)
 
 
-# --- seeding
-
-
-def _coterie_seeds(X: np.ndarray, k: int, seed: int, n_threads: int, *, trials: int | None) -> np.ndarray:
-    from coterie.seeding import k_means_plus_plus
-
-    return k_means_plus_plus(X, k, random_state=seed, n_local_trials=trials, n_threads=n_threads)[0]
-
-
-def _coterie_chain(X: np.ndarray, k: int, seed: int, n_threads: int) -> np.ndarray:
-    from coterie.seeding import afk_mc2
-
-    return afk_mc2(X, k, chain_length=CHAIN_LENGTH, random_state=seed, n_threads=n_threads)[0]
-
-
-def _scikit_learn_seeds(
-    X: np.ndarray, k: int, seed: int, n_threads: int, *, trials: int | None
-) -> np.ndarray:
-    from sklearn.cluster import kmeans_plusplus
-
-    return kmeans_plusplus(X, k, random_state=seed, n_local_trials=trials)[0]
-
-
-def _faiss_seeds(X: np.ndarray, k: int, seed: int, n_threads: int, *, method: str) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    seeding = faiss.ClusteringInitialization(X.shape[1], k)
-    seeding.method = getattr(faiss, f"ClusteringInitMethod_{method}")
-    seeding.afkmc2_chain_length = CHAIN_LENGTH
-    seeding.seed = seed
-    centers = np.empty((k, X.shape[1]), np.float32)
-    seeding.init_centroids(len(X), faiss.swig_ptr(X), faiss.swig_ptr(centers))
-    return centers
-
-
-GREEDY, PLAIN, CHAIN = "greedy k-means++", "plain D^2 sampling", f"AFK-MC2, chain {CHAIN_LENGTH}"
-
-SEEDINGS: dict[str, Contender] = {
-    f"scikit-learn {GREEDY}": Contender("sklearn", partial(_scikit_learn_seeds, trials=None), GREEDY),
-    f"coterie {GREEDY}": Contender("coterie", partial(_coterie_seeds, trials=None), GREEDY),
-    f"coterie {PLAIN}": Contender("coterie", partial(_coterie_seeds, trials=1), PLAIN),
-    f"scikit-learn {PLAIN}": Contender("sklearn", partial(_scikit_learn_seeds, trials=1), PLAIN),
-    f"faiss {PLAIN}": Contender("faiss", partial(_faiss_seeds, method="KMEANS_PLUS_PLUS"), PLAIN),
-    f"coterie {CHAIN}": Contender("coterie", _coterie_chain, CHAIN),
-    f"faiss {CHAIN}": Contender("faiss", partial(_faiss_seeds, method="AFK_MC2"), CHAIN),
-}
-
-
-def run_seeding(name: str, data: Path, n_clusters: int, seed: int, n_threads: int) -> dict[str, Any]:
-    """Choose initial centroids and measure it; the potential is the inertia of the chosen rows."""
-    X = np.load(data)
-    seeding = SEEDINGS[name].call
-    seeding(X[:2000], 10, seed, n_threads)
-    with measured() as cost:
-        centers = seeding(X, n_clusters, seed, n_threads)
-    return vars(cost) | {"potential": inertia(X, np.asarray(centers)), "input_bytes": X.nbytes}
-
-
-# --- a file larger than what may be held
-
-
-def run_huge(path: Path, reader: str, n_clusters: int, max_iter: int, n_threads: int) -> dict[str, Any]:
-    """Fit a file without loading it; the peak is what lies above the interpreter with coterie imported."""
-    from coterie import KMeans, open_rows
-
-    rows = open_rows(path) if reader == "open_rows" else np.load(path, mmap_mode="r")
-    model = KMeans(
-        n_clusters, init="random", n_init=1, max_iter=max_iter, tol=0, random_state=0, n_threads=n_threads
-    )
-    with measured() as cost:
-        model.fit(rows)
-    return vars(cost) | {"n_iter": int(model.n_iter_), "process_peak_bytes": peak_memory()}
+FIT_NOTES = [
+    "Seconds: median wall time of the fit. Inertia: relative difference from the first line, all computed by",
+    "one function; * the package draws its own initial centroids. Memory: peak beside the input. Of sgemm:",
+    "2 n k d for each pass over the rows, per second, over the machine's rate. Ratio: seconds over those of",
+    "coterie auto; with labels: where the fit gives no labels, the package's pass for them is added.",
+]
