@@ -1,103 +1,66 @@
 """The limits of this machine: floating-point rate of the BLAS product and memory bandwidth.
 
-Run ``python -m benchmarks.machine``. Other benchmarks call `sgemm_rate` and `memory_bandwidth` to print the
-fraction of the limit that they reach.
+python -m benchmarks.machine [--quick]
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import argparse
+from contextlib import closing
 
 import numpy as np
-from scipy.linalg import blas
-from threadpoolctl import threadpool_limits
 
-from benchmarks.measuring import isolated
-from benchmarks.reporting import Report
+from benchmarks.harness.limits import CUBE, gemm_rate, memory_bandwidth
+from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes
+from benchmarks.harness.reporting import Report, command_line
 
-CUBE = (2048, 2048, 2048)
-BANDWIDTH_BYTES = 2**28
-REPEATS = 7
+THREADS = (1, 2)
+QUICK_CUBE = (512, 512, 512)
 
 
-def sgemm_rate(n_threads: int, shape: tuple[int, int, int] = CUBE) -> float:
-    """Return the rate of NumPy's float32 product in GFLOP/s.
-
-    Parameters
-    ----------
-    n_threads : int
-        Threads that BLAS may use.
-    shape : (n_rows, n_columns, n_clusters)
-        The product is (n_rows x n_columns) times (n_columns x n_clusters), the right factor stored as
-        n_clusters rows, as in nearest-centroid search.
-    """
-    return gemm_rate(n_threads, shape, np.float32, "numpy")
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.machine", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--quick", action="store_true", help="small products, to see that everything runs")
+    return parser
 
 
-def gemm_rate(n_threads: int, shape: tuple[int, int, int], dtype: type, library: str) -> float:
-    """Return the rate of a product in GFLOP/s; `library` is "numpy" or "scipy" (they ship separate BLAS)."""
-    n_rows, n_columns, n_clusters = shape
-    rng = np.random.default_rng(0)
-    rows: np.ndarray = rng.random((n_rows, n_columns)).astype(dtype)
-    centers: np.ndarray = rng.random((n_clusters, n_columns)).astype(dtype)
-    out: np.ndarray = np.empty((n_rows, n_clusters), dtype)
-    if library == "numpy":
-        product: Callable[[], object] = lambda: np.matmul(rows, centers.T, out=out)  # noqa: E731
-    else:
-        # BLAS sees row-major arrays as their transposes: out' = centers rows'.
-        gemm = blas.sgemm if dtype == np.float32 else blas.dgemm
-        product = lambda: gemm(1.0, centers.T, rows.T, trans_a=True, c=out.T, overwrite_c=True)  # noqa: E731
-    with threadpool_limits(n_threads, user_api="blas"):
-        return 2e-9 * n_rows * n_columns * n_clusters / best_seconds(product)
-
-
-def memory_bandwidth(n_threads: int) -> dict[str, float]:
-    """Return GB/s: ``read`` (sum of products over one array), ``copy`` (bytes read plus bytes written)."""
-    source = np.ones(BANDWIDTH_BYTES // 4, np.float32)
-    target = np.zeros_like(source)
-    parts = list(zip(np.array_split(source, n_threads), np.array_split(target, n_threads)))
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        # NumPy releases the interpreter lock in both calls, so Python threads suffice.
-        read = best_seconds(lambda: list(pool.map(lambda part: np.dot(part[0], part[0]), parts)))
-        copy = best_seconds(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
-    return {"read": 1e-9 * source.nbytes / read, "copy": 2e-9 * source.nbytes / copy}
-
-
-def best_seconds(function: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the shortest of several calls, after one that is not counted: the limit, not the average."""
-    function()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def main() -> None:
+def measure_limits(report: Report, processes: Processes, cube: tuple[int, int, int]) -> None:
     """Measure and print for one and two threads."""
-    report = Report("machine", "python -m benchmarks.machine")
     gemm = {
-        (library, dtype.__name__, n): isolated(gemm_rate, n, CUBE, dtype, library)
+        (library, dtype.__name__, n): processes.run(gemm_rate, n, cube, dtype, library)
         for library in ("numpy", "scipy")
         for dtype in (np.float32, np.float64)
-        for n in (1, 2)
+        for n in THREADS
     }
     rows = [
-        [f"{library} {dtype} product, 2048 cubed (GFLOP/s)", f"{rate:.0f}", f"{gemm[library, dtype, 2]:.0f}"]
+        [
+            f"{library} {dtype} product, {cube[0]} cubed (GFLOP/s)",
+            f"{rate:.0f}",
+            f"{gemm[library, dtype, 2]:.0f}",
+        ]
         for (library, dtype, n), rate in gemm.items()
         if n == 1
     ]
-    bandwidth = {n: isolated(memory_bandwidth, n) for n in (1, 2)}
+    bandwidth = {n: processes.run(memory_bandwidth, n) for n in THREADS}
     rows += [
-        [f"memory {kind} (GB/s)", *(f"{bandwidth[n][kind]:.1f}" for n in (1, 2))] for kind in ("read", "copy")
+        [f"memory {kind} (GB/s)", *(f"{bandwidth[n][kind]:.1f}" for n in THREADS)]
+        for kind in ("read", "copy")
     ]
     report.table("Limits of this machine", ["", "1 thread", "2 threads"], rows)
     report.data["gemm_gflops"] = {" ".join(map(str, key)): rate for key, rate in gemm.items()}
     report.data["bandwidth_gb_s"] = bandwidth
     report.say("", f"Written to {report.save().name}")
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    quick = parser().parse_args().quick
+    report = Report("machine", command_line("machine"))
+    with closing(OneProcess() if quick else FreshProcesses()) as processes:
+        measure_limits(report, processes, QUICK_CUBE if quick else CUBE)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""Run the benchmark of convex clustering."""
+
+import benchmarks.convex
+from benchmarks.convex.iteration import measure_iteration
+from benchmarks.convex.paths import MOON_SIZES, measure_moons, measure_paper
+from benchmarks.harness.benchmark import Benchmark, run_steps
+from benchmarks.harness.options import SystemParser, whole_numbers
+
+STEPS = {
+    "sparse": measure_paper,
+    "dense": measure_paper,
+    "moons": measure_moons,
+    "iteration": measure_iteration,
+}
+
+
+class ConvexBenchmark(Benchmark):
+    """No part of convex clustering is a product of matrices."""
+
+    needs_sgemm = False
+
+
+def parser() -> SystemParser:
+    """Return what reads the command line."""
+    parser = SystemParser("convex", benchmarks.convex.__doc__, list(STEPS))
+    parser.add("--sizes", type=whole_numbers, default=MOON_SIZES, quick=(500,), help="rows of the two moons")
+    return parser
+
+
+if __name__ == "__main__":
+    run_steps("convex", parser().read(), STEPS, ConvexBenchmark)

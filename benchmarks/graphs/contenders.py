@@ -1,0 +1,145 @@
+"""The ways to a graph of nearest neighbours."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.contenders import Contender
+
+SEED = 0
+
+
+def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str) -> np.ndarray:
+    from coterie.graphs import nearest_neighbors
+
+    return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads)[0]
+
+
+def _coterie_visits(X: np.ndarray, m: int, n_threads: int, *, n_visits: int) -> np.ndarray:
+    from coterie.graphs.approximate import approximate_neighbors
+
+    return approximate_neighbors(X, None, m, SEED, n_threads, n_visits)[0]
+
+
+def _faiss_search(index: Any, X: np.ndarray, m: int) -> np.ndarray:
+    return without_self(index.search(X, m + 1)[1])
+
+
+def _faiss_flat(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(n_threads)
+    index = faiss.IndexFlatL2(X.shape[1])
+    index.add(X)
+    return _faiss_search(index, X, m)
+
+
+def _faiss_hnsw(
+    X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int
+) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(n_threads)
+    index = faiss.IndexHNSWFlat(X.shape[1], links)
+    index.hnsw.efConstruction, index.hnsw.efSearch = building, search
+    index.add(X)
+    return _faiss_search(index, X, m)
+
+
+def _faiss_ivf(X: np.ndarray, m: int, n_threads: int, *, probes: int) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(n_threads)
+    n_lists = int(4 * np.sqrt(len(X)))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], n_lists)
+    index.train(X)
+    index.add(X)
+    index.nprobe = probes
+    return _faiss_search(index, X, m)
+
+
+def _faiss_nn_descent(X: np.ndarray, m: int, n_threads: int, *, links: int) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(n_threads)
+    index = faiss.IndexNNDescentFlat(X.shape[1], links)
+    index.add(X)
+    graph = faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)
+    return graph[:, :m]
+
+
+def _hnswlib(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int) -> np.ndarray:
+    import hnswlib
+
+    index = hnswlib.Index(space="l2", dim=X.shape[1])
+    index.init_index(max_elements=len(X), M=links, ef_construction=building, random_seed=SEED)
+    index.set_num_threads(n_threads)
+    index.add_items(X)
+    index.set_ef(search)
+    return without_self(index.knn_query(X, k=m + 1)[0])
+
+
+def _usearch(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int) -> np.ndarray:
+    from usearch.index import Index
+
+    index = Index(
+        ndim=X.shape[1], metric="l2sq", dtype="f32", connectivity=links, expansion_add=building,
+        expansion_search=search,
+    )  # fmt: skip
+    index.add(np.arange(len(X)), X, threads=n_threads)
+    return without_self(index.search(X, m + 1, threads=n_threads).keys)
+
+
+def _pynndescent(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
+    from pynndescent import NNDescent
+
+    index = NNDescent(X, n_neighbors=m + 1, random_state=SEED, n_jobs=n_threads)
+    return without_self(index.neighbor_graph[0])
+
+
+def without_self(ids: np.ndarray) -> np.ndarray:
+    """Drop each row from its own list; the last one of lists that it is not in."""
+    drop = ids == np.arange(len(ids))[:, None]
+    drop[~drop.any(axis=1), -1] = True
+    # Where a row occurs twice, the first is dropped only.
+    drop &= np.cumsum(drop, axis=1) == 1
+    return ids[~drop].reshape(len(ids), -1)
+
+
+EXACT = "coterie exact"
+OURS = "coterie approximate"
+VISITS = (4, 16)
+HNSW = ((12, 40, 40), (16, 100, 64))
+
+GRAPHS: dict[str, Contender] = {
+    EXACT: Contender("coterie", partial(_coterie, method="exact")),
+    "faiss exact": Contender("faiss", _faiss_flat),
+    OURS: Contender("coterie", partial(_coterie, method="approximate")),
+    **{
+        f"coterie cells visits={visits}": Contender("coterie", partial(_coterie_visits, n_visits=visits))
+        for visits in VISITS
+    },
+    **{
+        f"{name} M={links} ef={building}/{search}": Contender(
+            module, partial(call, links=links, building=building, search=search)
+        )
+        for links, building, search in HNSW
+        for name, module, call in (
+            ("faiss HNSW", "faiss", _faiss_hnsw),
+            ("hnswlib", "hnswlib", _hnswlib),
+            ("usearch", "usearch", _usearch),
+        )
+    },
+    **{
+        f"faiss IVF probes={probes}": Contender("faiss", partial(_faiss_ivf, probes=probes))
+        for probes in (8, 16)
+    },
+    **{
+        f"faiss NNDescent K={links}": Contender("faiss", partial(_faiss_nn_descent, links=links))
+        for links in (32, 64)
+    },
+    "pynndescent": Contender("pynndescent", _pynndescent),
+}

@@ -1,0 +1,198 @@
+"""One run of a system: its options, its folder of data files, its report, and what it aimed at and reached."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.contenders import Contender
+from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.tables import save_rows
+from benchmarks.harness.limits import sgemm_rate
+from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, limit_threads
+from benchmarks.harness.reporting import Report, command_line
+from benchmarks.harness.rounds import Result, Summaries, interleave, summarise, together
+
+__all__ = ["SGEMM_FRACTION", "Benchmark", "run_steps"]
+
+SGEMM_FRACTION = 0.6  # of the machine's product, that exact searches should reach
+
+
+class Benchmark:
+    """What the steps of a system work with.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of `SystemParser` at least.
+    folder : Path
+        Where data files go; it is removed in the end.
+    report : Report
+        What is printed and saved.
+    processes : Processes
+        Where runs take place.
+
+    Attributes
+    ----------
+    sgemm : float
+        The machine's float32 product in GFLOP/s, the best of all times; 0 if the system does not ask for it.
+    """
+
+    needs_sgemm = True
+
+    def __init__(
+        self, options: argparse.Namespace, folder: Path, report: Report, processes: Processes
+    ) -> None:
+        self.options, self.folder, self.report = options, folder, report
+        self.isolated, self.isolated_within = processes.run, processes.run_within
+        self._targets: list[list[str]] = []
+        self.sgemm = 0.0
+        report.data |= {"threads": options.threads, "rows": {}}
+        if self.needs_sgemm:
+            self.measure_limit()
+            product = f"float32 product of this machine: {self.sgemm:.0f} GFLOP/s"
+            report.say("", f"{options.threads} threads; {product}.")
+            if real_file("mnist.npz") is None:
+                report.say("MNIST is not in COTERIE_DATA: scikit-learn's digits, enlarged, stand in for it.")
+
+    def measure_limit(self) -> None:
+        """Measure the machine's sgemm rate, with --quick once; the best of all times is the limit."""
+        if self.sgemm and self.options.quick:
+            return
+        self.sgemm = max(self.sgemm, self.isolated(sgemm_rate, self.options.threads))
+        self.report.data["sgemm_gflops"] = self.sgemm
+
+    def data(self, name: str, n_rows: int) -> Path:
+        """Return the file of a data set of `benchmarks.harness.data.tables`."""
+        return self.isolated(save_rows, name, n_rows, self.folder)
+
+    # --- what runs
+
+    def select(self, contenders: Mapping[str, Contender]) -> list[str]:
+        """Return the names that --only and --skip leave, of packages that are installed; say which are missing."""
+        left_out = [name for name in contenders if any(word in name for word in self.options.skip)]
+        if left_out:
+            self.report.say("", "Left out by --skip: " + "; ".join(left_out))
+        wanted = self.options.only
+        names = [
+            name
+            for name in contenders
+            if name not in left_out and (not wanted or any(word in name for word in wanted))
+        ]
+        missing = [name for name in names if not contenders[name].installed]
+        if missing:
+            self.report.say("", "Skipped, not installed: " + ", ".join(missing))
+        return [name for name in names if name not in missing]
+
+    def measure(
+        self,
+        title: str,
+        names: Sequence[str],
+        run: Callable[[str, int], Result],
+        *,
+        repeats: int | None = None,
+        group_of: Callable[[str], str] = together,
+        most_rounds: Mapping[str, int] | None = None,
+    ) -> Summaries:
+        """Run contenders in turns (see `interleave`), keep all results, return those that did not fail in summary."""
+        print(title, file=sys.stderr)
+        results = interleave(
+            names, run, repeats=repeats or self.options.repeats, group_of=group_of, most_rounds=most_rounds
+        )
+        failed = [f"Not measured: {name}; {runs}" for name, runs in results.items() if isinstance(runs, str)]
+        if failed:
+            self.report.say("", *failed)
+        self.report.data["rows"][title] = results
+        return {name: summarise(runs) for name, runs in results.items() if not isinstance(runs, str)}
+
+    # --- what is shown
+
+    def table(
+        self,
+        key: str,
+        title: str,
+        headers: Sequence[str],
+        summaries: Summaries,
+        cells: Callable[[str, Result], list[str]],
+    ) -> None:
+        """Print a table with a line for each contender."""
+        rows = [[name, *cells(name, summary)] for name, summary in summaries.items()]
+        self.report.table(f"{key}. {title}", ["", *headers], rows)
+        self.say_disturbed(summaries)
+
+    def say_disturbed(self, summaries: Summaries) -> None:
+        """Say what the marks of a table mean, if it has any."""
+        if any(summary["disturbed"] for summary in summaries.values()):
+            self.report.say(
+                "", "! other processes used a tenth of a processor or more during at least one run."
+            )
+        self.report.save()
+
+    def picture(self, draw: Callable[[Path], None]) -> None:
+        """Draw to the path of --plot, else beside the JSON file; say so, or what is not installed."""
+        path = self.options.plot or self.report.save().with_suffix(".png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            draw(path)
+        except ImportError as error:
+            self.report.say("", f"No picture: {error}.")
+        else:
+            self.report.say("", f"Drawn to {path.name}")
+
+    # --- what is aimed at
+
+    def judge(
+        self, key: str, what: str, wanted: str, measured: str, met: bool, missed: str = "MISSED"
+    ) -> None:
+        """Keep a target, for the table in the end."""
+        self._targets.append([key, what, wanted, measured, "met" if met else missed])
+
+    def judge_ratio(self, key: str, ours: str, peer: str, wanted: float, summaries: Summaries) -> None:
+        """Compare seconds with those of a peer."""
+        ratio = summaries[peer]["seconds"] / summaries[ours]["seconds"]
+        self.judge(key, f"{ours}, times as fast as {peer}", f">= {wanted:g}", f"{ratio:.2f}", ratio >= wanted)
+
+    def finish(self) -> None:
+        """Print what was aimed at and what was reached."""
+        if self._targets:
+            headers = ["row", "what", "wanted", "measured", ""]
+            self.report.table("Targets", headers, self._targets, 2)
+        self.report.data["targets"] = self._targets
+        self.report.say("", f"Written to {self.report.save().name}")
+
+
+def run_steps(
+    system: str,
+    options: argparse.Namespace,
+    steps: Mapping[str, Callable[[Any, str], None]],
+    kind: type[Benchmark] = Benchmark,
+) -> None:
+    """Run the rows that were asked for, in one report.
+
+    Parameters
+    ----------
+    system : str
+        Name of the folder.
+    options : Namespace
+        What `SystemParser.read` returned.
+    steps : mapping of str to callable
+        Gives the function of each of the rows, called with the benchmark and the row's name.
+    kind : type
+        What the steps want.
+    """
+    limit_threads(options.threads)
+    report = Report(system, command_line(system))
+    processes: Processes = OneProcess() if options.quick else FreshProcesses()
+    with (
+        tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
+        closing(processes),
+    ):
+        benchmark = kind(options, Path(folder), report, processes)
+        for key in options.rows:
+            steps[key](benchmark, key)
+        benchmark.finish()

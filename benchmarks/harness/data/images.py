@@ -1,0 +1,113 @@
+"""Images: digits and photographs, real where a folder has them, else stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.harness.data.files import real_file
+
+__all__ = ["cifar10", "mnist", "shifted_digits", "smooth_images", "unit_mnist", "upright_digits"]
+
+# The copies of an image and their shifts (pixels down, pixels right), and how many principal axes are kept.
+SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1))
+PRINCIPAL_AXES = 90
+
+
+def mnist(n_rows: int = 70_000) -> np.ndarray:
+    """Return the first rows of MNIST, float32 in 0..255, shape (n_rows, 784); see `mnist_is_real`."""
+    path = real_file("mnist.npz")
+    if path is not None:
+        with np.load(path) as file:
+            return file["X"][:n_rows].astype(np.float32)
+    return _enlarged_digits(n_rows)
+
+
+def unit_mnist(n_rows: int = 70_000) -> np.ndarray:
+    """Return rows of `mnist` in 0..1."""
+    rows = mnist(n_rows)
+    rows /= 255
+    return rows
+
+
+def _enlarged_digits(n_rows: int) -> np.ndarray:
+    from scipy.ndimage import zoom
+    from sklearn.datasets import load_digits
+
+    images = zoom(load_digits().images, (1, 3.5, 3.5), order=1).reshape(-1, 784).astype(np.float32)
+    rng = np.random.default_rng(0)
+    rows = images[rng.integers(len(images), size=n_rows)]
+    rows *= 255 / 16
+    rows += 10 * rng.standard_normal(rows.shape, dtype=np.float32)  # no two rows equal
+    return np.clip(rows, 0, 255, out=rows)
+
+
+def upright_digits(rows: np.ndarray) -> np.ndarray:
+    """Shear and shift images of 28 x 28 pixels until they lean no more and their ink has its mean in the middle."""
+    from scipy.ndimage import affine_transform
+
+    images = rows.reshape(-1, 28, 28)
+    down, right = np.mgrid[:28, :28].astype(np.float32)
+    ink = images.sum(axis=(1, 2))
+    middle = np.stack([(images * place).sum(axis=(1, 2)) / ink for place in (down, right)], axis=1)
+    away = down - middle[:, 0, None, None]
+    lean = (images * away * right).sum(axis=(1, 2)) / (images * away * away).sum(axis=(1, 2))
+    upright = np.empty_like(images)
+    for image, at, slope, out in zip(images, middle, lean, upright):
+        shear = np.array([[1, 0], [slope, 1]])
+        affine_transform(image, shear, offset=at - shear @ [13.5, 13.5], order=1, output=out)
+    return upright.reshape(rows.shape)
+
+
+def shifted_digits(n_rows: int = 515_345) -> np.ndarray:
+    """Return MNIST with shifted copies on its first 90 principal axes, float32: the shape of SONG by default.
+
+    Each image in 0..1 and its seven copies shifted by a pixel (see `SHIFTS`), centred and projected; rows are
+    drawn without replacement, in random order, from a fixed seed. At most eight times the images.
+    """
+    images = np.pad(mnist().reshape(-1, 28, 28), ((0, 0), (1, 1), (1, 1))) / np.float32(255)
+
+    def copies() -> Iterator[np.ndarray]:
+        for down, right in SHIFTS:
+            yield images[:, 1 - down : 29 - down, 1 - right : 29 - right].reshape(-1, 784)
+
+    n_copies = len(images) * len(SHIFTS)
+    mean = np.mean([copy.mean(axis=0, dtype=np.float64) for copy in copies()], axis=0).astype(np.float32)
+    scatter = np.zeros((784, 784))
+    for copy in copies():
+        centred = copy - mean
+        scatter += centred.T @ centred
+    axes = np.linalg.eigh(scatter)[1][:, : -PRINCIPAL_AXES - 1 : -1].astype(np.float32)
+    projected = np.concatenate([(copy - mean) @ axes for copy in copies()])
+    return projected[np.random.default_rng(0).permutation(n_copies)[:n_rows]]
+
+
+def cifar10(n_rows: int = 12_000) -> np.ndarray:
+    """Return the first rows of 12,000 images of CIFAR-10 in 0..1, float32, 3,072 columns; see `smooth_images`."""
+    path = real_file("cifar10_12k.npz")
+    if path is None:
+        return smooth_images(n_rows)
+    with np.load(path) as file:
+        rows = file["X"][:n_rows].astype(np.float32)
+    rows /= 255
+    return rows
+
+
+def smooth_images(n_rows: int) -> np.ndarray:
+    """Return random colour images of 32 x 32 with the spectrum of photographs, float32 in 0..1.
+
+    Sums of cosines, the amplitude of each being in inverse proportion to its frequency; the colours share half
+    of the variance.
+    """
+    rng = np.random.default_rng(0)
+    n_pixels, n_waves = 32, 12
+    waves = np.cos(np.pi * np.outer(np.arange(n_waves), np.arange(n_pixels) + 0.5) / n_pixels)
+    amplitudes = 1 / (1 + np.hypot(*np.indices((n_waves, n_waves))))
+    basis = np.einsum("ij,iy,jx->ijyx", amplitudes, waves, waves).reshape(n_waves**2, -1)
+    basis *= 0.25 / np.sqrt(np.mean(np.sum(basis**2, axis=0)))
+    grey = rng.standard_normal((n_rows, 1, n_waves**2), dtype=np.float32)
+    colours = rng.standard_normal((n_rows, 3, n_waves**2), dtype=np.float32)
+    images = np.float32(0.5) + ((grey + colours) * np.float32(0.5**0.5)) @ basis.astype(np.float32)
+    rows = images.transpose(0, 2, 1).reshape(n_rows, -1)  # colour varies fastest, as in CIFAR-10's rows here
+    return np.clip(rows, 0, 1, out=rows)

@@ -1,0 +1,53 @@
+"""Data sets by name, and the files that runs read them from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness.data.generated import blobs, cod_rna, embeddings, overlapping_blobs
+from benchmarks.harness.data.images import cifar10, mnist, shifted_digits, unit_mnist
+
+__all__ = ["GENERATORS", "save_first_centers", "save_huge", "save_rows"]
+
+GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
+    "mnist": mnist,
+    "blobs": blobs,
+    "embeddings": embeddings,
+    "unit_mnist": unit_mnist,
+    "cod_rna": cod_rna,
+    "cifar10_12k": cifar10,
+    "aug90": shifted_digits,
+    "blobs64": overlapping_blobs,
+}
+
+
+def save_rows(name: str, n_rows: int, folder: Path) -> Path:
+    """Write a data set of `GENERATORS` as .npy, unless it is there already; return its path."""
+    path = folder / f"{name}-{n_rows}.npy"
+    if not path.exists():
+        np.save(path, GENERATORS[name](n_rows))
+    return path
+
+
+def save_first_centers(data: Path, n_clusters: int, seed: int) -> Path:
+    """Write the initial centroids that all contenders share: distinct rows, drawn uniformly."""
+    path = data.with_name(f"{data.stem}-{n_clusters}-centers.npy")
+    rows = np.load(data, mmap_mode="r")
+    chosen = np.random.default_rng(seed).choice(len(rows), n_clusters, replace=False)
+    np.save(path, rows[np.sort(chosen)])
+    return path
+
+
+def save_huge(folder: Path, n_rows: int = 8_000_000, n_columns: int = 128) -> Path:
+    """Write a file (float32, by default of 4 GB) block by block; return its path."""
+    path = folder / "huge.npy"
+    rng = np.random.default_rng(0)
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_rows, n_columns))
+    for start in range(0, n_rows, 100_000):
+        block = rows[start : start + 100_000]
+        block[:] = rng.standard_normal(block.shape, dtype=np.float32)
+    rows.flush()
+    return path

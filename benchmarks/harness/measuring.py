@@ -1,0 +1,90 @@
+"""What a block of code takes: seconds, CPU seconds and peak memory, and what other processes did meanwhile.
+
+Measure on a quiet machine, and not under ``nice``: beside one busy process of normal priority the scheduler
+packs the threads of a nice one onto a single processor, and what waits at barriers becomes ten times slower.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Cost", "measured", "peak_memory", "seconds_of"]
+
+
+@dataclass
+class Cost:
+    """What a block of code took; filled in when the block of `measured` ends."""
+
+    seconds: float = float("nan")
+    cpu_seconds: float = float("nan")
+    peak_bytes: int = 0
+    other_seconds: float = 0.0
+
+
+@contextmanager
+def measured() -> Iterator[Cost]:
+    """Measure a block.
+
+    Its wall seconds, the CPU seconds of its threads, the peak memory above what was held before, and the CPU
+    seconds of all other processes meanwhile (0 where the system does not tell).
+    """
+    gc.collect()
+    cost = Cost()
+    held = _start_peak()
+    busy, cpu, wall = _busy_seconds(), time.process_time(), time.perf_counter()
+    yield cost
+    cost.seconds = time.perf_counter() - wall
+    cost.cpu_seconds = time.process_time() - cpu
+    cost.other_seconds = max(0.0, _busy_seconds() - busy - cost.cpu_seconds)
+    cost.peak_bytes = max(0, peak_memory() - held)
+
+
+def peak_memory() -> int:
+    """Return the largest resident set of this process, in bytes."""
+    try:
+        return _status_bytes("VmHWM")
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _start_peak() -> int:
+    # Linux can forget the old peak; elsewhere only what rises above the old one is seen.
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _status_bytes("VmRSS")
+    except OSError:
+        return peak_memory()
+
+
+def _status_bytes(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {field}")
+
+
+def _busy_seconds() -> float:
+    # All processors together; "stolen" is what a virtual machine's host gave to others.
+    try:
+        user, nice, system, _idle, _wait, irq, softirq, stolen = map(
+            int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        )
+    except (OSError, ValueError):
+        return 0.0
+    return (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Return the seconds of a call."""
+    begin = time.perf_counter()
+    function()
+    return time.perf_counter() - begin

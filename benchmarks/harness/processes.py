@@ -1,0 +1,91 @@
+"""Where runs take place: each in a process of its own, or, where figures do not matter, all in one.
+
+A fresh process for every run, because threads that another package's OpenMP or BLAS left spinning, or memory that it
+keeps, would otherwise be charged to the next one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+__all__ = ["FreshProcesses", "OneProcess", "Processes", "limit_threads"]
+
+
+def limit_threads(n_threads: int) -> None:
+    """Set the environment that OpenMP and BLAS read when other processes start."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
+        os.environ[f"{name}_NUM_THREADS"] = str(n_threads)
+
+
+class Processes(Protocol):
+    """What calls importable functions elsewhere and returns their results."""
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function."""
+
+    def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function, but end it and raise a TimeoutError after so many seconds."""
+
+    def close(self) -> None:
+        """End what still runs."""
+
+
+class FreshProcesses:
+    """A new process for every call: what is measured is measured so."""
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Processes`."""
+        with _new_pool() as pool:
+            return pool.submit(function, *args, **kwargs).result()
+
+    def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Processes`."""
+        # This pool can end a process that is at work.
+        with get_context("spawn").Pool(1, initializer=_hush) as pool:
+            try:
+                return pool.apply_async(function, args, kwargs).get(limit)
+            except multiprocessing.TimeoutError:
+                raise TimeoutError(f"not done after {limit:g} s") from None
+
+    def close(self) -> None:
+        """See `Processes`."""
+
+
+class OneProcess:
+    """One process for all calls, so that packages are imported once: to see that everything runs."""
+
+    def __init__(self) -> None:
+        self._pool = _new_pool()
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Processes`."""
+        try:
+            return self._pool.submit(function, *args, **kwargs).result()
+        except BrokenProcessPool:
+            self._pool = _new_pool()
+            raise
+
+    def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function; small runs need no limit."""
+        return self.run(function, *args, **kwargs)
+
+    def close(self) -> None:
+        """See `Processes`."""
+        self._pool.shutdown()
+
+
+def _new_pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_hush)
+
+
+def _hush() -> None:
+    # What other packages print must not get between the lines of the tables.
+    warnings.simplefilter("ignore")
+    os.dup2(2, 1)

@@ -1,0 +1,29 @@
+"""Run the benchmark of k-means."""
+
+import benchmarks.kmeans
+from benchmarks.harness.benchmark import run_steps
+from benchmarks.harness.options import SystemParser
+from benchmarks.kmeans.assignments import measure_assignments
+from benchmarks.kmeans.fits import measure_fit
+from benchmarks.kmeans.memory import measure_memory
+from benchmarks.kmeans.rows import FIT_ROWS
+from benchmarks.kmeans.seedings import measure_seedings
+
+STEPS = {
+    **dict.fromkeys(FIT_ROWS, measure_fit),
+    "e": measure_assignments,
+    "f": measure_memory,
+    "g": measure_seedings,
+}
+
+
+def parser() -> SystemParser:
+    """Return what reads the command line."""
+    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
+    parser.add("--seed", type=int, default=0, help="draws the initial centroids")
+    parser.add_argument("--huge", action="store_true", help="row f: also cluster a generated file of 4 GB")
+    return parser
+
+
+if __name__ == "__main__":
+    run_steps("kmeans", parser().read(), STEPS)

@@ -1,0 +1,57 @@
+"""What is asked of contenders: data, number of clusters, iterations, and what coterie should reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.tables import save_first_centers
+
+
+@dataclass(frozen=True)
+class Target:
+    """At least `ratio` times as fast as the peer; without a peer: as the fastest one."""
+
+    ratio: float
+    peer: str = ""
+
+
+@dataclass(frozen=True)
+class FitRow:
+    """One whole fit."""
+
+    data: str
+    n_rows: int
+    n_clusters: int
+    max_iter: int
+    targets: tuple[Target, ...] = ()
+    skip: tuple[str, ...] = ()  # contenders that would keep a bound for every row and centroid
+
+    @property
+    def title(self) -> str:
+        """Return the heading of the row's table."""
+        until = "until convergence" if self.max_iter == 300 else f"{self.max_iter} iterations"
+        return f"{self.data}, {self.n_rows:,} rows, k = {self.n_clusters:,}, {until}"
+
+    def for_options(self, benchmark: Benchmark) -> FitRow:
+        """Return the row, smaller with --quick."""
+        if not benchmark.options.quick:
+            return self
+        return replace(self, n_rows=self.n_rows // 50, n_clusters=max(10, self.n_clusters // 10))
+
+    def files(self, benchmark: Benchmark) -> tuple[Path, Path]:
+        """Return the files of the rows and of the initial centroids."""
+        data = benchmark.data(self.data, self.n_rows)
+        centers = benchmark.isolated(save_first_centers, data, self.n_clusters, benchmark.options.seed)
+        return data, centers
+
+
+ELKAN = ("scikit-learn elkan", "coterie elkan")
+
+FIT_ROWS = {
+    "a": FitRow("mnist", 70_000, 50, 300, (Target(2.0),)),
+    "b": FitRow("blobs", 1_000_000, 1000, 25, (Target(1.5),), skip=ELKAN),
+    "c": FitRow("mnist", 20_000, 1000, 10, (Target(1.0, "superkmeans"),)),
+    "d": FitRow("embeddings", 100_000, 1000, 10, (Target(1.0, "superkmeans"), Target(3.0, "faiss"))),
+}

@@ -1,0 +1,113 @@
+"""What clusters the rows of one graph of neighbours: Laplacian K-modes, k-means and spectral clustering.
+
+All fits share the graph, which `LaplacianKModes` would search for itself: here its parts are put together on
+neighbours that are given, and do what its `fit` does from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.contenders import Contender
+from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, Neighbors, Setting
+
+K_MEANS = "coterie k-means"
+SPECTRAL = "scikit-learn spectral"
+SLK_MS, SLK_BO = "coterie SLK-MS", "coterie SLK-BO"
+MODE_UPDATES = {SLK_MS: "mean_shift", SLK_BO: "byproduct"}
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """What a contender found; `objective` is that of Laplacian K-modes."""
+
+    labels: np.ndarray
+    objective: float | None = None
+
+
+Prepared = Callable[[], Clustering]
+
+
+def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepared:
+    from coterie import KMeans
+
+    model = KMeans(setting.n_clusters, n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads)
+    return lambda: Clustering(model.fit(X).labels_)
+
+
+def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Prepared:
+    import scipy.sparse as sp
+    from sklearn.cluster import SpectralClustering
+
+    from coterie.graphs import graph_of_neighbors
+
+    graph = sp.csr_matrix(graph_of_neighbors(neighbors.ids, neighbors.squares, symmetrize="mean"))
+    model = SpectralClustering(
+        setting.n_clusters, affinity="precomputed", assign_labels="cluster_qr", random_state=seed
+    )
+    return lambda: Clustering(model.fit(graph).labels_)
+
+
+def prepare_modes(
+    X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str
+) -> Prepared:
+    """Return what fits Laplacian K-modes on the graph of these neighbours."""
+    from coterie import LaplacianKModes
+    from coterie.graphs import gaussian_bandwidth
+
+    model = LaplacianKModes(
+        setting.n_clusters, lam=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
+        bandwidth=setting.bandwidth_factor * gaussian_bandwidth(neighbors.squares), init=setting.init,
+        n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads,
+    )  # fmt: skip
+    return partial(_fit_on_graph, model, X, neighbors)
+
+
+def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> Clustering:
+    from coterie.fitting.monitor import FitMonitor
+    from coterie.fitting.threads import single_threaded_blas
+    from coterie.graphs import graph_of_neighbors
+    from coterie.laplacian_kmodes.problem import GraphModes, Stopping
+    from coterie.laplacian_kmodes.vector_modes import VectorModes
+
+    graph = graph_of_neighbors(
+        neighbors.ids, neighbors.squares, weights=model.weights, bandwidth=model.bandwidth,
+        symmetrize=model.symmetrize,
+    )  # fmt: skip
+    by_product = model.mode_update == "byproduct"
+    search = VectorModes(X, model.bandwidth, by_product=by_product, n_threads=model.n_threads)
+    problem = GraphModes(graph, search, model.n_clusters, shift=model.shift, n_threads=model.n_threads)
+    stopping = Stopping(model.max_iter, model.tol, model.membership_tol)
+    random = np.random.RandomState(model.random_state)
+    monitor = FitMonitor(model, model.n_init)
+    with single_threaded_blas():
+        starts = (search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
+        runs = (problem.run(modes, model.lam, stopping, monitor) for modes in starts)
+        best = min(runs, key=lambda run: run.rank)
+    return Clustering(best.labels, float(best.discrete))
+
+
+def _first_centers(model: Any, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    from coterie import KMeans
+    from coterie.seeding import k_means_plus_plus
+
+    if model.init == "k-means":
+        seed = random.randint(np.iinfo(np.int32).max)
+        fitted = KMeans(model.n_clusters, random_state=seed, n_threads=model.n_threads).fit(X)
+        return fitted.cluster_centers_
+    return k_means_plus_plus(X, model.n_clusters, random_state=random, n_threads=model.n_threads)[0]
+
+
+CONTENDERS: dict[str, Contender] = {
+    K_MEANS: Contender("coterie", _k_means),
+    SPECTRAL: Contender("sklearn", _spectral),
+    **{
+        name: Contender("coterie", partial(prepare_modes, mode_update=update))
+        for name, update in MODE_UPDATES.items()
+    },
+}

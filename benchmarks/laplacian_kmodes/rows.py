@@ -1,0 +1,57 @@
+"""Data sets whose classes are known, and what Laplacian K-modes should reach on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.laplacian_kmodes.setting import Setting
+
+STARTS = 10
+LAMBDAS = (1.0, 1.3, 2.0, 3.0, 4.0)
+
+
+@dataclass(frozen=True)
+class LabelledRow:
+    """A data set, how it is scaled, and the NMI and accuracy that the run with the lowest objective should reach."""
+
+    data: str
+    scaling: str
+    n_clusters: int
+    lam: float
+    bandwidth_factor: float = 1.0
+    init: str = "k-means++"
+    lambdas: tuple[float, ...] = LAMBDAS
+    wanted: tuple[float, float] | None = None
+    n_rows: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the heading of the row's table."""
+        wide = f", bandwidth x {self.bandwidth_factor:g}" if self.bandwidth_factor != 1 else ""
+        start = f", starts from {self.init}" if self.init != "k-means++" else ""
+        return f"{self.data}, {self.scaling}, {self.n_clusters} clusters, lambda {self.lam:g}{wide}{start}"
+
+    def for_options(self, benchmark: Benchmark) -> LabelledRow:
+        """Return the row, smaller with --quick."""
+        return replace(self, n_rows=1500, lambdas=self.lambdas[:2]) if benchmark.options.quick else self
+
+    def setting(self, benchmark: Benchmark) -> Setting:
+        """Return the parameters of the contenders."""
+        threads = benchmark.options.threads
+        return Setting(self.n_clusters, self.lam, STARTS, threads, self.bandwidth_factor, self.init)
+
+
+UNIT = "rows of length 1"
+ROWS = {
+    "mnist": LabelledRow("mnist", UNIT, 10, 1.0, init="k-means", lambdas=(1.0, 1.3), wanted=(0.86, 0.80)),
+    "shuttle": LabelledRow("shuttle", UNIT, 7, 2.0, wanted=(0.51, 0.71)),
+    "shuttle-columns": LabelledRow("shuttle", "columns in 0..1", 7, 4.0, 20.0, wanted=(0.51, 0.71)),
+    "optdigits": LabelledRow("optdigits", UNIT, 10, 1.3, wanted=(0.80, 0.0)),
+    "optdigits-raw": LabelledRow("optdigits", "as they are", 10, 1.3, wanted=(0.80, 0.0)),
+    "optdigits-columns": LabelledRow("optdigits", "standardised columns", 10, 1.3, wanted=(0.80, 0.0)),
+    "pendigits": LabelledRow("pendigits", UNIT, 10, 1.3, wanted=(0.82, 0.79)),
+    "pendigits-raw": LabelledRow("pendigits", "as they are", 10, 1.0, wanted=(0.82, 0.79)),
+    "pendigits-columns": LabelledRow("pendigits", "standardised columns", 10, 1.0, wanted=(0.82, 0.79)),
+    "digits": LabelledRow("digits", UNIT, 10, 2.0),
+}

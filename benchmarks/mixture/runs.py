@@ -1,0 +1,64 @@
+"""The runs of whole fits, each in a process of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.measuring import measured, seconds_of
+from benchmarks.harness.quality import inertia
+from benchmarks.mixture.contenders import CORESET, FITS, SEEDING, n_trials
+from benchmarks.mixture.settings import Setting
+
+SAMPLED_CLUSTERS = 50  # of so many clusters, one is seeded to forecast the seconds of all
+FORECAST_ITERATIONS = 20  # few for Lloyd's algorithm with hundreds of clusters
+
+
+def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) -> dict[str, Any]:
+    """Fit one contender and measure it; its error and the seconds of its parts are found afterwards."""
+    X = np.load(data)
+    fitting = FITS[name].call
+    fitting(X[:2000], setting.tiny, seed, n_threads)
+    with measured() as cost:
+        fit = fitting(X, setting, seed, n_threads)
+    seconds = dict.fromkeys((CORESET, SEEDING), 0.0) | fit.seconds
+    for part, function in fit.again.items():
+        seconds[part] = seconds_of(function)
+    return (
+        vars(cost)
+        | seconds
+        | {
+            "n_iter": int(fit.n_iter),
+            "n_distances": fit.n_distances,
+            "error": quantization_error(X, fit.centers),
+            "input_bytes": X.nbytes,
+        }
+    )
+
+
+def quantization_error(X: np.ndarray, centers: np.ndarray) -> float:
+    """Return the mean squared distance of the rows to the nearest centre, found by comparing with all of them."""
+    # Around the mean, where float32 products lose less.
+    mean = X.mean(axis=0, dtype=np.float64)
+    return inertia((X - mean).astype(np.float32), np.asarray(centers - mean, np.float32), 2048) / len(X)
+
+
+def run_forecast(data: Path, setting: Setting, n_threads: int) -> float:
+    """Return about how many seconds scikit-learn's k-means++ and Lloyd will take on all rows, at the least.
+
+    One in so many clusters is seeded, with the trials of all; two iterations and the labels that follow give the
+    seconds of an iteration.
+    """
+    from sklearn.cluster import KMeans, kmeans_plusplus
+
+    X = np.load(data)
+    n_clusters = setting.n_clusters
+    n_seeded = max(2, n_clusters // SAMPLED_CLUSTERS)
+    seeds = partial(kmeans_plusplus, X, n_seeded, n_local_trials=n_trials(n_clusters), random_state=0)
+    seeding = seconds_of(seeds) * n_clusters / n_seeded
+    start = X[np.sort(np.random.default_rng(0).choice(len(X), n_clusters, replace=False))]
+    model = KMeans(n_clusters, init=start, n_init=1, max_iter=2, tol=0, algorithm="lloyd")
+    return seeding + FORECAST_ITERATIONS / 3 * seconds_of(partial(model.fit, X))

@@ -1,0 +1,107 @@
+"""What is asked of the contenders: data sets, and numbers of components, candidates and rows of a coreset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.files import real_file
+
+Coreset = tuple[np.ndarray, np.ndarray | None]
+
+# One in so many iterations searches; from the other one on a cycle of iterations costs what the next ones cost.
+CYCLE, SETTLED_ITERATION = 3, 5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of the contenders of a row; the letters are those of the paper."""
+
+    n_clusters: int  # C
+    coreset_size: int  # N'
+    n_candidates: int = 5  # C'
+    n_neighbors: int = 5  # G
+    random_candidate: bool = False
+    chain_length: int = 2  # m
+
+    def mixture(self, seed: int, n_threads: int, **others: Any) -> Any:
+        """Return the unfitted estimator, without a coreset."""
+        from coterie import TruncatedGaussianMixture
+
+        return TruncatedGaussianMixture(
+            self.n_clusters,
+            n_candidates=self.n_candidates,
+            n_neighbors=self.n_neighbors,
+            random_candidate=self.random_candidate,
+            chain_length=self.chain_length,
+            compute_labels=False,
+            random_state=seed,
+            n_threads=n_threads,
+            **others,
+        )
+
+    @property
+    def tiny(self) -> Setting:
+        """One for few rows, to load packages and start their threads."""
+        return Setting(20, 500, self.n_candidates, self.n_neighbors, self.random_candidate)
+
+
+def draw_coreset(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Coreset:
+    """Return rows and weights of a lightweight coreset."""
+    from coterie.coresets import lightweight_coreset
+
+    return lightweight_coreset(X, setting.coreset_size, random_state=seed, n_threads=n_threads)[:2]
+
+
+@dataclass(frozen=True)
+class MixtureRow:
+    """One data set and what is asked of the contenders; `real` is the file without which a stand-in is made."""
+
+    data: str
+    n_rows: int
+    setting: Setting
+    real: str = ""
+    large: bool = False  # every fit on all rows is heavy, and has AFK-MC2 as its reference too
+
+    @property
+    def title(self) -> str:
+        """Return the heading of the row's table."""
+        s = self.setting
+        candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
+        sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
+        return f"{self.data}, {self.n_rows:,} rows, {sizes}, {candidates}, m = {s.chain_length}"
+
+    def for_options(self, benchmark: Benchmark) -> MixtureRow:
+        """Return the row, smaller with --quick."""
+        if not benchmark.options.quick:
+            return self
+        s = self.setting
+        small = replace(s, n_clusters=max(10, s.n_clusters // 10), coreset_size=s.coreset_size // 10)
+        return replace(self, n_rows=self.n_rows // 50, setting=small)
+
+    def file(self, benchmark: Benchmark, key: str) -> Path:
+        """Return the file of the rows; say so if they are a stand-in."""
+        if self.real and real_file(self.real) is None:
+            benchmark.report.say(
+                "", f"{key}: {self.real} is not in COTERIE_DATA, generated rows stand in for it."
+            )
+        return benchmark.data(self.data, self.n_rows)
+
+
+ROWS = {
+    "mnist": MixtureRow("unit_mnist", 70_000, Setting(500, 4096), "mnist.npz"),
+    "cod_rna": MixtureRow(
+        "cod_rna", 331_152, Setting(500, 32_768, 3, 3, random_candidate=True, chain_length=20), "cod_rna.npz"
+    ),
+    "cifar10_12k": MixtureRow("cifar10_12k", 12_000, Setting(500, 4096), "cifar10_12k.npz"),
+    "aug90": MixtureRow("aug90", 515_345, Setting(4000, 65_536), "mnist.npz", large=True),
+    "blobs64": MixtureRow("blobs64", 1_000_000, Setting(2048, 65_536), large=True),
+    "blobs64-8192": MixtureRow("blobs64", 1_000_000, Setting(8192, 65_536), large=True),
+}
+ON_DEMAND = ("blobs64-8192",)
+# What --quick can do without: its rows are made from all images.
+QUICK = tuple(key for key in ROWS if key not in (*ON_DEMAND, "aug90"))

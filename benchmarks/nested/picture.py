@@ -1,0 +1,112 @@
+"""The picture of time-energy curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.nested.curves import LEVELS, Curve, RowCurves
+
+LEAST_EXCESS = 1e-4  # what lies below is drawn there
+# Colours that also the colour-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
+STYLES = {
+    "coterie nested": ("#d55e00", "-"),
+    "coterie nested, k-means++": ("#e69f00", "-"),
+    "coterie mini-batch": ("#009e73", "-"),
+    "coterie lloyd": ("#0072b2", "-"),
+    "coterie yinyang": ("#56b4e9", "-"),
+    "scikit-learn mini-batch, partial_fit": ("#117733", "--"),
+    "scikit-learn mini-batch, fit": ("#999933", "--"),
+    "faiss, 256 rows per centroid": ("#cc79a7", "--"),
+    "faiss, all rows": ("#882255", "--"),
+    "superkmeans, all rows": ("#000000", "--"),
+    "superkmeans, defaults": ("#888888", "--"),
+}
+OTHER_STYLE = ("#555555", ":")
+
+
+def draw(rows: Sequence[RowCurves], path: Path) -> None:
+    """Draw one panel per data row: the median excess over the seeds against seconds, with its range as a band."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    n_columns = min(3, len(rows)) if len(rows) != 4 else 2
+    n_lines = ceil(len(rows) / n_columns)
+    figure = Figure(figsize=(max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    for axis, row in zip(axes, rows):
+        _draw_row(axis, row)
+    for axis in axes[len(rows) :]:
+        axis.set_axis_off()
+    for axis in axes[::n_columns]:
+        axis.set_ylabel("validation energy above the best, %")
+    handles = {label: h for axis in axes for h, label in zip(*axis.get_legend_handles_labels())}
+    shown = [name for name in (*STYLES, *(set(handles) - set(STYLES))) if name in handles]
+    figure.legend(
+        [handles[name] for name in shown], shown, loc="outside lower center", ncols=min(4, 2 * n_columns)
+    )
+    figure.savefig(path, dpi=110)
+
+
+def _draw_row(axis: Any, row: RowCurves) -> None:
+    for level in LEVELS:
+        axis.axhline(100 * level, color="#bbbbbb", linewidth=0.8, zorder=0)
+    highest = 0.0
+    for name in row.curves:
+        seconds, excess = _on_grid(row, name)
+        colour, dash = STYLES.get(name, OTHER_STYLE)
+        middle = 100 * np.median(excess, axis=0)
+        width = 2.4 if name == "coterie nested" else 1.5
+        axis.plot(seconds, middle, dash, color=colour, linewidth=width, label=name)
+        axis.plot(seconds[-1], middle[-1], "o", color=colour, markersize=5)  # where it ended
+        low, high = 100 * excess.min(axis=0), 100 * excess.max(axis=0)
+        axis.fill_between(seconds, low, high, color=colour, alpha=0.12, linewidth=0)
+        highest = max(highest, float(middle[0]))
+    axis.set(xscale="log", yscale="log", title=row.title, xlabel="seconds of the fit")
+    axis.set_ylim(80 * LEAST_EXCESS, min(2 * highest, 200))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.grid(axis="x", color="#eeeeee", linewidth=0.8)
+
+
+def _on_grid(row: RowCurves, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return common seconds and the excess of every seed at them: that of its last point before.
+
+    From the median of the first seconds to that of the last; what is a single point stays one.
+    """
+    curves = row.curves[name]
+    begin = median(curve[0][0] for curve in curves)
+    end = max(begin, median(curve[-1][0] for curve in curves))
+    if all(len(curve) == 1 for curve in curves):
+        grid = np.array([median(curve[0][0] for curve in curves)])
+        held = [[curve[0][1]] for curve in curves]
+    else:
+        grid = np.geomspace(begin, end, 200)
+        held = [_held(curve, grid) for curve in curves]
+    excess = np.array(held) / row.best_energy - 1
+    return grid, np.maximum(excess, LEAST_EXCESS)
+
+
+def _held(curve: Curve, grid: np.ndarray) -> list[float]:
+    seconds = [point[0] for point in curve]
+    at = np.searchsorted(seconds, grid * (1 + 1e-9), side="right") - 1
+    return [curve[i][1] for i in np.maximum(at, 0)]
+
+
+def redraw(results: Sequence[Path], plot: Path) -> None:
+    """Draw the curves of saved results; of a row that is in several of them, the last."""
+    rows: dict[str, RowCurves] = {}
+    for path in results:
+        data = json.loads(path.read_text())
+        for key, facts in data["curves"].items():
+            _, title = facts["title"].split(". ", 1)
+            rows[key] = RowCurves.of_runs(facts["title"], data["rows"][f"{key}: {title}"])
+    plot.parent.mkdir(parents=True, exist_ok=True)
+    draw([rows[key] for key in sorted(rows)], plot)

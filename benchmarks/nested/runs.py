@@ -1,0 +1,82 @@
+"""The runs that record a contender or measure its memory, each in a process of its own.
+
+A run leaves a time-energy curve. The energies of the copies of the centroids on the validation rows are computed when
+the fit is over.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.data.splits import load_rows
+from benchmarks.harness.measuring import measured
+from benchmarks.nested.contenders import CURVES
+from benchmarks.nested.energies import energies, first_rows
+from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS, Recorder, Task
+
+WARM_UP_SECONDS = 0.05
+
+
+def run_curve(
+    name: str,
+    data: Path,
+    valid: Path,
+    start: str,
+    sizes: tuple[int, int],
+    seed: int,
+    n_threads: int,
+    budget: float,
+) -> dict[str, Any]:
+    """Fit one contender and return its curve, a list of (seconds, validation energy).
+
+    `start` is "random" (distinct rows, the same for all contenders of a seed) or "k-means++"; `sizes` are the
+    number of clusters and the batch size.
+    """
+    task = _task(load_rows(data), start, sizes, seed, n_threads)
+    _warm_up(name, task, 4 * task.n_clusters)
+    recorder = Recorder(budget)
+    with measured() as cost:
+        recorder.start()
+        CURVES[name].call(task, recorder)
+    found = energies(load_rows(valid), (centers for _, centers in recorder.points))
+    curve = [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)]
+    # What is disturbed is judged by the seconds that count.
+    other = cost.other_seconds * recorder.seconds / cost.seconds
+    return {
+        "seconds": recorder.seconds,
+        "cpu_seconds": cost.cpu_seconds,
+        "other_seconds": other,
+        "cut": recorder.cut,
+        "curve": curve,
+    }
+
+
+def run_memory(
+    name: str, data: Path, start: str, sizes: tuple[int, int], seed: int, n_threads: int, budget: float
+) -> dict[str, Any]:
+    """Fit one contender without recording it; return its cost, with the peak memory beside the rows."""
+    task = _task(load_rows(data), start, sizes, seed, n_threads)
+    _warm_up(name, task, 64, n_clusters=2)  # imports everything, but leaves no buffers to be found ready
+    recorder = Recorder(budget, keep=False)
+    with measured() as cost:
+        recorder.start()
+        CURVES[name].call(task, recorder)
+    return vars(cost) | {"seconds": recorder.seconds, "cut": recorder.cut, "input_bytes": task.rows.nbytes}
+
+
+def _task(rows: Any, start: str, sizes: tuple[int, int], seed: int, n_threads: int) -> Task:
+    n_clusters, batch_size = sizes
+    first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
+    return Task(rows, first, batch_size, n_clusters, seed, n_threads)
+
+
+def _warm_up(name: str, task: Task, n_rows: int, n_clusters: int | None = None) -> None:
+    """Load the package and start its threads on a few rows."""
+    k = n_clusters or task.n_clusters
+    rows = task.rows[: max(n_rows, k)]
+    start = task.start if task.given is None else task.start[:k].copy()
+    small = Task(rows, start, min(task.batch_size, rows.shape[0]), k, task.seed, task.n_threads)
+    CURVES[name].call(small, Recorder(WARM_UP_SECONDS, keep=False))
+    gc.collect()

@@ -1,0 +1,69 @@
+"""The graphs, and which labels are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.images import upright_digits
+from benchmarks.harness.data.labelled import labelled
+
+DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news")
+FILES = {
+    "20news": "20news_graph.npz",
+    "webkb4": "webkb4.npz",
+    "4moons": "four_moons_regen.npz",
+    "mnist-upright": "mnist.npz",
+}
+
+
+def graph_file(name: str) -> Path | None:
+    """Return the file that a graph is made from, or None."""
+    return real_file(FILES.get(name, f"graphs/{name}.npz"))
+
+
+def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
+    """Return a graph and the classes of its vertices; digits of scikit-learn stand in where there is no such file."""
+    path = graph_file(name)
+    if path is None:
+        return _graph_of_rows(*labelled("digits"))
+    with np.load(path) as file:
+        classes = file["y"].astype(np.int64)
+        if "X" in file:
+            rows = file["X"].astype(np.float32)
+            return _graph_of_rows(upright_digits(rows) if name == "mnist-upright" else rows, classes)
+        shape = tuple(file["shape"])
+        parts = file["data"].astype(np.float32), file["indices"].astype(np.int32), file["indptr"]
+        matrix = sp.csr_array(parts, shape=shape)
+    return _graph_of_counts(matrix, classes) if name == "webkb4" else (matrix, classes)
+
+
+def _graph_of_rows(rows: np.ndarray, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+    from coterie.graphs import knn_graph
+
+    return knn_graph(rows, 10), classes
+
+
+def _graph_of_counts(counts: sp.csr_array, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+    """Join each document to the 10 with the smallest angle, as terms weighted by log(1 + count) log(n / documents)."""
+    from coterie.graphs import knn_graph
+
+    has_terms = np.diff(counts.indptr) > 0
+    weighted, classes = counts[has_terms], classes[has_terms]
+    documents = np.maximum(np.bincount(weighted.indices, minlength=weighted.shape[1]), 1)
+    weighted.data = np.log1p(weighted.data) * np.log(weighted.shape[0] / documents)[weighted.indices]
+    return knn_graph(weighted, 10, metric="cosine").astype(np.float32), classes
+
+
+def known_labels(classes: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """Draw labels: one of each class, or a share of each."""
+    random = np.random.default_rng(seed)
+    labels = np.full(len(classes), -1)
+    for label in np.unique(classes):
+        rows = np.flatnonzero(classes == label)
+        n_known = 1 if share >= 1 else max(1, round(share * len(rows)))
+        labels[random.choice(rows, n_known, replace=False)] = label
+    return labels
