@@ -14,6 +14,7 @@ import coterie
 from coterie import persistence
 
 
+@persistence.persistable
 class Partition(persistence.Persistable, BaseEstimator):
     """A stand-in with every kind of attribute that a fitted model may have."""
 
@@ -37,11 +38,6 @@ class Partition(persistence.Persistable, BaseEstimator):
             [(1, 0.5), (2, 0.25)], dtype=[("iteration", "i8"), ("objective", "f8")]
         ).view(np.recarray)
         return self
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch):
-    monkeypatch.setattr(coterie, "Partition", Partition, raising=False)
 
 
 @pytest.fixture
