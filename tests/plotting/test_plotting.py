@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from coterie import LaplacianKModes, TruncatedGaussianMixture, plotting
+from coterie import LaplacianKModes, TruncatedGaussianMixture, figures, plotting
 from coterie.rows import as_rows
 
 pytest.importorskip("matplotlib")
@@ -122,7 +122,7 @@ def test_clusters_of_awkward_shapes(shape, tmp_path):
 
 @pytest.mark.parametrize("n_clusters", [2, 7, 8, 10, 11, 50])
 def test_numbered_clusters_look_different(n_clusters):
-    styles = [plotting.figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
+    styles = [figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     assert len(set(styles)) == n_clusters
 
 
