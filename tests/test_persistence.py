@@ -167,6 +167,20 @@ def test_only_own_estimators_are_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_subclasses_are_not_registered_with_their_class(tmp_path):
+    class Better(coterie.KMeans):
+        """Of a user."""
+
+    with pytest.raises(TypeError, match="Only coterie's own estimators"):
+        Better().save(tmp_path / "m.coterie")
+
+
+def test_one_class_a_name():
+    assert persistence.persistable(Partition) is Partition
+    with pytest.raises(ValueError, match=r"confuse .*KMeans with coterie\.kmeans\.exact\.KMeans"):
+        persistence.persistable(type("KMeans", (BaseEstimator,), {}))
+
+
 def test_what_a_file_cannot_hold_is_named(model, tmp_path):
     model.strange_ = [io.StringIO()]
     with pytest.raises(TypeError, match=r"Partition cannot be saved: strange_ holds a _io\.StringIO"):

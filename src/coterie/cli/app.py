@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +85,7 @@ def fit(
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
-    **parameters: Any,
+    parameters: Mapping[str, Any],
 ) -> None:
     """Cluster the rows of a file; write model, labels and a summary to a folder.
 
@@ -121,7 +121,7 @@ def fit(
         Print one JSON object on the standard output.
     quiet
         No progress and no report; errors only.
-    **parameters
+    parameters
         Options of the methods.
     """
     from coterie.cli.fit import FitJob
@@ -133,7 +133,7 @@ def fit(
         n_clusters=k,
         out=out,
         method=method,
-        parameters=given({**parameters, **limits}),
+        parameters={**given(limits), **given(parameters)},
         seed=seed,
         normalize=normalize,
         columns=_names(columns),
@@ -189,7 +189,7 @@ def path(
     out: Path = Path("coterie-path"),
     json: Switch = False,
     quiet: Quiet = False,
-    **parameters: Any,
+    parameters: Mapping[str, Any],
 ) -> None:
     """Follow convex clustering from every row by itself to one cluster; write the path and two pictures.
 
@@ -214,13 +214,13 @@ def path(
         Print one JSON object on the standard output.
     quiet
         No progress and no report; errors only.
-    **parameters
+    parameters
         Options of the method.
     """
     from coterie.cli.path import PathJob, follow
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-    job = PathJob(file, out, given({**parameters, **limits}), clusters, _names(columns), quiet)
+    job = PathJob(file, out, {**given(limits), **given(parameters)}, clusters, _names(columns), quiet)
     _report(follow(job), _path_lines, json, quiet)
 
 
@@ -279,19 +279,24 @@ def _counted(number: int, what: str) -> str:
 
 def _fit_lines(facts: dict[str, Any]) -> list[str]:
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
-    asked = facts["clusters"]
+    asked, steps = facts["clusters"], facts["iterations"]
     dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
-    direction = " (higher is better)" if facts["higher_is_better"] else ""
     return [
         f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
         f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
-        f"{_counted(facts['iterations'], 'iteration')} in {facts['seconds']:.3g} s, "
-        f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+        f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
     ]
+
+
+def _objective(facts: dict[str, Any]) -> str:
+    if facts["objective"] is None:
+        return ""
+    direction = " (higher is better)" if facts["higher_is_better"] else ""
+    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
 
 
 def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:

@@ -17,9 +17,12 @@ __all__ = ["OF_SOME_METHODS", "given", "method_options", "with_options"]
 
 OF_SOME_METHODS = Group("Parameters of some methods", sort_key=9)
 
+# Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's own.
+_PREFIX = "option_"
+
 
 def method_options(methods: Sequence[Method]) -> list[inspect.Parameter]:
-    """Return an option for each flag that one of several methods has, named as the estimators' parameter.
+    """Return an option for each flag that one of several methods has.
 
     Of a single method it has the default of the estimator; else None, for each method has its own.
     """
@@ -37,12 +40,12 @@ def with_options(
     after: str,
     more: Mapping[str, Parameter] | None = None,
 ) -> Callable[..., None]:
-    """Return the function with options in the place of its `**parameters`.
+    """Return the function with options in the place of its `parameters`.
 
     Parameters
     ----------
     function : callable
-        The command; it gets the values of the options as `**parameters`.
+        The command; its `parameters` are the values of the options, by the names of the estimators' parameters.
     options : sequence of inspect.Parameter
         What to offer.
     after : str
@@ -53,14 +56,16 @@ def with_options(
 
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> None:
-        function(*args, **kwargs)
+        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name.startswith(_PREFIX)}
+        values = {name.removeprefix(_PREFIX): value for name, value in parameters.items()}
+        function(*args, **kwargs, parameters=values)
 
     types = get_type_hints(function, include_extras=True)
     types.update({name: Annotated[types[name], added] for name, added in (more or {}).items()})
     own = [
         parameter.replace(annotation=types[name])
         for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        if name != "parameters"
     ]
     place = 1 + [parameter.name for parameter in own].index(after)
     parameters = [*own[:place], *options, *own[place:]]
@@ -86,7 +91,7 @@ def _as_parameter(
     if not is_for_all:
         annotation = Annotated[annotation, Parameter(group=OF_SOME_METHODS)]
     return inspect.Parameter(
-        option.parameter,
+        f"{_PREFIX}{option.parameter}",
         inspect.Parameter.KEYWORD_ONLY,
         default=defaults.get(option.parameter, False if is_switch else None),
         annotation=annotation,

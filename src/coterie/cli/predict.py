@@ -66,6 +66,10 @@ def predict(
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:
+    if not hasattr(model, "predict"):
+        raise ValueError(
+            f"{model_file} ({type(model).__name__}) knows the clusters of its own rows only, not of others."
+        )
     if rows.shape[1] != model.n_features_in_:
         raise ValueError(
             f"{file} has {rows.shape[1]} columns, but {model_file} was fitted to {model.n_features_in_}."

@@ -17,12 +17,28 @@ from sklearn.utils import get_tags
 from coterie.persistence import persistable
 
 __all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "Method", "Objective", "Option", "Progress", "find_method", "method_of", "methods",
-    "register_installed_methods", "register_method", "usual_method",
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Method", "Objective", "Option", "Progress", "find_method",
+    "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
 # The group of entry points in which installed packages name their records.
 ENTRY_POINTS = "coterie.methods"
+
+# Options of the commands themselves, which no method may have.
+RESERVED_FLAGS = (
+    *(
+        "-k",
+        "--clusters",
+        "--method",
+        "--labels",
+        "--max-iter",
+        "--max-time",
+        "--seed",
+        "--threads",
+        "--normalize",
+    ),
+    *("--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,8 @@ class Option:
     parameter : str
         Its name.
     flag : str
-        The option, such as "--batch-size". A flag means the same parameter for all methods.
+        The option, such as "--batch-size". A flag means the same parameter for all methods; the commands' own options,
+        `RESERVED_FLAGS`, cannot be one.
     help : str
         What it does: begun in lower case, without a full stop, for it may follow "For this method: ".
     type : type
@@ -191,13 +208,13 @@ def register_method(method: Method) -> Method:
     Raises
     ------
     ValueError
-        If the name or the name of the estimator's class is taken, a flag stands for another parameter elsewhere, or the
-        estimator lacks a parameter.
+        If the name or the name of the estimator's class is taken, a flag is reserved or stands for another parameter
+        elsewhere, or the estimator lacks a parameter.
     """
-    known = _methods.get(method.name, method)
-    if known.estimator.__qualname__ != method.estimator.__qualname__:
+    known = _methods.get(method.name, method).estimator
+    if (known.__module__, known.__qualname__) != (method.estimator.__module__, method.estimator.__qualname__):
         raise ValueError(
-            f"There is a method {method.name!r} already, that of {known.estimator.__qualname__}."
+            f"There is a method {method.name!r} already, that of {known.__module__}.{known.__qualname__}."
         )
     _check_parameters_of(method)
     _check_flags_of(method)
@@ -294,6 +311,10 @@ def _check_flags_of(method: Method) -> None:
         if other.name != method.name
     }
     for option in method.options:
+        if option.flag in RESERVED_FLAGS or not option.flag.startswith("--"):
+            raise ValueError(
+                f"{option.flag} cannot be an option of a method: it is one of the commands, or no flag."
+            )
         parameter, other = taken.get(option.flag, (option.parameter, ""))
         if parameter != option.parameter:
             raise ValueError(
