@@ -14,6 +14,7 @@ import coterie
 from coterie import persistence
 
 
+@persistence.persistable
 class Partition(persistence.Persistable, BaseEstimator):
     """A stand-in with every kind of attribute that a fitted model may have."""
 
@@ -37,11 +38,6 @@ class Partition(persistence.Persistable, BaseEstimator):
             [(1, 0.5), (2, 0.25)], dtype=[("iteration", "i8"), ("objective", "f8")]
         ).view(np.recarray)
         return self
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch):
-    monkeypatch.setattr(coterie, "Partition", Partition, raising=False)
 
 
 @pytest.fixture
@@ -169,6 +165,20 @@ def test_only_own_estimators_are_saved(tmp_path):
         with pytest.raises(TypeError, match="Only coterie's own estimators"):
             persistence.save(foreign, tmp_path / "m.coterie")
     assert not list(tmp_path.iterdir())
+
+
+def test_subclasses_are_not_registered_with_their_class(tmp_path):
+    class Better(coterie.KMeans):
+        """Of a user."""
+
+    with pytest.raises(TypeError, match="Only coterie's own estimators"):
+        Better().save(tmp_path / "m.coterie")
+
+
+def test_one_class_a_name():
+    assert persistence.persistable(Partition) is Partition
+    with pytest.raises(ValueError, match=r"confuse .*KMeans with coterie\.kmeans\.exact\.KMeans"):
+        persistence.persistable(type("KMeans", (BaseEstimator,), {}))
 
 
 def test_what_a_file_cannot_hold_is_named(model, tmp_path):

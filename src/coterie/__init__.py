@@ -8,19 +8,24 @@ Examples
 (10, 64)
 """
 
-from coterie import coresets, datasets, graphs, metrics, seeding
+from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
+from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress
 from coterie.kmeans.exact import KMeans
+from coterie.kmeans.method import K_MEANS, MINI_BATCH, NESTED
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.lambda_scan import LambdaScan, select_lambda
+from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
+from coterie.mixture.method import GMM
 from coterie.persistence import load, save
 from coterie.rows import RowSource, as_rows, open_rows
 from coterie.total_variation.estimator import TotalVariationClustering
+from coterie.total_variation.method import TOTAL_VARIATION
 
 __all__ = [
     "ConvexClusterPath",
@@ -38,6 +43,7 @@ __all__ = [
     "as_rows",
     "coresets",
     "datasets",
+    "estimators",
     "graphs",
     "load",
     "metrics",
@@ -46,3 +52,10 @@ __all__ = [
     "seeding",
     "select_lambda",
 ]
+
+# In the order in which help texts list them.
+for _method in (
+    K_MEANS, NESTED, MINI_BATCH, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
+):  # fmt: skip
+    estimators.register_method(_method)
+del _method

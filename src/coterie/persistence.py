@@ -3,12 +3,12 @@
 A model file is a zip archive that skops writes and reads, with one more member: `coterie.json` names the
 format version, coterie's version and the estimator, so that a file from the future is refused before the rest
 of it is looked at. The state is the estimator's parameters and fitted attributes: numbers, strings, arrays
-and CSR matrices. Loading builds only these and one of coterie's own estimators; it runs no code of the file.
+and CSR matrices. Loading builds only these and an estimator of a class that this process has registered
+(`persistable`); it imports nothing and runs no code of the file.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import secrets
@@ -19,18 +19,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-__all__ = ["ModelHeader", "Persistable", "load", "read_header", "replacing", "save"]
+from coterie._kernels import __version__
+
+__all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "replacing", "save"]
+
+EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
 FORMAT_VERSION = 1
 _HEADER = "coterie.json"
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
+
+# By their names; nothing else is ever built from a file.
+_persistable: dict[str, type] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,36 @@ class ModelHeader:
     format_version: int
     coterie_version: str
     metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def persistable(estimator_class: EstimatorClass) -> EstimatorClass:
+    """Let estimators of this class, not of its subclasses, be saved and loaded; a decorator.
+
+    Parameters
+    ----------
+    estimator_class : class
+        A scikit-learn estimator.
+
+    Returns
+    -------
+    class
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If another class of that name is known: files name a class by its bare name.
+    """
+    name, path = estimator_class.__name__, _path_of(estimator_class)
+    known = _path_of(_persistable.get(name, estimator_class))
+    if known != path:
+        raise ValueError(f"Files would confuse {path} with {known}: give it another name.")
+    _persistable[name] = estimator_class
+    return estimator_class
+
+
+def _path_of(some_class: type) -> str:
+    return f"{some_class.__module__}.{some_class.__qualname__}"
 
 
 class Persistable:
@@ -79,7 +116,7 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     Parameters
     ----------
     model : estimator
-        One of coterie's estimators, fitted or not.
+        One of coterie's estimators or of another `persistable` class, fitted or not.
     path : str or path-like
         The file to write; `.coterie` is the customary ending.
     metadata : mapping, optional
@@ -88,7 +125,7 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     Raises
     ------
     TypeError
-        If `model` is not one of coterie's estimators or holds something that a file cannot.
+        If the class of `model` is not persistable, or it holds something that a file cannot.
     ImportError
         If skops is missing.
     OSError
@@ -113,11 +150,13 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     """
     skops_io = _skops_io()
     name = type(model).__name__
-    if _estimator_class(name) is not type(model):
-        raise TypeError(f"Only coterie's own estimators can be saved, got {type(model).__module__}.{name}.")
+    if _persistable.get(name) is not type(model):
+        raise TypeError(
+            f"Only coterie's own estimators and registered ones can be saved, got {type(model).__module__}.{name}."
+        )
     header = {
         "format": FORMAT_VERSION,
-        "coterie": _version(),
+        "coterie": __version__,
         "estimator": name,
         "metadata": dict(metadata or {}),
     }
@@ -157,11 +196,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     save : Writes such files, and has an example.
     """
     header = read_header(path)
-    estimator_class = _estimator_class(header.estimator)
+    estimator_class = _persistable.get(header.estimator)
     if estimator_class is None:
         raise ValueError(
             f"{os.fspath(path)} holds an estimator {header.estimator!r} that this coterie does not know "
-            f"(the file was written by coterie {header.coterie_version}, this is {_version()})."
+            f"(the file was written by coterie {header.coterie_version}, this is {__version__}). "
+            "If another package brings it, import that package first."
         )
     state = _read_state(path)
     known = estimator_class().get_params(deep=False)
@@ -169,7 +209,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if unknown:
         raise ValueError(
             f"{os.fspath(path)}: {header.estimator} has no parameter {', '.join(unknown)} "
-            f"(the file was written by coterie {header.coterie_version}, this is {_version()})."
+            f"(the file was written by coterie {header.coterie_version}, this is {__version__})."
         )
     model = estimator_class(**state["parameters"])
     model.__setstate__(state["fitted"])
@@ -213,7 +253,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     if format_version > FORMAT_VERSION:
         raise ValueError(
             f"{path} has format version {format_version}, written by coterie {result.coterie_version}; "
-            f"this coterie {_version()} reads up to version {FORMAT_VERSION}: please update it."
+            f"this coterie {__version__} reads up to version {FORMAT_VERSION}: please update it."
         )
     return result
 
@@ -240,20 +280,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _version() -> str:
-    import coterie
-
-    return coterie.__version__
-
-
-def _estimator_class(name: str) -> type | None:
-    """Coterie's estimator of that name; only what the package itself exports is ever built from a file."""
-    import coterie
-
-    found = getattr(coterie, name, None) if name.isidentifier() else None
-    return found if inspect.isclass(found) and issubclass(found, Persistable) else None
 
 
 def _state_of(model: Any) -> dict[str, Any]:

@@ -10,7 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from coterie import LaplacianKModes, TruncatedGaussianMixture, plotting
+from coterie import (
+    KMeans,
+    LaplacianKModes,
+    TotalVariationClustering,
+    TruncatedGaussianMixture,
+    figures,
+    plotting,
+)
 from coterie.rows import as_rows
 
 pytest.importorskip("matplotlib")
@@ -65,8 +72,23 @@ def test_history_of_a_mixture(X):
     model = TruncatedGaussianMixture(3, random_state=0).fit(X)
     ax = plotting.plot_history(model)
     assert ax.get_ylabel() == "free energy per row"
+    assert "TruncatedGaussianMixture: " in ax.get_title()
     (line,) = ax.lines
     assert line.get_ydata().tolist() == model.lower_bounds_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "ylabel", "step"),
+    [
+        (KMeans(3), "inertia", "iteration"),
+        (LaplacianKModes(3, n_init=1), "relaxed objective", "iteration"),
+        (TotalVariationClustering(3, n_init=1), "relaxed cut", "outer step"),
+    ],
+)
+def test_histories_are_called_what_they_are(X, model, ylabel, step):
+    ax = plotting.plot_history(model.set_params(random_state=0, max_iter=4).fit(X))
+    assert ax.get_ylabel() == ylabel
+    assert step in ax.get_title()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array, as_rows])
@@ -122,7 +144,7 @@ def test_clusters_of_awkward_shapes(shape, tmp_path):
 
 @pytest.mark.parametrize("n_clusters", [2, 7, 8, 10, 11, 50])
 def test_numbered_clusters_look_different(n_clusters):
-    styles = [plotting.figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
+    styles = [figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     assert len(set(styles)) == n_clusters
 
 

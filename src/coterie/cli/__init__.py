@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment variable COTERIE_TRACEBACK is set.
     """
     try:
-        from coterie.cli.commands import run
+        from coterie.cli.app import run
 
         run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()

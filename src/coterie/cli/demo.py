@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,12 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.cli.jobs import FitJob, fit
+from coterie.cli.fit import FitJob, fit
+from coterie.cli.models import fit_model
 from coterie.cli.output import check_writable, staged_files
 from coterie.cli.progress import display, fit_callback
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
+from coterie.estimators import method_of
 from coterie.fitting.monitor import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
 from coterie.persistence import replacing
@@ -33,6 +34,7 @@ from coterie.plotting import (
     plot_modes,
     require_matplotlib,
 )
+from coterie.rows import as_rows
 
 __all__ = ["run_demo"]
 
@@ -84,7 +86,7 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
         file=str(out / INPUT),
         n_clusters=10,
         out=out,
-        parameters={"n_init": 10, "random_state": 0},
+        parameters={"n_init": 10},
         quiet=quiet,
         evaluate=lambda labels: {
             **scores(y, labels),
@@ -93,29 +95,42 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
     )
     model, summary = fit(job)
     modes, found = compare_modes(X, y, quiet=quiet)
-    pictures: dict[str, Any] = {"modes": modes}
-    results: dict[str, dict[str, Any]] = {f"{len(X):,} digits in 10 clusters": found}
+    results = {f"{len(X):,} digits in 10 clusters": found}
+    pictures = {"modes": modes}
     for name, race in {"race": few_clusters(), "mixture": many_clusters()}.items():
-        curves, results[str(race)] = run_race(race, quiet=quiet)
-        drawn = plot_curves(
-            curves, xlabel="seconds", ylabel="held-out energy above the best, %", title=str(race)
-        )
-        drawn.set_ylim(bottom=0.05)
-        pictures[name] = drawn.figure
-    mammals = load_mammals()
-    path = ConvexClusterPath(n_gammas=60).fit(mammals.data)
-    pictures["mammals_path"] = path.plot().figure
-    pictures["mammals_tree"] = path.plot_dendrogram(names=mammals.row_names).figure
+        pictures[name], results[str(race)] = draw_race(race, quiet=quiet)
+    pictures.update(draw_mammals())
     pictures["memberships"] = plot_memberships(cut).figure
     pictures["centroids"] = plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
     pictures["clusters"] = plot_clusters(X, model).figure
-    files = {"input": job.file, **summary["files"]}
-    for name, figure in pictures.items():
-        path = out / f"{name}.png"
-        with replacing(path) as temporary:
-            figure.savefig(temporary)
-        files[name] = str(path)
+    files = {"input": job.file, **summary["files"], **_save_pictures(out, pictures)}
     return {**summary, "command": "demo", "races": results, "files": files}
+
+
+def _save_pictures(out: Path, pictures: Mapping[str, Any]) -> dict[str, str]:
+    files = {name: out / f"{name}.png" for name in pictures}
+    for name, file in files.items():
+        with replacing(file) as temporary:
+            pictures[name].savefig(temporary)
+    return {name: str(file) for name, file in files.items()}
+
+
+def draw_race(race: Race, *, quiet: bool = False) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Let the estimators of a race run; return the figure and the results."""
+    curves, results = run_race(race, quiet=quiet)
+    ax = plot_curves(curves, xlabel="seconds", ylabel="held-out energy above the best, %", title=str(race))
+    ax.set_ylim(bottom=0.05)
+    return ax.figure, results
+
+
+def draw_mammals() -> dict[str, Any]:
+    """Follow the convex clustering of mammals by their teeth; return two figures."""
+    mammals = load_mammals()
+    path = ConvexClusterPath(n_gammas=60).fit(mammals.data)
+    return {
+        "mammals_path": path.plot().figure,
+        "mammals_tree": path.plot_dendrogram(names=mammals.row_names).figure,
+    }
 
 
 def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -144,11 +159,7 @@ def compare_modes(X: np.ndarray, y: np.ndarray, *, quiet: bool = False) -> tuple
     }
     results = {}
     for name, model in models.items():
-        with display(quiet) as screen:
-            watched = "inertia" if name == "k-means" else "relaxed objective"
-            started = time.perf_counter()
-            model.set_params(callback=fit_callback(screen, None, watched)).fit(X)
-            seconds = time.perf_counter() - started
+        seconds, _ = fit_model(model, as_rows(X), quiet=quiet)
         results[name] = {"seconds": round(seconds, 3), **scores(y, model.labels_)}
     return plot_modes(X, models["laplacian-kmodes, SLK-BO"], (8, 8)), results
 
@@ -207,16 +218,7 @@ def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict
     held_out, _ = make_moved_digits(race.n_rows // 10, random_state=1)
     energies: dict[str, Curve] = {}
     for name, model in race.runners.items():
-        seen: list[tuple[float, np.ndarray]] = []
-        with display(quiet) as screen:
-            is_mixture = isinstance(model, TruncatedGaussianMixture)
-            show = fit_callback(screen, None, "free energy" if is_mixture else "inertia", is_mixture)
-
-            def watch(progress: FitProgress, seen: list = seen, show: Callable[..., None] = show) -> None:
-                seen.append((progress.seconds, progress.centers.copy()))
-                show(progress)
-
-            model.set_params(callback=watch).fit(X)
+        seen = _fit_and_follow(model, X, quiet=quiet)
         shown = seen[:: max(1, len(seen) // 50)] + seen[-1:]
         seconds, centers = zip(*shown)
         energies[name] = np.array(seconds), np.array([quantization_error(held_out, c) for c in centers])
@@ -232,6 +234,20 @@ def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict
         for name, (seconds, energy) in energies.items()
     }
     return curves, results
+
+
+def _fit_and_follow(model: Any, X: np.ndarray, *, quiet: bool) -> list[tuple[float, np.ndarray]]:
+    """Fit a model; return the seconds and the centres of each iteration."""
+    seen: list[tuple[float, np.ndarray]] = []
+    with display(quiet) as screen:
+        show = fit_callback(screen, method_of(model), model.get_params())
+
+        def watch(progress: FitProgress) -> None:
+            seen.append((progress.seconds, progress.centers.copy()))
+            show(progress)
+
+        model.set_params(callback=watch).fit(X)
+    return seen
 
 
 def _seconds_to(curve: Curve, excess: float) -> float | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from coterie.estimators import OBJECTIVE, Method, Progress, method_of
 
 if TYPE_CHECKING:
     from coterie.fitting.monitor import FitProgress
 
-__all__ = ["Display", "Step", "display", "fit_callback"]
+__all__ = ["Display", "Step", "display", "fit_callback", "watch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +60,52 @@ def display(quiet: bool) -> Display:
     return _LiveLine() if sys.stderr.isatty() else _PlainLines()
 
 
+@contextmanager
+def watch(model: Any, screen: Display) -> Iterator[None]:
+    """Show each step of the fits of a model, if it takes a callback; it has none afterwards."""
+    settings = model.get_params(deep=False)
+    if "callback" not in settings:
+        yield
+        return
+    method = method_of(model)
+    model.set_params(callback=fit_callback(screen, method, settings))
+    yield
+    model.set_params(callback=None)
+
+
 def fit_callback(
-    screen: Display,
-    max_iter: int | None,
-    objective_name: str = "inertia",
-    higher_is_better: bool = False,
-    unit: str = "iteration",
+    screen: Display, method: Method | None, settings: Mapping[str, Any]
 ) -> Callable[[FitProgress], None]:
-    """A callback for a fit that shows each iteration.
+    """Make a callback for a fit that shows what it reports.
 
     Parameters
     ----------
     screen : Display
         Where to show it.
-    max_iter : int or None
-        The most iterations that the fit may take.
-    objective_name : str
-        What the fit minimises or maximises.
-    higher_is_better : bool
-        Whether it maximises.
-    unit : str
-        What the fit does one after the other.
+    method : Method, optional
+        The record that says what is reported.
+    settings : mapping of str to object
+        The parameters of the fit.
     """
-    direction = " (higher is better)" if higher_is_better else ""
-    starts = iterations = 0
+    reports = method.progress if method else Progress()
+    watched = method.watched if method else OBJECTIVE
+    direction = " (higher is better)" if watched.higher_is_better else ""
+    starts = steps = 0
 
     def show(progress: FitProgress) -> None:
-        nonlocal starts, iterations
+        nonlocal starts, steps
         starts += progress.iteration == 1
-        iterations += 1
+        steps += 1
         screen.show(
             Step(
                 done=progress.iteration,
-                total=max_iter,
-                unit=unit,
+                total=None if reports.limit is None else settings.get(reports.limit),
+                unit=reports.step,
                 seconds=progress.seconds,
-                rate=iterations / max(progress.seconds, 1e-9),
+                rate=steps / max(progress.seconds, 1e-9),
                 remaining=progress.remaining,
                 before=f"start {starts}" if starts > 1 else "",
-                detail=f"{objective_name} {progress.objective:.6g}{direction}",
+                detail=f"{watched.name} {progress.objective:.6g}{direction}",
             )
         )
 

@@ -293,6 +293,10 @@ class ConvexClusterPath(ConvexEstimator):
         self.fissions_ = 1 + np.flatnonzero([has_fission(finer, coarser) for finer, coarser in pairs])
         self.linkage_ = linkage_of_path(self.gammas_, self.labels_path_)
 
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        self._given_gammas()
+
     def _given_gammas(self) -> FloatArray | None:
         if self.gammas is None:
             check_positive_integer("n_gammas", self.n_gammas)

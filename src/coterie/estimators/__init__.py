@@ -1,1 +1,41 @@
-"""What estimators have in common, whichever paper they are from."""
+"""What estimators have in common, whichever paper they are from, and the records of all methods.
+
+A method of another package is a scikit-learn estimator, best a subclass of `Estimator`, and a `Method` that is
+registered.
+
+Examples
+--------
+>>> from coterie.estimators import methods
+>>> {method.name: method.estimator.__name__ for method in methods()}["nested"]
+'NestedMiniBatchKMeans'
+"""
+
+from coterie.estimators.base import Estimator
+from coterie.estimators.method import (
+    OBJECTIVE,
+    Method,
+    Objective,
+    Option,
+    Progress,
+    find_method,
+    method_of,
+    methods,
+    register_installed_methods,
+    register_method,
+    usual_method,
+)
+
+__all__ = [
+    "OBJECTIVE",
+    "Estimator",
+    "Method",
+    "Objective",
+    "Option",
+    "Progress",
+    "find_method",
+    "method_of",
+    "methods",
+    "register_installed_methods",
+    "register_method",
+    "usual_method",
+]

@@ -7,8 +7,9 @@ from coterie.convex.pictures import plot_path, plot_path_dendrogram
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.pictures import plot_lambda_scan
 from coterie.plotting.clusters import plot_clusters
-from coterie.plotting.curves import plot_curves, plot_history, plot_memberships
+from coterie.plotting.curves import plot_curves, plot_history
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
+from coterie.total_variation.pictures import plot_memberships
 
 __all__ = [
     "check_image_shape",

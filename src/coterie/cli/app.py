@@ -1,11 +1,11 @@
-"""The commands and their options: what `coterie --help` shows."""
+"""The commands and their options: what `coterie --help` shows, and what they report."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 try:
     from cyclopts import App, CycloptsError, Parameter
@@ -14,18 +14,18 @@ except ImportError as error:
 
 from coterie import __version__
 from coterie.cli import UsageError
-from coterie.cli.output import to_json
+from coterie.cli.help import clusters_help, labels_help, method_help
+from coterie.cli.models import offered_methods, path_method
+from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_options
+from coterie.cli.output import recorded_warnings, to_json
+from coterie.estimators import register_installed_methods
 
-app = App(
-    name="coterie",
-    version=f"coterie {__version__}",
-    help="Fast, exact and reproducible clustering of files of vectors.",
-    help_format="markdown",
-)
+__all__ = ["build_app", "run"]
 
 # A switch that is off unless given.
 Switch = Annotated[bool, Parameter(negative="")]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+Threads = Annotated[int | None, Parameter(name="--threads")]
 
 
 def run(arguments: list[str]) -> None:
@@ -36,43 +36,56 @@ def run(arguments: list[str]) -> None:
     UsageError
         If the arguments are wrong.
     """
+    with recorded_warnings() as warned:
+        register_installed_methods()
+    _warn(warned)
     try:
-        command, bound, *_ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+        command, bound, *_ = build_app().parse_args(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(str(error).strip()) from error
     command(*bound.args, **bound.kwargs)
 
 
-@app.command
+def build_app() -> App:
+    """Return the command line with the options of all methods that are known by now."""
+    app = App(
+        name="coterie",
+        version=f"coterie {__version__}",
+        help="Fast, exact and reproducible clustering of files of vectors.",
+        help_format="markdown",
+    )
+    offered = offered_methods()
+    more = {
+        "k": Parameter(help=clusters_help(offered)),
+        "method": Parameter(help=method_help(offered)),
+        "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
+    }
+    app.command(with_options(fit, method_options(offered), after="method", more=more))
+    app.command(predict)
+    app.command(with_options(path, method_options([path_method()]), after="file"))
+    app.command(info)
+    app.command(demo)
+    return app
+
+
 def fit(
     file: str,
     /,
     *,
     k: Annotated[int, Parameter(name=["-k", "--clusters"])],
     method: str | None = None,
-    algorithm: str | None = None,
-    init: str | None = None,
-    n_init: int | Literal["auto"] | None = None,
-    batch_size: int | None = None,
-    coreset: int | None = None,
-    covariance: str | None = None,
-    candidates: int | None = None,
-    neighbors: int | None = None,
-    lam: float | None = None,
-    modes: str | None = None,
-    assignment: str | None = None,
     labels: str | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
-    tol: float | None = None,
     seed: int = 0,
-    threads: int | None = None,
+    n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
     image: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
+    parameters: Mapping[str, Any],
 ) -> None:
     """Cluster the rows of a file; write model, labels and a summary to a folder.
 
@@ -82,53 +95,18 @@ def fit(
         .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm, .libsvm, or a
         folder or quoted pattern of such files.
     k
-        Number of clusters. gmm may drop some, which are left without rows or variance.
+        Number of clusters; the records of the methods say more.
     method
-        k-means (exact), nested (nested mini-batches: within 1% of k-means far sooner), mini-batch, gmm (a mixture
-        of Gaussians, for up to tens of thousands of clusters), laplacian-kmodes (clusters of any shape, each around
-        a row), or total-variation (clusters with few edges between them, also from a few labels). By
-        default nested for more than 100,000 rows and
-        k-means for fewer. Where an option is given that these do not both have, the one that has it; where neither
-        has it, the one other method that does: --covariance asks for gmm.
-    algorithm
-        Variant of k-means: lloyd, elkan, yinyang or hamerly; all give the same clusters.
-    init
-        How to start: k-means++, afk-mc2 or random.
-    n_init
-        Number of starts, of which the best is kept, or auto; for k-means and mini-batch.
-    batch_size
-        Rows of a batch, for nested of the first one; for nested and mini-batch.
-    coreset
-        Fit a weighted sample of so many rows that stands for all of them; for k-means and gmm, whose
-        free energy is then that of the sample.
-    covariance
-        For gmm, tied_spherical (one variance for all clusters), spherical (one per cluster) or diag (one per cluster
-        and column).
-    candidates
-        For gmm, clusters that each row is shared among.
-    neighbors
-        For gmm, size of the neighbourhoods of clusters in which rows look for better ones; for laplacian-kmodes and
-        total-variation, nearest neighbours of each row in the graph.
-    lam
-        For laplacian-kmodes, weight of the graph against the modes: 1 to 4 as a rule.
-    modes
-        For laplacian-kmodes, byproduct (modes are rows) or mean_shift (maxima of the density).
-    assignment
-        For gmm, how rows are labelled: exact (compared with all clusters), truncated (with those near by) or auto
-        (exact for up to 1,000 clusters).
+        How to find them; as the records say.
     labels
-        For total-variation, a file (.npy, or text with a line for each row) of known classes from 0 to k - 1, and -1
-        where they are not known.
+        A file of known classes; as the records say.
     max_iter
         Stop after this many iterations.
     max_time
         Stop after this many seconds with the best model by then.
-    tol
-        Stop when the centroids move less than this, relative to the spread of the rows; for gmm, when the free energy
-        changes by less than this, relative to itself.
     seed
         Same seed, same clusters.
-    threads
+    n_threads
         Threads; by default all processors of this process.
     normalize
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
@@ -143,34 +121,20 @@ def fit(
         Print one JSON object on the standard output.
     quiet
         No progress and no report; errors only.
+    parameters
+        Options of the methods.
     """
-    from coterie.cli.jobs import FitJob
-    from coterie.cli.jobs import fit as run_fit
+    from coterie.cli.fit import FitJob
+    from coterie.cli.fit import fit as run_fit
 
-    given = {
-        "algorithm": algorithm,
-        "init": init,
-        "n_init": n_init,
-        "batch_size": batch_size,
-        "coreset_size": coreset,
-        "covariance_type": covariance,
-        "n_candidates": candidates,
-        "n_neighbors": neighbors,
-        "lam": lam,
-        "mode_update": modes,
-        "assignment": assignment,
-        "max_iter": max_iter,
-        "max_time": max_time,
-        "tol": tol,
-        "random_state": seed,
-        "n_threads": threads,
-    }
+    limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = FitJob(
         file=file,
         n_clusters=k,
         out=out,
         method=method,
-        parameters={name: value for name, value in given.items() if value is not None},
+        parameters={**given(limits), **given(parameters)},
+        seed=seed,
         normalize=normalize,
         columns=_names(columns),
         image_shape=_image_shape(image),
@@ -180,7 +144,6 @@ def fit(
     _report(run_fit(job)[1], _fit_lines, json, quiet)
 
 
-@app.command
 def predict(
     model: str,
     file: str,
@@ -208,33 +171,25 @@ def predict(
     quiet
         No progress and no report; errors only.
     """
-    from coterie.cli.jobs import predict as run_predict
+    from coterie.cli.predict import predict as run_predict
 
     facts = run_predict(model, file, out, threads=threads, quiet=quiet)
     _report(facts, _predict_lines, json, quiet)
 
 
-@app.command
 def path(
     file: str,
     /,
     *,
-    neighbors: int = 5,
-    phi: float = 0.5,
-    weights: Literal["knn", "dense"] = "knn",
-    connect: Switch = False,
-    norm: Literal["l2", "l1", "linf"] = "l2",
-    solver: Literal["ama", "admm"] = "ama",
-    gammas: int = 100,
     clusters: int | None = None,
-    tol: float | None = None,
     max_iter: int | None = None,
     max_time: float | None = None,
-    threads: int | None = None,
+    n_threads: Threads = None,
     columns: str | None = None,
     out: Path = Path("coterie-path"),
     json: Switch = False,
     quiet: Quiet = False,
+    parameters: Mapping[str, Any],
 ) -> None:
     """Follow convex clustering from every row by itself to one cluster; write the path and two pictures.
 
@@ -242,29 +197,13 @@ def path(
     ----------
     file
         The rows; any file of dense rows that `coterie fit` reads.
-    neighbors
-        Nearest neighbours that each row is drawn to.
-    phi
-        Neighbours at the distance d count exp(-phi d^2), in the units of the columns; 0: all the same.
-    weights
-        knn, or dense for edges between all rows.
-    connect
-        Connect the graph, so that one cluster is left in the end.
-    norm
-        Of the differences of centroids.
-    solver
-        ama (projected gradients) or admm.
-    gammas
-        How many strengths of the penalty.
     clusters
         Colour the pictures by the first clusters that are at most so many; by default the number that lasts longest.
-    tol
-        The duality gap of each gamma, relative to its objective.
     max_iter
         Iterations for each gamma, at most.
     max_time
         End the path after this many seconds.
-    threads
+    n_threads
         Threads; by default all processors of this process.
     columns
         Use only these columns of a table: names, or positions from 0, with commas between them.
@@ -275,28 +214,16 @@ def path(
         Print one JSON object on the standard output.
     quiet
         No progress and no report; errors only.
+    parameters
+        Options of the method.
     """
-    from coterie.cli.paths import PathJob, follow
+    from coterie.cli.path import PathJob, follow
 
-    given = {
-        "n_neighbors": neighbors,
-        "phi": phi,
-        "weights": weights,
-        "connect": connect,
-        "norm": norm,
-        "solver": solver,
-        "n_gammas": gammas,
-        "tol": tol,
-        "max_iter": max_iter,
-        "max_time": max_time,
-        "n_threads": threads,
-    }
-    parameters = {name: value for name, value in given.items() if value is not None}
-    job = PathJob(file, out, parameters, clusters, _names(columns), quiet)
+    limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+    job = PathJob(file, out, {**given(limits), **given(parameters)}, clusters, _names(columns), quiet)
     _report(follow(job), _path_lines, json, quiet)
 
 
-@app.command
 def info(file: str, /, *, json: Switch = False) -> None:
     """Say what is in a file of rows or in a saved model.
 
@@ -307,12 +234,11 @@ def info(file: str, /, *, json: Switch = False) -> None:
     json
         Print one JSON object on the standard output.
     """
-    from coterie.cli.jobs import describe_file, describe_model, is_model
+    from coterie.cli.info import describe
 
-    _report(describe_model(file) if is_model(file) else describe_file(file), _fact_lines, json)
+    _report(describe(file), _fact_lines, json)
 
 
-@app.command
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
     """Cluster handwritten digits in several ways, draw the clusters, let methods race, and draw a tree of mammals.
 
@@ -335,12 +261,16 @@ def _report(
 ) -> None:
     """Warnings to the standard error stream, facts to the standard output, in the form asked for."""
     if not quiet:
-        for warning in facts.get("warnings", []):
-            print(f"coterie: warning: {warning}", file=sys.stderr)
+        _warn(facts.get("warnings", []))
     if json:
         print(to_json(facts))
     elif not quiet:
         print("\n".join(lines(facts)))
+
+
+def _warn(warnings: list[str]) -> None:
+    for warning in warnings:
+        print(f"coterie: warning: {warning}", file=sys.stderr)
 
 
 def _counted(number: int, what: str) -> str:
@@ -349,19 +279,24 @@ def _counted(number: int, what: str) -> str:
 
 def _fit_lines(facts: dict[str, Any]) -> list[str]:
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
-    asked = facts["clusters"]
+    asked, steps = facts["clusters"], facts["iterations"]
     dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
-    direction = " (higher is better)" if facts["higher_is_better"] else ""
     return [
         f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
         f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
-        f"{_counted(facts['iterations'], 'iteration')} in {facts['seconds']:.3g} s, "
-        f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+        f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
     ]
+
+
+def _objective(facts: dict[str, Any]) -> str:
+    if facts["objective"] is None:
+        return ""
+    direction = " (higher is better)" if facts["higher_is_better"] else ""
+    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
 
 
 def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:

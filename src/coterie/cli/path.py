@@ -1,8 +1,8 @@
-"""The work behind `coterie path`: from a file of rows to a path, its labels and its pictures."""
+"""`coterie path`: from a file of rows to a path of convex clustering, its labels and its pictures."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,18 @@ import numpy as np
 import coterie
 from coterie import ConvexClusterPath
 from coterie.cli import UsageError
-from coterie.cli.jobs import input_facts, settings_of
-from coterie.cli.output import check_writable, pyarrow_parquet, recorded_warnings, staged_files, to_json
-from coterie.cli.progress import display, fit_callback
-from coterie.fitting.threads import effective_n_threads
+from coterie.cli.inputs import input_facts
+from coterie.cli.models import fit_model, make_model, path_method, settings_of
+from coterie.cli.output import check_writable, pyarrow_parquet, staged_files, to_json
 from coterie.plotting import require_matplotlib
 from coterie.rows import open_rows
 
 __all__ = ["PathJob", "follow"]
 
-PATH, SUMMARY, PICTURE, TREE = "path.npz", "summary.json", "path.png", "dendrogram.png"
+PATH, SUMMARY = "path.npz", "summary.json"
+
+# A single row has a path, but nothing that could be a tree.
+_OF_SEVERAL_ROWS = ("dendrogram",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class PathJob:
 
     file: str
     out: Path
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     n_clusters: int | None = None
     columns: list[str | int] | None = None
     quiet: bool = False
@@ -44,7 +46,10 @@ def follow(job: PathJob) -> dict[str, Any]:
     dict
         What `summary.json` holds.
     """
-    model = _estimator(job)
+    if job.n_clusters is not None and job.n_clusters < 1:
+        raise UsageError(f"--clusters must be at least 1, got {job.n_clusters}.")
+    method = path_method()
+    model = make_model(method, job.parameters)
     require_matplotlib()
     check_writable(job.out)
     rows = open_rows(job.file, job.columns)
@@ -52,14 +57,12 @@ def follow(job: PathJob) -> dict[str, Any]:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
     if rows.is_table:
         pyarrow_parquet()
-    started = time.perf_counter()
-    with display(job.quiet) as screen, recorded_warnings() as warned:
-        model.set_params(callback=fit_callback(screen, model.n_gammas, "objective", unit="gamma")).fit(rows)
-    model.set_params(callback=None)
-    seconds = time.perf_counter() - started
-    pictures: dict[str, Any] = {PICTURE: model.plot(n_clusters=job.n_clusters).figure}
-    if rows.shape[0] > 1:
-        pictures[TREE] = model.plot_dendrogram(n_clusters=job.n_clusters).figure
+    seconds, warned = fit_model(model, rows, quiet=job.quiet)
+    pictures = {
+        f"{name}.png": draw(model, n_clusters=job.n_clusters).figure
+        for name, draw in method.pictures.items()
+        if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS
+    }
     label_name = "labels.parquet" if rows.is_table else "labels.csv"
     names = [PATH, label_name, *pictures, SUMMARY]
     summary = {
@@ -68,11 +71,7 @@ def follow(job: PathJob) -> dict[str, Any]:
         "input": input_facts(job.file, rows),
         "columns": job.columns,
         "parameters": settings_of(model),
-        "gammas": model.gammas_,
-        "clusters": model.n_clusters_path_,
-        "fissions": model.fissions_,
-        "largest_gap": _largest_gap(model),
-        "iterations": model.n_iter_,
+        **_path_facts(model),
         "seconds": round(seconds, 6),
         "warnings": warned,
         "files": {name: str(job.out / name) for name in names},
@@ -83,25 +82,19 @@ def follow(job: PathJob) -> dict[str, Any]:
         for name, figure in pictures.items():
             figure.savefig(paths[name], format="png")
         paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
-    return {**summary, "fissions": model.fissions_.tolist()}
+    return summary
 
 
-def _estimator(job: PathJob) -> ConvexClusterPath:
-    model = ConvexClusterPath(**job.parameters)
-    try:
-        effective_n_threads(model.n_threads)
-        model.check_parameters()
-        model._given_gammas()
-        if job.n_clusters is not None and job.n_clusters < 1:
-            raise ValueError(f"--clusters must be at least 1, got {job.n_clusters}.")
-    except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from error
-    return model
-
-
-def _largest_gap(model: ConvexClusterPath) -> float:
+def _path_facts(model: ConvexClusterPath) -> dict[str, Any]:
     positive = model.objectives_ > 0
-    return float(np.max(model.dual_gaps_[positive] / model.objectives_[positive], initial=0.0))
+    gaps = model.dual_gaps_[positive] / model.objectives_[positive]
+    return {
+        "gammas": model.gammas_.tolist(),
+        "clusters": model.n_clusters_path_.tolist(),
+        "fissions": model.fissions_.tolist(),
+        "largest_gap": float(np.max(gaps, initial=0.0)),
+        "iterations": model.n_iter_,
+    }
 
 
 def _write_path(path: Path, model: ConvexClusterPath) -> None:
@@ -122,7 +115,7 @@ def _write_path(path: Path, model: ConvexClusterPath) -> None:
 
 
 def _write_labels(path: Path, model: ConvexClusterPath) -> None:
-    """A column for each gamma, named after it."""
+    """Write a column for each gamma, named after it."""
     names = [f"gamma={gamma:.6g}" for gamma in model.gammas_]
     names = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
     if path.suffix == ".parquet":

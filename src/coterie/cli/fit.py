@@ -1,0 +1,179 @@
+"""`coterie fit`: from a file of rows to a model, labels and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import coterie
+from coterie import persistence
+from coterie.arrays import Array
+from coterie.cli import UsageError
+from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
+from coterie.cli.models import (
+    fit_model,
+    make_model,
+    n_clusters_of,
+    offered_methods,
+    parameters_of,
+    settings_of,
+    size_facts,
+)
+from coterie.cli.output import check_label_file, check_writable, staged_files, to_json, write_labels
+from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
+from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
+from coterie.rows import RowSource
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FitJob", "fit"]
+
+MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
+
+
+@dataclass(frozen=True, slots=True)
+class FitJob:
+    """What to fit, how, and where the results go. `parameters` holds only what the user set.
+
+    Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
+    parameters, and of these the one for so many rows; if none has, the one other method that has.
+    """
+
+    file: str
+    n_clusters: int
+    out: Path
+    method: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    normalize: bool = False
+    columns: list[str | int] | None = None
+    image_shape: tuple[int, ...] | None = None
+    quiet: bool = False
+    labels: str | None = None
+    evaluate: Callable[[Array], Mapping[str, float]] | None = None
+
+
+def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
+    """Cluster a file and write model, labels and summary.
+
+    Returns
+    -------
+    model : estimator
+    summary : dict
+        What `summary.json` holds.
+    """
+    if job.n_clusters < 1:
+        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
+    candidates = _candidates(job)
+    models = {
+        method.name: make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed)
+        for method in candidates
+    }
+    if job.image_shape is not None:
+        require_matplotlib()
+    check_writable(job.out)
+    rows = open_prepared(job.file, columns=job.columns, normalize=job.normalize)
+    method = usual_method(candidates, rows.shape[0])
+    model = models[method.name]
+    _check_rows(job, method, rows)
+    known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], job.n_clusters)
+    label_name = "labels.parquet" if rows.is_table else "labels.npy"
+    check_label_file(job.out / label_name)
+
+    seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
+    picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
+    names = [MODEL, label_name, SUMMARY, *([PICTURE] if picture else [])]
+    summary = {
+        **_fit_facts(job, method, model, rows, seconds),
+        "warnings": warned,
+        "files": {name.split(".")[0]: str(job.out / name) for name in names},
+    }
+    _write(job, method, model, summary, picture)
+    return model, summary
+
+
+def _candidates(job: FitJob) -> list[Method]:
+    """Return the method asked for; else those of the usual ones, or the one other, that have all parameters."""
+    offered = offered_methods()
+    if job.method is not None:
+        return [_asked_for(job, offered)]
+    able = [method for method in offered if method.takes_labels or job.labels is None]
+    fitting = [method for method in able if parameters_of(method) >= job.parameters.keys()]
+    usual = [method for method in fitting if method.usual_above is not None]
+    if usual or len(fitting) == 1:
+        return usual or fitting
+    if fitting:
+        names = " or ".join(method.name for method in fitting)
+        raise UsageError(f"Say which --method is meant: {names}.")
+    common = set.intersection(*map(parameters_of, able))
+    special = [name for name in job.parameters if name not in common]
+    raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
+
+
+def _asked_for(job: FitJob, offered: list[Method]) -> Method:
+    try:
+        method = find_method(str(job.method), offered)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if job.labels is not None and not method.takes_labels:
+        raise UsageError(f"The method {method.name} takes no --labels.")
+    return method
+
+
+def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
+    n_rows, n_columns = rows.shape
+    if job.n_clusters > n_rows:
+        raise UsageError(f"-k {job.n_clusters} is more than the {n_rows} rows of {job.file}.")
+    if job.image_shape is not None:
+        try:
+            check_image_shape(job.image_shape, n_columns)
+        except ValueError as error:
+            raise UsageError(f"--image: {error}") from error
+    if rows.is_sparse and not method.takes_sparse:
+        able = [other.name for other in offered_methods() if other.takes_sparse]
+        raise ValueError(
+            f"{job.file} has sparse rows, and the method {method.name} takes only dense ones. "
+            f"Methods that take sparse rows: {', '.join(able)}."
+        )
+
+
+def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds: float) -> dict[str, Any]:
+    objective = method.objective or OBJECTIVE
+    value = getattr(model, objective.attribute, None)
+    n_iter = getattr(model, "n_iter_", None)
+    n_clusters = n_clusters_of(model) or job.n_clusters
+    return {
+        "coterie": coterie.__version__,
+        "command": "fit",
+        "method": method.name,
+        "input": input_facts(job.file, rows),
+        "normalize": job.normalize,
+        "columns": job.columns,
+        "parameters": settings_of(model),
+        "clusters": job.n_clusters,
+        "clusters_left": n_clusters,
+        "objective": None if value is None else float(value),
+        "objective_name": objective.name,
+        "higher_is_better": objective.higher_is_better,
+        "iterations": None if n_iter is None else int(n_iter),
+        "seconds": round(seconds, 6),
+        "cluster_sizes": size_facts(model.labels_, n_clusters),
+        **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
+    }
+
+
+def _write(job: FitJob, method: Method, model: Any, summary: dict[str, Any], picture: Figure | None) -> None:
+    """Write all files of a fit, or none."""
+    names = [Path(path).name for path in summary["files"].values()]
+    with staged_files(job.out, names) as paths:
+        # The rows must be prepared in the same way for `predict`, so the model file says how.
+        metadata = {"method": method.name, "normalize": job.normalize, "columns": job.columns}
+        persistence.save(model, paths[MODEL], metadata=metadata)
+        label_path = next(path for name, path in paths.items() if name.startswith("labels."))
+        write_labels(label_path, model.labels_)
+        paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+        if picture is not None:
+            picture.savefig(paths[PICTURE])

@@ -1,0 +1,83 @@
+"""`coterie info`: what is in a file of rows or in a saved model."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from coterie import persistence
+from coterie.cli.inputs import input_facts
+from coterie.cli.models import n_clusters_of, settings_of
+from coterie.estimators import Method, method_of
+from coterie.rows import open_rows
+
+__all__ = ["describe"]
+
+
+def describe(file: str) -> dict[str, Any]:
+    """Return facts about a file of rows, which are not read, or about a saved model."""
+    return _model_facts(file) if _is_model(file) else _row_facts(file)
+
+
+def _is_model(file: str) -> bool:
+    if file.endswith(".coterie"):
+        return True
+    if not os.path.isfile(file) or not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return "coterie.json" in archive.namelist()
+
+
+def _row_facts(file: str) -> dict[str, Any]:
+    rows = open_rows(file)
+    facts: dict[str, Any] = {"kind": "rows", **input_facts(file, rows)}
+    if os.path.isfile(file):
+        facts["bytes"] = os.path.getsize(file)
+    if rows.column_names is not None:
+        facts["column_names"] = list(rows.column_names)
+    return facts
+
+
+def _model_facts(file: str) -> dict[str, Any]:
+    header = persistence.read_header(file)
+    model = persistence.load(file)
+    method = method_of(model)
+    return {
+        "file": file,
+        "kind": "model",
+        "estimator": header.estimator,
+        "format_version": header.format_version,
+        "coterie": header.coterie_version,
+        "bytes": os.path.getsize(file),
+        **({"method": method.name} if method else {}),
+        **header.metadata,
+        "parameters": settings_of(model),
+        **_fitted_facts(model),
+        **(_method_facts(model, method) if method else {}),
+    }
+
+
+def _fitted_facts(model: Any) -> dict[str, Any]:
+    """Return what any fitted estimator can tell."""
+    facts = {
+        "columns_in": getattr(model, "n_features_in_", None),
+        "clusters": n_clusters_of(model),
+        "iterations": getattr(model, "n_iter_", None),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _method_facts(model: Any, method: Method) -> dict[str, Any]:
+    """Return what the record of its method says of a fitted estimator."""
+    facts: dict[str, Any] = {}
+    left = n_clusters_of(model)
+    if method.objective is not None:
+        value = getattr(model, method.objective.attribute, None)
+        if value is not None and np.ndim(value) == 0:
+            facts[method.objective.name.replace(" ", "_")] = value
+    if method.drops_clusters and method.clusters is not None and left is not None:
+        facts["clusters_dropped"] = getattr(model, method.clusters) - left
+    return facts

@@ -1,0 +1,54 @@
+"""The files that commands read: rows, prepared as a model wants them, and known classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import IntArray
+from coterie.rows import RowSource, open_rows
+from coterie.rows.normalized import NormalizedRows
+
+__all__ = ["input_facts", "open_prepared", "read_known_labels"]
+
+
+def open_prepared(file: str, *, columns: list[str | int] | None, normalize: bool) -> RowSource:
+    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not."""
+    rows = open_rows(file, columns)
+    return NormalizedRows(rows) if normalize else rows
+
+
+def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
+    """Return facts about a file of rows, for reports."""
+    return {
+        "file": file,
+        "rows": rows.shape[0],
+        "columns": rows.shape[1],
+        "dtype": rows.dtype.name,
+        "sparse": rows.is_sparse,
+        "source": rows.description,
+    }
+
+
+def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
+    """Read the classes of the rows, -1 where they are not known.
+
+    Raises
+    ------
+    ValueError
+        If they are not as many integers as rows, from -1 to n_clusters - 1.
+    """
+    try:
+        labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
+    except ValueError as error:
+        raise ValueError(
+            f"{file} must have one integer on each line, -1 where a class is not known."
+        ) from error
+    if labels.shape != (n_rows,):
+        raise ValueError(f"{file} must have {n_rows} labels, one for each row, got shape {labels.shape}.")
+    if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
+        raise ValueError(
+            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known."
+        )
+    return labels.astype(np.int32)

@@ -1,0 +1,118 @@
+"""Estimators as commands see them: made from a record, watched while they are fitted, and described."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array
+from coterie.cli import UsageError
+from coterie.cli.output import recorded_warnings
+from coterie.cli.progress import display, watch
+from coterie.estimators import Estimator, Method, find_method, methods
+from coterie.fitting.threads import effective_n_threads
+from coterie.rows import RowSource
+
+__all__ = [
+    "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of", "path_method", "settings_of",
+    "size_facts",
+]  # fmt: skip
+
+
+def offered_methods() -> list[Method]:
+    """Return the methods that `coterie fit` offers: those that can be asked for a number of clusters."""
+    return [method for method in methods() if method.clusters is not None]
+
+
+def path_method() -> Method:
+    """Return the method behind `coterie path`."""
+    return find_method("convex-path")
+
+
+def parameters_of(method: Method) -> set[str]:
+    """Return the names of all parameters that the method's estimator has."""
+    return set(method.estimator().get_params())
+
+
+def make_model(
+    method: Method, parameters: Mapping[str, Any], *, n_clusters: int | None = None, seed: int = 0
+) -> Any:
+    """Make an estimator with the user's parameters.
+
+    Raises
+    ------
+    UsageError
+        If one of them is unknown or makes no sense.
+    """
+    known = parameters_of(method)
+    settings = dict(parameters)
+    for name, value in parameters.items():
+        if name not in known:
+            raise UsageError(f"The method {method.name} has no parameter {name}.")
+        _check_option(method, name, value, n_clusters)
+    if method.clusters is not None:
+        settings[method.clusters] = n_clusters
+    if "random_state" in known:
+        settings["random_state"] = _checked_seed(seed)
+    model = method.estimator(**settings)
+    try:
+        effective_n_threads(settings.get("n_threads"))
+        if isinstance(model, Estimator):
+            model.check_parameters()
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+    return model
+
+
+def fit_model(
+    model: Any, rows: RowSource, known: Array | None = None, *, quiet: bool
+) -> tuple[float, list[str]]:
+    """Fit a model and show how far it is; return the seconds and the warnings."""
+    # Estimators of other libraries know arrays, not sources of rows.
+    data: Any = rows if isinstance(model, Estimator) else rows.read()
+    started = time.perf_counter()
+    with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
+        model.fit(data, known) if known is not None else model.fit(data)
+    return time.perf_counter() - started, warned
+
+
+def settings_of(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator, without its callback."""
+    return {name: value for name, value in model.get_params(deep=False).items() if name != "callback"}
+
+
+def n_clusters_of(model: Any) -> int | None:
+    """Return how many clusters a model has, with those that are empty; None if it does not tell."""
+    memberships = getattr(model, "memberships_", None)
+    centers = getattr(model, "cluster_centers_", None)
+    labels = getattr(model, "labels_", None)
+    if memberships is not None:
+        return int(memberships.shape[1])
+    if centers is not None:
+        return len(centers)
+    return None if labels is None else int(np.max(labels, initial=-1)) + 1
+
+
+def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
+    """Return how many rows the clusters have, for reports."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
+
+
+def _check_option(method: Method, parameter: str, value: Any, n_clusters: int | None) -> None:
+    option = method.option(parameter)
+    if option is None:
+        return
+    if option.choices and isinstance(value, str) and value not in option.choices:
+        raise UsageError(f"{option.flag} must be one of {', '.join(option.choices)}, got {value!r}.")
+    if option.covers_clusters and n_clusters is not None and 0 < value < n_clusters:
+        raise UsageError(f"{option.flag} {value} is fewer rows than -k {n_clusters}.")
+
+
+def _checked_seed(seed: int) -> int:
+    if not 0 <= seed < 2**32:
+        raise UsageError(f"--seed must be from 0 to 2**32 - 1, got {seed}.")
+    return seed

@@ -1,0 +1,106 @@
+"""Options of commands, made from the records of methods: one for each flag, whichever methods have it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_type_hints
+
+from cyclopts import Group, Parameter
+
+from coterie.cli.help import choices_of, option_help, options_by_flag
+from coterie.estimators import Method, Option
+
+__all__ = ["OF_SOME_METHODS", "given", "method_options", "with_options"]
+
+OF_SOME_METHODS = Group("Parameters of some methods", sort_key=9)
+
+# Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's own.
+_PREFIX = "option_"
+
+
+def method_options(methods: Sequence[Method]) -> list[inspect.Parameter]:
+    """Return an option for each flag that one of several methods has.
+
+    Of a single method it has the default of the estimator; else None, for each method has its own.
+    """
+    defaults = methods[0].estimator().get_params() if len(methods) == 1 else {}
+    return [
+        _as_parameter(flag, options, is_for_all=len(options) == len(methods), defaults=defaults)
+        for flag, options in options_by_flag(methods).items()
+    ]
+
+
+def with_options(
+    function: Callable[..., None],
+    options: Sequence[inspect.Parameter],
+    *,
+    after: str,
+    more: Mapping[str, Parameter] | None = None,
+) -> Callable[..., None]:
+    """Return the function with options in the place of its `parameters`.
+
+    Parameters
+    ----------
+    function : callable
+        The command; its `parameters` are the values of the options, by the names of the estimators' parameters.
+    options : sequence of inspect.Parameter
+        What to offer.
+    after : str
+        The parameter of the function that they follow in the help.
+    more : mapping of str to cyclopts.Parameter, optional
+        What to add to parameters of the function, such as a help text that its docstring cannot know.
+    """
+
+    @functools.wraps(function)
+    def command(*args: Any, **kwargs: Any) -> None:
+        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name.startswith(_PREFIX)}
+        values = {name.removeprefix(_PREFIX): value for name, value in parameters.items()}
+        function(*args, **kwargs, parameters=values)
+
+    types = get_type_hints(function, include_extras=True)
+    types.update({name: Annotated[types[name], added] for name, added in (more or {}).items()})
+    own = [
+        parameter.replace(annotation=types[name])
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "parameters"
+    ]
+    place = 1 + [parameter.name for parameter in own].index(after)
+    parameters = [*own[:place], *options, *own[place:]]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given: no None, and no switch that is off."""
+    return {name: value for name, value in values.items() if value is not None and value is not False}
+
+
+def _as_parameter(
+    flag: str, options: Mapping[str, Option], *, is_for_all: bool, defaults: Mapping[str, Any]
+) -> inspect.Parameter:
+    option = next(iter(options.values()))
+    is_switch = option.type is bool
+    shown = Parameter(name=flag, help=option_help(options, is_for_all=is_for_all))
+    annotation: Any = Annotated[_type_of(list(options.values())), shown]
+    if is_switch:
+        annotation = Annotated[annotation, Parameter(negative="")]
+    if not is_for_all:
+        annotation = Annotated[annotation, Parameter(group=OF_SOME_METHODS)]
+    return inspect.Parameter(
+        f"{_PREFIX}{option.parameter}",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=defaults.get(option.parameter, False if is_switch else None),
+        annotation=annotation,
+    )
+
+
+def _type_of(options: Sequence[Option]) -> Any:
+    """Return the type of any value that one of the options may have. Which words are right, the method knows."""
+    types: list[Any] = list(dict.fromkeys(option.type for option in options))
+    words = tuple(choices_of([option for option in options if option.type is not str]))
+    types += [Literal[words]] if words else []
+    return bool if types == [bool] else functools.reduce(operator.or_, [*types, None])

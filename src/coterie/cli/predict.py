@@ -1,0 +1,95 @@
+"""`coterie predict`: from a saved model and a file of rows to a file of labels."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import get_tags
+
+import coterie
+from coterie import persistence
+from coterie.arrays import IntArray
+from coterie.cli.inputs import input_facts, open_prepared
+from coterie.cli.models import n_clusters_of, size_facts
+from coterie.cli.output import check_label_file, recorded_warnings, staged_files, write_labels
+from coterie.cli.progress import Step, display
+from coterie.rows import RowSource
+
+__all__ = ["predict"]
+
+
+def predict(
+    model_file: str, file: str, out: Path | None, *, threads: int | None = None, quiet: bool = False
+) -> dict[str, Any]:
+    """Label the rows of a file with a saved model, block by block.
+
+    Returns
+    -------
+    dict
+        The report: what was read and written.
+    """
+    if out is not None:
+        check_label_file(out)
+    header = persistence.read_header(model_file)
+    model = persistence.load(model_file)
+    if threads is not None:
+        model.set_params(n_threads=threads)
+    preparation = header.metadata
+    rows = open_prepared(
+        file, columns=preparation.get("columns"), normalize=bool(preparation.get("normalize", False))
+    )
+    _check_rows(rows, file, model, model_file)
+    if out is None:
+        out = Path("labels.parquet" if rows.is_table else "labels.npy")
+        check_label_file(out)
+
+    started = time.perf_counter()
+    with recorded_warnings() as warned:
+        labels = _label(rows, model, quiet=quiet)
+    with staged_files(out.parent, [out.name]) as paths:
+        write_labels(paths[out.name], labels)
+    n_clusters = n_clusters_of(model) or int(labels.max()) + 1
+    return {
+        "coterie": coterie.__version__,
+        "command": "predict",
+        "model": model_file,
+        "input": input_facts(file, rows),
+        "seconds": round(time.perf_counter() - started, 6),
+        "clusters": n_clusters,
+        "cluster_sizes": size_facts(labels, n_clusters),
+        "warnings": warned,
+        "files": {"labels": str(out)},
+    }
+
+
+def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:
+    if not hasattr(model, "predict"):
+        raise ValueError(
+            f"{model_file} ({type(model).__name__}) knows the clusters of its own rows only, not of others."
+        )
+    if rows.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"{file} has {rows.shape[1]} columns, but {model_file} was fitted to {model.n_features_in_}."
+        )
+    if rows.is_sparse and not get_tags(model).input_tags.sparse:
+        raise ValueError(
+            f"{file} has sparse rows, but {model_file} ({type(model).__name__}) takes only dense ones."
+        )
+
+
+def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
+    """Return the labels of all rows; shows how far it is."""
+    n_rows = rows.shape[0]
+    labels = np.empty(n_rows, dtype=np.int32)
+    started = time.perf_counter()
+    with display(quiet) as screen:
+        for start, block in rows.blocks():
+            stop = start + block.shape[0]
+            labels[start:stop] = model.predict(block)
+            done = time.perf_counter() - started
+            rate = stop / max(done, 1e-9)
+            screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))
+    return labels

@@ -1,0 +1,322 @@
+"""What everyone who does not know a method can know of it: a record for each, and the register of them all.
+
+The command line, reports and pictures ask these records instead of the estimators' names. Each room has the records of
+its methods in its `method.py`; another package adds its own by `register_method`, or by an entry point.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import Any
+
+from sklearn.utils import get_tags
+
+from coterie.persistence import persistable
+
+__all__ = [
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Method", "Objective", "Option", "Progress", "find_method",
+    "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
+]  # fmt: skip
+
+# The group of entry points in which installed packages name their records.
+ENTRY_POINTS = "coterie.methods"
+
+# Options of the commands themselves, which no method may have.
+RESERVED_FLAGS = (
+    *(
+        "-k",
+        "--clusters",
+        "--method",
+        "--labels",
+        "--max-iter",
+        "--max-time",
+        "--seed",
+        "--threads",
+        "--normalize",
+    ),
+    *("--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a method minimises or maximises.
+
+    Attributes
+    ----------
+    attribute : str
+        Where the fitted estimator has it, such as "inertia_".
+    name : str
+        What it is called, such as "free energy".
+    unit : str
+        In what it is counted, such as "per row"; empty where the name says it all.
+    higher_is_better : bool
+        Whether it is maximised.
+    """
+
+    attribute: str
+    name: str
+    unit: str = ""
+    higher_is_better: bool = False
+
+
+# What to call the objective of a method that does not say what it is.
+OBJECTIVE = Objective("", "objective")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a fit reports while it runs, as a `FitProgress` each and as the rows of `history_`.
+
+    Attributes
+    ----------
+    name : str, optional
+        What is reported, where that is not the objective of the result.
+    step : str
+        What the fit does one after the other; it reports each.
+    limit : str, optional
+        The parameter that holds the most of these; None: there is none.
+    """
+
+    name: str | None = None
+    step: str = "iteration"
+    limit: str | None = "max_iter"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A parameter of an estimator that the command line offers.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name.
+    flag : str
+        The option, such as "--batch-size". A flag means the same parameter for all methods; the commands' own options,
+        `RESERVED_FLAGS`, cannot be one.
+    help : str
+        What it does: begun in lower case, without a full stop, for it may follow "For this method: ".
+    type : type
+        Of its value; bool for a switch.
+    choices : mapping of str to str
+        The words that it may be, or for numbers may be as well, each with its meaning or "".
+    covers_clusters : bool
+        Whether it is a number of rows that must not be smaller than the number of clusters.
+    """
+
+    parameter: str
+    flag: str
+    help: str
+    type: type = str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    covers_clusters: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """All that is known of a method where nobody knows the method.
+
+    The command line sets `max_iter`, `max_time`, `n_threads`, `random_state` and `callback` of any estimator that
+    has them; all other parameters are `options`. Estimators that are no `coterie.estimators.Estimator` get their rows
+    as one array or matrix.
+
+    Attributes
+    ----------
+    name : str
+        On the command line.
+    estimator : class
+        The scikit-learn estimator; it must work with its defaults.
+    summary : str
+        What it finds, in a sentence without a full stop.
+    objective : Objective, optional
+        What it minimises or maximises.
+    clusters : str, optional
+        The parameter that holds the number of clusters; None: it does not take one.
+    progress : Progress
+        What its fits report.
+    options : tuple of Option
+        What the command line offers beside what all methods have.
+    usual_above : int, optional
+        Files of more rows than this are clustered by it where no method is asked for; the largest such number counts.
+        None: it has to be asked for.
+    takes_labels : bool
+        Whether `fit(X, y)` learns from known classes, -1 where they are not known.
+    drops_clusters : bool
+        Whether fewer clusters may be left than were asked for.
+    pictures : mapping of str to callable
+        What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
+        estimator that gives Axes.
+    page : str
+        The page of the documentation: its path in the repository, or an address.
+
+    Examples
+    --------
+    >>> from coterie.estimators import find_method
+    >>> gmm = find_method("gmm")
+    >>> gmm.objective.name, gmm.objective.higher_is_better, gmm.takes_sparse
+    ('free energy', True, False)
+    """
+
+    name: str
+    estimator: type
+    summary: str
+    objective: Objective | None = None
+    clusters: str | None = "n_clusters"
+    progress: Progress = Progress()
+    options: tuple[Option, ...] = ()
+    usual_above: int | None = None
+    takes_labels: bool = False
+    drops_clusters: bool = False
+    pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    page: str = ""
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it clusters sparse rows: its scikit-learn tag."""
+        return bool(get_tags(self.estimator()).input_tags.sparse)
+
+    @property
+    def watched(self) -> Objective:
+        """What its fits report while they run: the objective, but for the name where that is another."""
+        objective = self.objective or OBJECTIVE
+        return replace(objective, name=self.progress.name or objective.name)
+
+    def option(self, parameter: str) -> Option | None:
+        """Return the option that sets this parameter."""
+        return next((option for option in self.options if option.parameter == parameter), None)
+
+
+_methods: dict[str, Method] = {}
+
+
+def register_method(method: Method) -> Method:
+    """Add a method: the command line offers it, and its estimators can be saved and loaded.
+
+    Parameters
+    ----------
+    method : Method
+        Its record. One of the same name and estimator takes the place of the older one.
+
+    Returns
+    -------
+    Method
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If the name or the name of the estimator's class is taken, a flag is reserved or stands for another parameter
+        elsewhere, or the estimator lacks a parameter.
+    """
+    known = _methods.get(method.name, method).estimator
+    if (known.__module__, known.__qualname__) != (method.estimator.__module__, method.estimator.__qualname__):
+        raise ValueError(
+            f"There is a method {method.name!r} already, that of {known.__module__}.{known.__qualname__}."
+        )
+    _check_parameters_of(method)
+    _check_flags_of(method)
+    persistable(method.estimator)
+    _methods[method.name] = method
+    return method
+
+
+def register_installed_methods() -> None:
+    """Add the methods of installed packages: each entry point of the group "coterie.methods" names a `Method`.
+
+    The command line does so. What fails is told by a UserWarning and left out.
+    """
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            register_method(entry.load())
+        except Exception as error:  # whatever happens in another package
+            warnings.warn(
+                f"The method {entry.name!r} ({entry.value}) is left out: {type(error).__name__}: {error}",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def methods() -> tuple[Method, ...]:
+    """Return the records of all methods, coterie's own first.
+
+    Examples
+    --------
+    >>> from coterie.estimators import methods
+    >>> [method.name for method in methods() if method.takes_labels]
+    ['total-variation']
+    """
+    return tuple(_methods.values())
+
+
+def find_method(name: str, among: Iterable[Method] | None = None) -> Method:
+    """Return the method of this name.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line.
+    among : iterable of Method, optional
+        Which ones to look among; by default all.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those that there are.
+    """
+    known = {method.name: method for method in (methods() if among is None else among)}
+    if name not in known:
+        raise ValueError(f"The method {name!r} is unknown. Choose from: {', '.join(known)}.")
+    return known[name]
+
+
+def method_of(estimator: Any) -> Method | None:
+    """Return the record of an estimator, or of the nearest class that it is derived from; None where there is none."""
+    for ancestor in type(estimator).__mro__:
+        for method in methods():
+            if method.estimator is ancestor:
+                return method
+    return None
+
+
+def usual_method(candidates: Iterable[Method], n_rows: int) -> Method:
+    """Return which of several methods clusters so many rows, where none was asked for."""
+    by_size = sorted(candidates, key=lambda method: method.usual_above or 0)
+    large_enough = [method for method in by_size if (method.usual_above or 0) < n_rows]
+    return large_enough[-1] if large_enough else by_size[0]
+
+
+def _check_parameters_of(method: Method) -> None:
+    known = method.estimator().get_params()
+    used = [option.parameter for option in method.options]
+    for parameter in [*used, method.clusters]:
+        if parameter is not None and parameter not in known:
+            raise ValueError(
+                f"The record of {method.name!r} names a parameter {parameter!r} "
+                f"that {method.estimator.__name__} does not have."
+            )
+
+
+def _check_flags_of(method: Method) -> None:
+    taken = {
+        option.flag: (option.parameter, other.name)
+        for other in methods()
+        for option in other.options
+        if other.name != method.name
+    }
+    for option in method.options:
+        if option.flag in RESERVED_FLAGS or not option.flag.startswith("--"):
+            raise ValueError(
+                f"{option.flag} cannot be an option of a method: it is one of the commands, or no flag."
+            )
+        parameter, other = taken.get(option.flag, (option.parameter, ""))
+        if parameter != option.parameter:
+            raise ValueError(
+                f"{option.flag} cannot stand for {option.parameter}: for {other} it stands for {parameter}."
+            )

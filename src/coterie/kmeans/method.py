@@ -1,0 +1,66 @@
+"""The records of k-means: exact, nested and by mini-batches."""
+
+from __future__ import annotations
+
+from coterie.centers.lloyd import ALGORITHMS
+from coterie.estimators.method import Method, Objective, Option, Progress
+from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
+from coterie.kmeans.exact import KMeans
+from coterie.kmeans.mini_batch import MiniBatchKMeans
+from coterie.kmeans.nested import NestedMiniBatchKMeans
+
+__all__ = ["K_MEANS", "MINI_BATCH", "NESTED"]
+
+# Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
+_NESTED_ROWS = 100_000
+
+_PAGE = "docs/decisions/kmeans.md"
+
+_INERTIA = Objective("inertia_", "inertia")
+
+_ALGORITHM = Option(
+    "algorithm",
+    "--algorithm",
+    "the variant, all of which give the same clusters",
+    choices=dict.fromkeys(ALGORITHMS, ""),
+)
+
+K_MEANS = Method(
+    name="k-means",
+    estimator=KMeans,
+    summary="exact k-means",
+    objective=_INERTIA,
+    options=(_ALGORITHM, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
+    usual_above=0,
+    page=_PAGE,
+)
+
+NESTED = Method(
+    name="nested",
+    estimator=NestedMiniBatchKMeans,
+    summary="k-means by nested mini-batches, within 1% of exact k-means far sooner",
+    objective=_INERTIA,
+    options=(
+        INIT,
+        Option("batch_size", "--batch-size", "rows of the first batch", type=int),
+        CENTER_TOLERANCE,
+    ),
+    usual_above=_NESTED_ROWS,
+    page=_PAGE,
+)
+
+MINI_BATCH = Method(
+    name="mini-batch",
+    estimator=MiniBatchKMeans,
+    summary="k-means by mini-batches that are drawn anew each time",
+    objective=_INERTIA,
+    # `max_iter` limits epochs, but each batch is reported.
+    progress=Progress(step="step", limit=None),
+    options=(
+        INIT,
+        N_INIT,
+        Option("batch_size", "--batch-size", "rows of a batch", type=int),
+        CENTER_TOLERANCE,
+    ),
+    page=_PAGE,
+)

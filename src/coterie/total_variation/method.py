@@ -1,0 +1,37 @@
+"""The record of total variation clustering."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from coterie.estimators.method import Method, Objective, Progress
+from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
+from coterie.total_variation.estimator import TotalVariationClustering
+
+__all__ = ["TOTAL_VARIATION"]
+
+
+def _plot_memberships(model: TotalVariationClustering) -> Any:
+    from coterie.total_variation.pictures import plot_memberships
+
+    return plot_memberships(model)
+
+
+TOTAL_VARIATION = Method(
+    name="total-variation",
+    estimator=TotalVariationClustering,
+    summary="clusters with few edges between them, also from a few labels",
+    objective=Objective("energy_", "balanced cut"),
+    # `max_iter` limits the inner iterations, which are not reported.
+    progress=Progress(name="relaxed cut", step="outer step", limit=None),
+    options=(
+        replace(INIT, choices={"diffusion": "from a normalised cut"}),
+        replace(N_INIT, choices={}),
+        GRAPH_NEIGHBORS,
+        OBJECTIVE_TOLERANCE,
+    ),
+    takes_labels=True,
+    pictures={"memberships": _plot_memberships},
+    page="docs/decisions/total_variation.md",
+)

@@ -1,0 +1,203 @@
+"""How commands fail: exit codes, one line of error, nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.cli import main
+from tests.cli.running import ENVIRONMENT, everything, failed, run
+
+BAD_USAGE = [
+    ("fit", 'Command "fit" parameter'),
+    ("fit rows.npy", "-k requires an argument"),
+    ("fit rows.npy -k", "-k requires an argument"),
+    ("fit rows.npy -k three", "unable to convert"),
+    ("fit rows.npy -k 0", "-k must be at least 1, got 0"),
+    ("fit rows.npy -k -2", "-k must be at least 1, got -2"),
+    ("fit rows.npy -k 301", "-k 301 is more than the 300 rows of rows.npy"),
+    ("fit rows.npy -k 3 --colour red", "Unknown option"),
+    ("fit rows.npy -k 3 more", "more"),
+    ("fit rows.npy -k 3 --method magic", "'magic' is unknown. Choose from: k-means"),
+    ("fit rows.npy -k 3 --algorithm magic", "lloyd"),
+    ("fit rows.npy -k 3 --init magic", "k-means++"),
+    ("fit rows.npy -k 3 --n-init 0", "n_init"),
+    ("fit rows.npy -k 3 --max-iter 0", "max_iter"),
+    ("fit rows.npy -k 3 --max-time -1", "max_time"),
+    ("fit rows.npy -k 3 --tol -1", "tol"),
+    ("fit rows.npy -k 3 --seed -1", "--seed must be from 0"),
+    ("fit rows.npy -k 3 --threads 0", "n_threads"),
+    ("fit rows.npy -k 302 --method gmm", "-k 302 is more than the 300 rows of rows.npy"),
+    ("fit rows.npy -k 3 --method k-means --covariance diag", "k-means has no parameter covariance_type"),
+    ("fit rows.npy -k 3 --method gmm --n-init 2", "gmm has no parameter n_init"),
+    ("fit rows.npy -k 3 --covariance diag --algorithm lloyd", "No method has all"),
+    ("fit rows.npy -k 3 --covariance full", "tied_spherical, spherical, diag, got 'full'"),
+    ("fit rows.npy -k 3 --assignment magic", "auto, exact, truncated, got 'magic'"),
+    ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
+    ("fit rows.npy -k 3 --method gmm --neighbors 0", "n_neighbors"),
+    ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
+    ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
+    ("fit rows.npy -k 3 --lam -1", "lam"),
+    ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, got 'median'"),
+    ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),
+    ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
+    ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),
+    ("fit rows.npy -k 9 --coreset 8", "--coreset 8 is fewer rows than -k 9"),
+    ("fit rows.npy -k 3 --image 3x3", "--image: Images of 3x3 have 9 numbers, but the rows have 4 columns"),
+    ("fit rows.npy -k 3 --image 4", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 4xx1", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 0x4", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image 2x1x2", "must be like 28x28"),
+    ("fit rows.npy -k 3 --image -2x-2", "must be like 28x28|requires an argument|Unknown option"),
+    ("cook rows.npy", "Unknown command"),
+    ("predict", "requires an argument"),
+    ("predict m.coterie rows.npy --out labels.txt", "must end in .npy or .parquet"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_USAGE, ids=[line for line, _ in BAD_USAGE])
+def test_wrong_usage(folder, rows, capsys, monkeypatch, line, message):
+    if "--image" in line:
+        pytest.importorskip("matplotlib")
+    monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: pytest.fail("fitted first"))
+    told = failed(capsys, 2, *line.split())
+    assert any(part in told.replace('"-k"', "-k") for part in message.split("|"))
+    assert everything(folder) == ["rows.npy"]
+
+
+def test_seed_and_threads_are_checked_before_the_data(folder, capsys):
+    """A wrong parameter is told even where the file is missing too."""
+    failed(capsys, 2, "fit", "missing.npy", "-k", "3", "--tol", "-1")
+
+
+def bad_inputs(folder, X):
+    bad = X.copy()
+    bad[17, 2] = np.nan
+    np.save(folder / "nan.npy", bad)
+    np.save(folder / "one.npy", X[0])
+    np.save(folder / "empty.npy", X[:0])
+    np.save(folder / "words.npy", np.array([["a", "b"]]))
+    whole = (folder / "rows.npy").read_bytes()
+    (folder / "cut.npy").write_bytes(whole[: len(whole) // 2])
+    (folder / "noise.npy").write_bytes(b"hello")
+    (folder / "rows.xyz").write_bytes(b"hello")
+    (folder / "folder").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.npy", "missing.npy"),
+        ("nan.npy", "17"),
+        ("one.npy", "2D"),
+        ("empty.npy", "0 sample"),
+        ("words.npy", "numbers"),
+        ("cut.npy", "cut.npy"),
+        ("noise.npy", "noise.npy"),
+        ("rows.xyz", ".npy"),
+        ("folder", "folder"),
+    ],
+)
+def test_bad_input(folder, rows, X, capsys, name, message):
+    bad_inputs(folder, X)
+    before = everything(folder)
+    for method in ("k-means", "gmm"):
+        assert message in failed(capsys, 1, "fit", name, "-k", "1", "--method", method, "--out", "a/b/out")
+        assert everything(folder) == before
+    if name in ("missing.npy", "cut.npy", "noise.npy", "rows.xyz"):
+        assert message in failed(capsys, 1, "info", name)
+
+
+@pytest.mark.parametrize("out", ["rows.npy", "rows.npy/deeper/out"])
+def test_unwritable_folder_is_found_before_the_fit(folder, rows, capsys, monkeypatch, out):
+    monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: pytest.fail("fitted first"))
+    assert "rows.npy: Not a folder" in failed(capsys, 1, "fit", rows, "-k", "3", "--out", out)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is writable for root")
+def test_folder_without_permission(folder, rows, capsys):
+    (folder / "closed").mkdir(mode=0o500)
+    assert "closed: Cannot write" in failed(capsys, 1, "fit", rows, "-k", "3", "--out", "closed/out")
+
+
+def test_interrupted_fit(folder, rows, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coterie.KMeans, "fit", interrupted)
+    assert main(["fit", rows, "-k", "3"]) == 130
+    assert capsys.readouterr() == ("", "coterie: interrupted\n")
+    assert everything(folder) == ["rows.npy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+@pytest.mark.parametrize("method", ["k-means", "gmm"])
+def test_control_c(folder, method):
+    np.save("rows.npy", np.random.default_rng(0).random((60_000, 16), dtype=np.float32))
+    command = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "500", "--tol", "0"]
+    command += ["--method", method]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=ENVIRONMENT) as process:
+        assert process.stderr.readline().startswith("iteration 1/300")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1] == "coterie: interrupted"
+    assert "Traceback" not in err
+    assert everything(folder) == ["rows.npy"]
+
+
+def test_exit_codes_of_the_process(folder, rows):
+    version = run("--version")
+    assert (version.returncode, version.stdout.split()[0]) == (0, "coterie")
+    helped = run("fit", "--help")
+    assert helped.returncode == 0
+    options = (
+        "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
+    )
+    for option in (*options.split(), "lam", "modes", "image"):
+        assert f"--{option}" in helped.stdout
+    bad = run("fit", rows, "-k", "nine")
+    assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
+    missing = run("fit", "missing.npy", "-k", "9")
+    assert (missing.returncode, missing.stdout, missing.stderr.count("\n")) == (1, "", 1)
+
+
+def test_reader_that_goes_away(folder, rows):
+    command = f'"{sys.executable}" -m coterie info {rows} | true'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.stderr == ""
+
+
+def test_unexpected_error_is_one_line(rows, capsys, monkeypatch):
+    monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: {}["surprise"])
+    assert failed(capsys, 1, "fit", rows, "-k", "3") == "KeyError: 'surprise'"
+    monkeypatch.setenv("COTERIE_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        main(["fit", rows, "-k", "3"])
+
+
+@pytest.mark.parametrize(("module", "extra"), [("cyclopts", "cli"), ("skops.io", "io")])
+def test_missing_extra(rows, capsys, monkeypatch, module, extra):
+    monkeypatch.delitem(sys.modules, "coterie.cli.app", raising=False)
+    monkeypatch.delattr("coterie.cli.app", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    assert f"coterie[{extra}]" in failed(capsys, 1, "fit", rows, "-k", "3", "-q")
+
+
+def test_importing_coterie_needs_no_extra():
+    """scikit-learn itself imports pandas and rich where it finds them, so they are hidden here."""
+    code = """
+import sys
+extras = "matplotlib rich cyclopts skops pandas pyarrow h5py zarr dask polars".split()
+sys.modules.update(dict.fromkeys(extras))
+import coterie, coterie.cli, coterie.plotting, coterie.metrics, coterie.datasets
+coterie.KMeans(n_clusters=2).fit([[0.0], [1.0], [5.0]])
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.stderr == ""

@@ -1,0 +1,175 @@
+"""`coterie fit`: what it writes and prints, and how it chooses."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie import persistence
+from coterie.cli import main
+from tests.cli.running import everything
+
+
+def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
+    assert main(["fit", rows, "-k", "3", "--out", "out"]) == 0
+    assert everything(folder / "out") == ["labels.npy", "model.coterie", "summary.json"]
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X)
+    labels = np.load("out/labels.npy")
+    assert labels.dtype == np.int32
+    assert np.array_equal(labels, expected.labels_)
+    model = coterie.load("out/model.coterie")
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert model.callback is None
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert summary["input"] == {
+        "file": rows,
+        "rows": 300,
+        "columns": 4,
+        "dtype": "float64",
+        "sparse": False,
+        "source": summary["input"]["source"],
+    }
+    assert summary["objective"] == pytest.approx(expected.inertia_)
+    assert summary["iterations"] == expected.n_iter_
+    assert summary["cluster_sizes"] == {"smallest": 100, "median": 100, "largest": 100}
+    assert summary["parameters"]["random_state"] == 0
+    printed = capsys.readouterr()
+    for name in ("labels.npy", "model.coterie", "summary.json"):
+        assert os.path.join("out", name) in printed.out
+    assert "iteration 1/300" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [
+        ("", "NestedMiniBatchKMeans"),
+        ("--algorithm lloyd", "KMeans"),
+        ("--n-init 2", "KMeans"),
+        ("--method k-means", "KMeans"),
+        ("--method mini-batch --batch-size 50 --n-init 2", "MiniBatchKMeans"),
+        ("--batch-size 50 --n-init 2", "MiniBatchKMeans"),
+        ("--coreset 100", "KMeans"),
+        ("--covariance diag", "TruncatedGaussianMixture"),
+        ("--candidates 3 --coreset 100", "TruncatedGaussianMixture"),
+        ("--method gmm", "TruncatedGaussianMixture"),
+    ],
+)
+def test_many_rows_are_clustered_by_nested_batches(folder, options, estimator):
+    X = np.random.default_rng(0).normal(size=(100_001, 2)).astype(np.float32)
+    np.save("rows.npy", X)
+    assert main(["fit", "rows.npy", "-k", "3", "--quiet", *options.split()]) == 0
+    assert type(coterie.load("coterie-out/model.coterie")).__name__ == estimator
+    if not options:
+        np.save("rows.npy", X[1:])
+        assert main(["fit", "rows.npy", "-k", "3", "--quiet"]) == 0
+        assert type(coterie.load("coterie-out/model.coterie")) is coterie.KMeans
+
+
+def test_a_batch_size_asks_for_batches(folder, rows, X):
+    assert main(["fit", rows, "-k", "3", "--batch-size", "50", "--quiet"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    expected = coterie.NestedMiniBatchKMeans(3, batch_size=50, random_state=0).fit(X)
+    assert np.array_equal(model.labels_, expected.labels_)
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert json.loads((folder / "coterie-out" / "summary.json").read_text())["method"] == "nested"
+
+
+def test_options_reach_the_estimator(folder, rows):
+    options = (
+        "--algorithm lloyd --init random --n-init 4 --max-iter 7 --max-time 60 --tol 0.5 --seed 9 --threads 1"
+    )
+    assert main(["fit", rows, "-k", "2", *options.split()]) == 0
+    parameters = coterie.load("coterie-out/model.coterie").get_params()
+    expected = {
+        "n_clusters": 2,
+        "algorithm": "lloyd",
+        "init": "random",
+        "n_init": 4,
+        "max_iter": 7,
+        "max_time": 60.0,
+        "tol": 0.5,
+        "random_state": 9,
+        "n_threads": 1,
+    }
+    assert {name: parameters[name] for name in expected} == expected
+
+
+def test_one_is_no_plural(folder, capsys):
+    np.save("one.npy", np.ones((1, 1)))
+    assert main(["fit", "one.npy", "-k", "1"]) == 0
+    assert main(["predict", "coterie-out/model.coterie", "one.npy"]) == 0
+    first, second, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith("one.npy: 1 row x 1 column in 1 cluster by")
+    assert second.startswith("1 iteration in")
+    assert "1 to 1 row a cluster" in second
+    assert any(line.startswith("one.npy: 1 row labelled") for line in others)
+
+
+def test_inertia_is_told_by_its_name(rows, capsys):
+    assert main(["fit", rows, "-k", "3"]) == 0
+    printed = capsys.readouterr()
+    for told in (printed.out, printed.err):
+        assert "inertia " in told
+        assert "higher is better" not in told
+    with open("coterie-out/summary.json") as file:
+        summary = json.load(file)
+    assert summary["objective_name"] == "inertia"
+    assert summary["higher_is_better"] is False
+
+
+def test_same_seed_same_labels(folder, rows):
+    labels = []
+    for out, seed in (("a", "1"), ("b", "1")):
+        assert main(["fit", rows, "-k", "5", "--seed", seed, "--out", out, "--quiet"]) == 0
+        labels.append(np.load(f"{out}/labels.npy"))
+    assert np.array_equal(*labels)
+
+
+def test_json_is_all_of_the_standard_output(rows, capsys):
+    assert main(["fit", rows, "-k", "3", "--json", "--n-init", "auto"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    with open("coterie-out/summary.json") as file:
+        assert printed == json.load(file)
+
+
+def test_quiet(rows, capsys):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    assert main(["predict", "coterie-out/model.coterie", rows, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_failure_while_writing_leaves_nothing(folder, rows, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    assert main(["fit", rows, "-k", "3", "--out", "a/out", "-q"]) == 1
+    assert "No space left" in capsys.readouterr().err
+    assert everything(folder) == ["rows.npy"]
+
+
+def test_older_results_survive_a_failure(folder, rows, capsys, monkeypatch):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    before = {path: path.read_bytes() for path in (folder / "coterie-out").iterdir()}
+    monkeypatch.setattr(persistence, "save", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert main(["fit", rows, "-k", "4", "-q"]) == 130
+    assert {path: path.read_bytes() for path in (folder / "coterie-out").iterdir()} == before
+
+
+def test_warnings_are_lines(rows, capsys, monkeypatch):
+    import warnings
+
+    fit = coterie.KMeans.fit
+
+    def warning_fit(self, X):
+        for _ in range(2):
+            warnings.warn("The fit\nwas cut short.", UserWarning, stacklevel=1)
+        return fit(self, X)
+
+    monkeypatch.setattr(coterie.KMeans, "fit", warning_fit)
+    assert main(["fit", rows, "-k", "3", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["warnings"] == ["The fit was cut short."]
+    assert printed.err.splitlines()[-1] == "coterie: warning: The fit was cut short."

@@ -1,0 +1,83 @@
+"""Files that `coterie fit` takes, and how it prepares their rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.cli import main
+from tests.cli.running import everything, failed
+
+
+def test_table(folder, table, X, capsys):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    assert main(["fit", table, "-k", "3", "--columns", "d, a", "--out", "out"]) == 0
+    assert everything(folder / "out") == ["labels.parquet", "model.coterie", "summary.json"]
+    labels = pyarrow.read_table("out/labels.parquet")
+    assert labels.column_names == ["label"]
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, [3, 0]]).labels_
+    assert np.array_equal(labels["label"], expected)
+    # The columns are remembered, so prediction takes the same ones.
+    assert main(["predict", "out/model.coterie", table]) == 0
+    assert np.array_equal(pyarrow.read_table("labels.parquet")["label"], expected)
+    assert main(["predict", "out/model.coterie", table, "--out", "labels.npy"]) == 0
+    assert np.array_equal(np.load("labels.npy"), expected)
+
+
+def test_columns_that_are_not_there(table, rows, capsys):
+    assert "nothing" in failed(capsys, 1, "fit", table, "-k", "3", "--columns", "a,nothing")
+    assert "name" in failed(capsys, 1, "fit", table, "-k", "3")  # text, and nobody left it out
+    assert "column" in failed(capsys, 1, "fit", rows, "-k", "3", "--columns", "a")
+    assert "with commas" in failed(capsys, 2, "fit", table, "-k", "3", "--columns", "a,,b")
+
+
+def test_text_table(folder, X, capsys):
+    np.savetxt("rows.csv", X, delimiter=",", header="a,b,c,d", comments="")
+    assert main(["info", "rows.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["column_names"] == ["a", "b", "c", "d"]
+    for columns in ("b,c", "1,2"):
+        assert main(["fit", "rows.csv", "-k", "3", "--columns", columns, "-q"]) == 0
+        model = coterie.load("coterie-out/model.coterie")
+        expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, 1:3])
+        assert np.allclose(model.cluster_centers_, expected.cluster_centers_)
+
+
+@pytest.mark.parametrize("options", [[], ["--normalize"]])
+def test_sparse(folder, X, options):
+    from sklearn.datasets import dump_svmlight_file
+
+    sparse = np.where(X > 1, X, 0)
+    sparse[0] = 1
+    np.save("rows.npy", sparse)
+    dump_svmlight_file(sparse, np.zeros(300), "rows.svm")
+    labels = []
+    for file in ("rows.npy", "rows.svm"):
+        assert main(["fit", file, "-k", "3", "--init", "random", "-q", *options]) == 0
+        assert main(["predict", "coterie-out/model.coterie", file, "-q"]) == 0
+        labels += [np.load("coterie-out/labels.npy"), np.load("labels.npy")]
+    for other in labels[1:]:
+        assert np.array_equal(labels[0], other)
+
+
+def test_kept_in_memory_or_not_the_bits_are_the_same(folder, monkeypatch):
+    np.save("rows.npy", np.random.default_rng(0).integers(0, 255, size=(5000, 9), dtype=np.uint8))
+    found = []
+    for kept in (2**30, 0):
+        monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", kept)
+        assert main(["fit", "rows.npy", "-k", "20", "--max-iter", "5", "--normalize", "-q"]) == 0
+        found.append(coterie.load("coterie-out/model.coterie").cluster_centers_)
+    assert np.array_equal(*found)
+
+
+def test_normalize_is_remembered(folder, X):
+    X = X * np.random.default_rng(1).uniform(1, 50, size=(300, 1))
+    unit = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    np.save("rows.npy", X)
+    assert main(["fit", "rows.npy", "-k", "3", "--normalize", "-q"]) == 0
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(unit)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.allclose(model.cluster_centers_, expected.cluster_centers_)
+    assert json.loads((folder / "coterie-out/summary.json").read_text())["normalize"] is True
+    assert main(["predict", "coterie-out/model.coterie", "rows.npy", "-q"]) == 0
+    assert np.array_equal(np.load("labels.npy"), expected.labels_)

@@ -1,0 +1,166 @@
+"""`coterie fit` with each of the methods."""
+
+import json
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.cli import main
+from tests.cli.running import failed
+
+
+def test_laplacian_kmodes(folder, rows, X, capsys):
+    options = "--lam 1.5 --neighbors 4 --modes mean_shift --n-init 2"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.LaplacianKModes(
+        3, lam=1.5, n_neighbors=4, mode_update="mean_shift", n_init=2, random_state=0
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.modes_, expected.modes_)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert summary["method"] == "laplacian-kmodes"
+    capsys.readouterr()
+    assert main(["predict", "coterie-out/model.coterie", rows, "--out", "labels.npy"]) == 0
+    assert np.mean(np.load("labels.npy") == expected.labels_) > 0.9
+    assert main(["info", "coterie-out/model.coterie"]) == 0
+    assert "LaplacianKModes" in capsys.readouterr().out
+
+
+def test_objectives_are_told_apart(rows, capsys):
+    assert main(["fit", rows, "-k", "3", "--method", "laplacian-kmodes", "--n-init", "1"]) == 0
+    printed = capsys.readouterr()
+    assert ", relaxed objective -" in printed.err
+    assert ", objective -" in printed.out
+    assert "relaxed" not in printed.out
+
+
+def test_total_variation(folder, rows, X, capsys):
+    known = np.full(len(X), -1)
+    known[:3] = [2, 0, 1]
+    np.savetxt("known.csv", known, fmt="%d")
+    np.save("known.npy", known)
+    expected = coterie.TotalVariationClustering(3, n_neighbors=5, random_state=0).fit(X, known)
+    for options in (
+        "--labels known.csv --neighbors 5",
+        "--labels known.npy --method total-variation --neighbors 5",
+    ):
+        assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+        printed = capsys.readouterr()
+        assert "balanced cut" in printed.out
+        assert "outer step 1, " in printed.err
+        assert "relaxed cut" in printed.err
+        found = np.load("coterie-out/labels.npy")
+        np.testing.assert_array_equal(found, expected.labels_)
+        np.testing.assert_array_equal(found[:3], [2, 0, 1])
+        summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+        assert summary["method"] == "total-variation"
+        assert summary["clusters_left"] == 3
+    assert main(["predict", "coterie-out/model.coterie", rows, "--out", "labels.npy"]) == 0
+    np.testing.assert_array_equal(np.load("labels.npy"), expected.predict(X))
+    assert main(["info", "coterie-out/model.coterie"]) == 0
+    assert "balanced cut" in capsys.readouterr().out
+    assert main(["fit", rows, "-k", "3", "--method", "total-variation", "--n-init", "2"]) == 0
+    assert len(coterie.load("coterie-out/model.coterie").energies_) == 2
+
+
+@pytest.mark.parametrize(
+    ("label", "n_labels", "message"),
+    [
+        ("0", 2, "300 labels"),
+        ("x", 300, "one integer on each line"),
+        ("3", 300, "from 0 to 2"),
+        ("0.5", 300, "to 2"),
+    ],
+)
+def test_wrong_labels(folder, rows, capsys, label, n_labels, message):
+    (folder / "known.csv").write_text(f"{label}\n" * n_labels)
+    assert message in failed(capsys, 1, "fit", rows, "-k", "3", "--labels", "known.csv")
+
+
+def test_mixture(folder, rows, X, capsys):
+    options = (
+        "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
+    )
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.TruncatedGaussianMixture(
+        3,
+        covariance_type="diag",
+        n_candidates=2,
+        n_neighbors=3,
+        assignment="truncated",
+        init="random",
+        random_state=0,
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.means_, expected.means_)
+    assert np.array_equal(model.covariances_, expected.covariances_)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert summary["method"] == "gmm"
+    assert summary["objective"] == expected.lower_bound_
+    assert summary["objective_name"] == "free energy"
+    assert summary["higher_is_better"] is True
+    assert summary["clusters"] == summary["clusters_left"] == 3
+    assert summary["parameters"]["covariance_type"] == "diag"
+    printed = capsys.readouterr()
+    for told in (printed.out, printed.err):
+        assert "free energy -" in told
+        assert "(higher is better)" in told
+        assert "inertia" not in told
+    assert main(["predict", "coterie-out/model.coterie", rows]) == 0
+    assert np.array_equal(np.load("labels.npy"), expected.labels_)
+    assert "3 clusters" in capsys.readouterr().out
+    assert main(["info", "coterie-out/model.coterie", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["estimator"] == "TruncatedGaussianMixture"
+    assert facts["free_energy"] == expected.lower_bound_
+    assert (facts["clusters"], facts["clusters_dropped"]) == (3, 0)
+
+
+def test_mixture_of_a_coreset(folder, rows, X):
+    options = "--method gmm --coreset 60 --covariance spherical --seed 4 -q"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.TruncatedGaussianMixture(
+        3, coreset_size=60, covariance_type="spherical", random_state=4
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.means_, expected.means_)
+    labels = np.load("coterie-out/labels.npy")
+    assert len(labels) == len(X)
+    assert np.array_equal(labels, expected.labels_)
+
+
+def test_dropped_components(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "200", "--covariance", "spherical"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    left = model.n_components_
+    assert left < 200
+    printed = capsys.readouterr()
+    assert f"in {left} clusters ({200 - left} of 200 dropped) by gmm" in printed.out
+    assert "were dropped" in printed.err
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert (summary["clusters"], summary["clusters_left"]) == (200, left)
+    sizes = np.bincount(np.load("coterie-out/labels.npy"), minlength=left)
+    assert summary["cluster_sizes"]["smallest"] == sizes.min()
+    assert main(["predict", "coterie-out/model.coterie", rows, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["clusters"] == left
+    assert report["cluster_sizes"] == summary["cluster_sizes"]
+    assert main(["info", "coterie-out/model.coterie", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["clusters"], facts["clusters_dropped"]) == (left, 200 - left)
+
+
+def test_mixture_of_sparse_rows(folder, rows, X, capsys):
+    from scipy import sparse
+
+    sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))
+    message = failed(capsys, 1, "fit", "sparse.npz", "-k", "3", "--method", "gmm")
+    assert "sparse.npz has sparse rows" in message
+    assert "k-means, nested, mini-batch" in message
+    assert not (folder / "coterie-out").exists()
+    assert main(["fit", rows, "-k", "3", "--method", "gmm", "-q"]) == 0
+    message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "sparse.npz")
+    assert "sparse.npz has sparse rows" in message

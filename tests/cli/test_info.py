@@ -1,0 +1,30 @@
+"""`coterie info`."""
+
+import json
+import os
+
+from coterie.cli import main
+from tests.cli.running import failed
+
+
+def test_info(rows, capsys):
+    assert main(["info", rows]) == 0
+    assert "rows     300\n" in capsys.readouterr().out
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    assert main(["info", "coterie-out/model.coterie", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["estimator"] == "KMeans"
+    assert facts["clusters"] == 3
+    assert facts["columns_in"] == 4
+    assert facts["normalize"] is False
+    os.rename("coterie-out/model.coterie", "renamed")
+    assert main(["info", "renamed"]) == 0
+    assert "KMeans" in capsys.readouterr().out
+
+
+def test_bad_models(folder, rows, capsys):
+    (folder / "noise.coterie").write_bytes(b"hello")
+    for arguments in (["predict", "noise.coterie", rows], ["info", "noise.coterie"]):
+        assert "noise.coterie is not a coterie model" in failed(capsys, 1, *arguments)
+    assert "no.coterie: No such file" in failed(capsys, 1, "predict", "no.coterie", rows)
+    assert "not a coterie model" in failed(capsys, 1, "predict", rows, rows)

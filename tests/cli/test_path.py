@@ -1,0 +1,62 @@
+"""`coterie path`."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.cli import main
+from tests.cli.running import everything
+
+
+def test_path(folder, rows, X, capsys):
+    pytest.importorskip("matplotlib")
+    line = ["path", rows, "--neighbors", "10", "--phi", "0.1", "--gammas", "15", "--connect", "--out", "out"]
+    assert main([*line, "--clusters", "3"]) == 0
+    printed = capsys.readouterr()
+    assert "15 gammas" in printed.out
+    assert "300 to 1 clusters" in printed.out
+    assert "gamma 15/15" in printed.err
+    assert os.path.join("out", "path.npz") in printed.out
+    assert everything(folder / "out") == [
+        "dendrogram.png", "labels.csv", "path.npz", "path.png", "summary.json",
+    ]  # fmt: skip
+    path = coterie.ConvexClusterPath(n_gammas=15, n_neighbors=10, phi=0.1, connect=True).fit(X)
+    labels = np.loadtxt(folder / "out" / "labels.csv", delimiter=",", skiprows=1, dtype=int)
+    np.testing.assert_array_equal(labels.T, path.labels_path_)
+    with np.load(folder / "out" / "path.npz", allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["centroids"], path.centroids_path_)
+        np.testing.assert_array_equal(arrays["linkage"], path.linkage_)
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert summary["clusters"] == path.n_clusters_path_.tolist()
+    assert summary["largest_gap"] <= 1e-5
+
+
+def test_path_of_a_table(folder, table, X, capsys):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("matplotlib")
+    line = ["path", table, "--columns", "a,b,c,d", "--gammas", "4", "--norm", "l1", "--quiet", "--out", "out"]
+    assert main(line) == 0
+    labels = pyarrow.read_table(folder / "out" / "labels.parquet")
+    assert labels.num_rows == 300
+    assert labels.num_columns == 4
+    assert labels.column_names[0] == "gamma=0"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gammas", "0"], "n_gammas"),
+        (["--phi", "-1"], "phi"),
+        (["--tol", "-1"], "tol"),
+        (["--clusters", "0"], "--clusters must be at least 1"),
+        (["--norm", "l3"], "l3"),
+    ],
+)
+def test_wrong_paths(folder, rows, capsys, options, message):
+    assert main(["path", rows, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert everything(folder) == ["rows.npy"]

@@ -1,0 +1,72 @@
+"""Methods of another package: one that knows coterie, one that knows scikit-learn only."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from coterie.estimators import Estimator, Method, Objective, Option
+
+__all__ = ["PLAIN", "TOY", "PlainSlices", "Slices"]
+
+
+class Slices(ClusterMixin, Estimator):
+    """Cuts the range of one column into equal parts."""
+
+    def __init__(self, n_slices=8, *, column=0, ends="all", normalize=False):
+        self.n_slices = n_slices
+        self.column = column
+        self.ends = ends
+        self.normalize = normalize
+
+    def check_parameters(self):
+        if self.column < 0:
+            raise ValueError(f"column must not be negative, got {self.column}.")
+
+    def fit(self, X, y=None):
+        self.check_parameters()
+        values = self._rows_of(X, reset=True).read()[:, self.column]
+        kept = [0, 1] if self.ends == "all" else [0.01, 0.99]
+        self.edges_ = np.linspace(*np.quantile(values, kept), self.n_slices + 1)
+        self.labels_ = self._slice(values)
+        self.spread_ = float(np.std(values)) / self.n_slices
+        return self
+
+    def predict(self, X):
+        return self._slice(self._rows_of(X, reset=False).read()[:, self.column])
+
+    def _slice(self, values):
+        return np.searchsorted(self.edges_[1:-1], values, side="right").astype(np.int32)
+
+
+class PlainSlices(ClusterMixin, BaseEstimator):
+    """The same without coterie, without an objective and without iterations."""
+
+    def __init__(self, n_clusters=8, random_state=None):
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        values = validate_data(self, X)[:, 0]
+        self.edges_ = np.linspace(values.min(), values.max(), self.n_clusters + 1)
+        self.labels_ = np.searchsorted(self.edges_[1:-1], values, side="right")
+        return self
+
+    def predict(self, X):
+        return np.searchsorted(self.edges_[1:-1], validate_data(self, X, reset=False)[:, 0], side="right")
+
+
+TOY = Method(
+    name="toy",
+    estimator=Slices,
+    summary="equal slices of one column",
+    objective=Objective("spread_", "spread of a slice", higher_is_better=True),
+    clusters="n_slices",
+    options=(
+        Option("column", "--slice-column", "the column that is cut", type=int),
+        Option("ends", "--ends", "what is cut", choices={"all": "all values", "most": "without outliers"}),
+        # It has a namesake among the options of the command, which means something else.
+        Option("normalize", "--slice-normalize", "a switch", type=bool),
+    ),
+)
+
+PLAIN = Method(name="plain", estimator=PlainSlices, summary="slices of the first column")

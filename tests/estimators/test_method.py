@@ -1,0 +1,147 @@
+"""The records of methods, and their register."""
+
+from dataclasses import replace
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import coterie
+from coterie import persistence
+from coterie.estimators import (
+    Method,
+    Option,
+    find_method,
+    method,
+    method_of,
+    methods,
+    register_method,
+    usual_method,
+)
+
+
+class Fixed(BaseEstimator):
+    """An estimator of another package."""
+
+    def __init__(self, n_clusters=2, colour="red"):
+        self.n_clusters = n_clusters
+        self.colour = colour
+
+
+@pytest.fixture(autouse=True)
+def register(monkeypatch):
+    """A register that a test may change."""
+    monkeypatch.setattr(method, "_methods", dict(method._methods))
+    monkeypatch.setattr(persistence, "_persistable", dict(persistence._persistable))
+
+
+def names(of):
+    return [method.name for method in of]
+
+
+def test_records_are_true():
+    """What a record names, the estimator has; and every estimator has a record."""
+    for record in methods():
+        known = record.estimator().get_params()
+        for name in [option.parameter for option in record.options]:
+            assert name in known
+        if record.progress.limit is not None:
+            assert record.progress.limit in known
+        assert record.clusters is None or record.clusters in known
+        assert record.page
+        assert not record.summary.endswith(".")
+    estimators = [value for value in vars(coterie).values() if isinstance(value, type)]
+    described = {record.estimator for record in methods()}
+    assert described == {value for value in estimators if issubclass(value, coterie.estimators.Estimator)}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("record", methods(), ids=names(methods()))
+def test_fitted_estimators_have_what_records_say(record):
+    X, _ = coterie.datasets.load_iris()
+    settings = {} if record.clusters is None else {record.clusters: 3}
+    model = record.estimator(max_iter=3, **settings).fit(X)
+    assert hasattr(model, record.objective.attribute)
+    assert len(model.history_) > 0
+    pytest.importorskip("matplotlib")
+    for draw in record.pictures.values():
+        assert draw(model).figure is not None
+
+
+def test_find():
+    assert find_method("gmm").estimator is coterie.TruncatedGaussianMixture
+    with pytest.raises(ValueError, match=r"'magic' is unknown\. Choose from: k-means, nested, mini-batch"):
+        find_method("magic")
+    with pytest.raises(ValueError, match=r"Choose from: gmm\."):
+        find_method("k-means", [find_method("gmm")])
+
+
+def test_record_of_an_estimator():
+    class Mine(coterie.KMeans):
+        """Nobody registered it."""
+
+    assert method_of(coterie.MiniBatchKMeans()).name == "mini-batch"
+    assert method_of(Mine()).name == "k-means"
+    assert method_of(Fixed()) is None
+
+
+@pytest.mark.parametrize(
+    ("candidates", "n_rows", "usual"),
+    [
+        (["k-means", "nested"], 100_000, "k-means"),
+        (["k-means", "nested"], 100_001, "nested"),
+        (["nested"], 5, "nested"),
+        (["gmm"], 5, "gmm"),
+    ],
+)
+def test_usual_method(candidates, n_rows, usual):
+    assert usual_method(map(find_method, candidates), n_rows).name == usual
+
+
+def test_what_is_watched():
+    assert find_method("gmm").watched.name == "free energy"
+    assert find_method("total-variation").watched.name == "relaxed cut"
+    assert Method("fixed", Fixed, "nothing").watched.name == "objective"
+
+
+def test_tags_say_what_is_sparse():
+    assert names(record for record in methods() if not record.takes_sparse) == [
+        "gmm", "convex-path", "convex-clustering",
+    ]  # fmt: skip
+
+
+def test_register(tmp_path):
+    pytest.importorskip("skops")
+    with pytest.raises(TypeError, match="registered"):
+        persistence.save(Fixed(), tmp_path / "m.coterie")
+    record = Method("fixed", Fixed, "nothing", options=(Option("colour", "--colour", "of it"),))
+    assert register_method(record) is record
+    assert methods()[-1] is find_method("fixed") is record
+    assert record.option("colour").flag == "--colour"
+    persistence.save(Fixed(3), tmp_path / "m.coterie")
+    assert coterie.load(tmp_path / "m.coterie").n_clusters == 3
+    newer = replace(record, summary="less")
+    register_method(newer)
+    assert names(methods()).count("fixed") == 1
+    assert find_method("fixed") is newer
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "k-means"}, "a method 'k-means' already"),
+        ({"clusters": "n_heaps"}, "a parameter 'n_heaps' that Fixed does not have"),
+        ({"options": (Option("weight", "--weight", ""),)}, "a parameter 'weight'"),
+        (
+            {"options": (Option("colour", "--lam", ""),)},
+            "--lam cannot stand for colour: for laplacian-kmodes",
+        ),
+        ({"options": (Option("colour", "--out", ""),)}, "--out cannot be an option"),
+        ({"options": (Option("colour", "colour", ""),)}, "colour cannot be an option"),
+        ({"estimator": type("KMeans", (Fixed,), {})}, "Files would confuse .*KMeans with coterie"),
+    ],
+)
+def test_wrong_records(changes, message):
+    before = methods()
+    with pytest.raises(ValueError, match=message):
+        register_method(replace(Method("fixed", Fixed, "nothing"), **changes))
+    assert methods() == before
