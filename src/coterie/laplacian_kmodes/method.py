@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from coterie.estimators.method import Method, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
-from coterie.laplacian_kmodes.estimator import INITS, MODE_UPDATES, LaplacianKModes
+from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
 
 __all__ = ["LAPLACIAN_KMODES"]
 
@@ -19,7 +19,7 @@ LAPLACIAN_KMODES = Method(
     objective=Objective("objective_", "objective"),
     progress=Progress(name="relaxed objective"),
     options=(
-        replace(INIT, choices={**dict.fromkeys(INITS, ""), "k-means": "of a fit of k-means"}),
+        replace(INIT, choices={**INIT.choices, "k-means": "of a fit of k-means"}),
         N_INIT,
         GRAPH_NEIGHBORS,
         Option("lam", "--lam", "weight of the graph against the modes, 1 to 4 as a rule", type=float),
