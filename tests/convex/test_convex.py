@@ -22,8 +22,8 @@ from coterie.convex.solvers import ADMM, AMA
 from coterie.datasets import load_iris, load_mammals, load_senate
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.metrics import clustering_accuracy
-from tests.instruction_sets import INSTRUCTION_SETS, using
 from tests.reference import convex_clustering as oracle
+from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
 REFERENCES = np.load(Path(__file__).parent / "data" / "convex_references.npz")
 SOLUTIONS = sorted(key[:-2] for key in REFERENCES if key.endswith("/U"))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from coterie import _kernels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import laplacian_kmodes as oracle
+from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 DTYPES = [np.float32, np.float64]
 

@@ -11,8 +11,8 @@ from coterie.mixture.m_step import m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import TruncatedPosteriors, distinct_draws, order_by
 from coterie.rows import as_rows
-from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import truncated_mixture as oracle
+from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 DTYPES = [np.float32, np.float64]
 COVARIANCE_TYPES = ["tied_spherical", "spherical", "diag"]

@@ -14,8 +14,8 @@ from coterie.metrics import balanced_cut
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.starts import on_the_simplex
-from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
 from tests.reference import total_variation as oracle
+from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 DTYPES = [np.float32, np.float64]
 COLUMNS = st.sampled_from([2, 3, 4, 5, 7, 8, 9, 10, 13, 15, 16, 17, 20, 31, 33, 40])

@@ -190,8 +190,9 @@ class MiniBatchKMeans(CentroidEstimator):
             This estimator.
         """
         self.check_parameters()
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
-        rows = kept_in_memory(self._rows_of(X, reset=True))
+        rows = self._rows_of(X, reset=True)
+        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(rows.shape[0]))
+        rows = kept_in_memory(rows)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = check_sample_weight(sample_weight, rows)
@@ -296,7 +297,7 @@ class MiniBatchKMeans(CentroidEstimator):
         batch_size = min(self.batch_size, n_rows)
         run, reader = run_length(rows, batch_size), RowReader(rows)
         smoothed = _SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)
-        for _ in range(self.max_iter * n_rows // batch_size):
+        for _ in range(self._most_steps(n_rows)):
             numbers = draw_batch(n_rows, batch_size, run, random)
             batch = Batch(rows, weights, numbers, reader, self.n_clusters)
             step = self._step(batch, random)
@@ -310,6 +311,10 @@ class MiniBatchKMeans(CentroidEstimator):
         self.history_ = monitor.history()
         self.n_steps_ = len(self.history_)
         self.n_iter_ = -(-self.n_steps_ * batch_size // n_rows)
+
+    def _most_steps(self, n_rows: int) -> int:
+        """Return how many batches are as many rows as `max_iter` passes."""
+        return self.max_iter * n_rows // min(self.batch_size, n_rows)
 
     def _step(self, batch: Batch, random: np.random.RandomState) -> _Step:
         """Assign the rows of a batch, let them vote, move the centroids."""

@@ -1,0 +1,34 @@
+"""Fixtures that tests of several rooms use."""
+
+import pytest
+
+from tests.support.instruction_sets import INSTRUCTION_SETS, using
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def instruction_set(request):
+    """Each instruction set of this machine in turn; the test computes with it."""
+    with using(request.param):
+        yield request.param
+
+
+@pytest.fixture
+def kept_bytes(monkeypatch):
+    """A function: data of more bytes than it is given are neither kept in memory nor drawn row by row."""
+
+    def keep(n_bytes):
+        for module in ("blocks.kernel_rows", "blocks.shuffled", "mixture.posteriors"):
+            monkeypatch.setattr(f"coterie.{module}.KEPT_BYTES", n_bytes)
+
+    return keep
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """A function: from now on each call of a kernel takes one quantum of rows, the smallest block."""
+
+    def cut():
+        for name in ("_BLOCK_BYTES", "_STREAM_BLOCK_BYTES"):
+            monkeypatch.setattr(f"coterie.blocks.kernel_rows.{name}", 1)
+
+    return cut

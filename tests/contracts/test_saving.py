@@ -1,0 +1,50 @@
+"""A fitted model survives pickle, joblib and its own files: every attribute, to the bit."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+
+import coterie
+from tests.support.bits import same_bits, same_fits
+from tests.support.estimators import every_case
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def through_its_file(model, folder):
+    model.save(folder / "model.coterie")
+    return coterie.load(folder / "model.coterie")
+
+
+def through_pickle(model, folder):
+    return pickle.loads(pickle.dumps(model))
+
+
+def through_joblib(model, folder):
+    joblib.dump(model, folder / "model.joblib")
+    return joblib.load(folder / "model.joblib")
+
+
+@every_case()
+@pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
+def test_every_way(case, way, tmp_path):
+    X = case.rows().astype(np.float32)
+    model = case.make().fit(X)
+    loaded = way(model, tmp_path)
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    same_fits(loaded, model)
+    same_bits(loaded.history_.seconds, model.history_.seconds)
+    for method in ("predict", "transform", "score", "responsibilities", "score_samples"):
+        if hasattr(model, method):
+            same_bits(getattr(loaded, method)(X), getattr(model, method)(X), method)
+
+
+@every_case()
+@pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
+def test_before_a_fit(case, way, tmp_path):
+    model = way(case.make(), tmp_path)
+    assert model.get_params() == case.make().get_params()
+    same_fits(model.fit(case.rows()[:300]), case.make().fit(case.rows()[:300]))

@@ -1,0 +1,81 @@
+"""Where rows are stored, and in what blocks they are read, makes no difference, to the bit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from coterie.blocks.shuffled import run_length
+from coterie.rows import as_rows
+from tests.support.bits import same_bits, same_fits
+from tests.support.estimators import every_case
+from tests.support.storages import IN_FILES, STORAGES, stored
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+NAMES = ["feature_names_in_"]
+
+
+@every_case()
+@pytest.mark.parametrize("storage", STORAGES[1:])
+def test_a_fit(case, storage, tmp_path):
+    X = case.rows()
+    rows = stored(X, storage, tmp_path)
+    reference = case.make().fit(X)
+    same_fits(case.make().fit(rows), reference, but=NAMES)
+    if hasattr(reference, "predict"):
+        same_bits(reference.predict(np.asarray(X)), reference.predict(as_rows(rows)))
+
+
+@every_case(lambda case: case.reads_blocks)
+@pytest.mark.parametrize("storage", ["dask", *IN_FILES])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_fit_of_what_is_not_kept(case, storage, weighted, kept_bytes, tmp_path):
+    X = case.rows()
+    assert run_length(as_rows(X), 600) == 1
+    kept_bytes(0)
+    assert run_length(as_rows(X), 600) > 1
+    reference = case.make().fit(X, **case.weights(weighted))
+    rows = stored(X, storage, tmp_path)
+    same_fits(case.make().fit(rows, **case.weights(weighted)), reference)
+
+
+@every_case()
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16])
+def test_small_numbers_are_converted(case, dtype):
+    X = np.clip(case.rows() * 5 + 100, 0, 255).astype(dtype)
+    same_fits(case.make().fit(X), case.make().fit(X.astype(np.float32)))
+
+
+@every_case()
+def test_lists_are_arrays(case):
+    X = case.rows()[:300]
+    same_fits(case.make().fit(X.tolist()), case.make().fit(X))
+
+
+@every_case(lambda case: case.takes_sparse)
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.coo_array])
+def test_every_sparse_kind(case, kind):
+    X = np.maximum(case.rows(), 0)
+    same_fits(case.make().fit(kind(X)), case.make().fit(sp.csr_array(X)))
+
+
+def cuts_freely(case):
+    return not case.name.startswith("mixture")  # whose blocks say which rows learn from which
+
+
+@every_case(cuts_freely)
+@pytest.mark.parametrize("storage", ["array", "npy"])
+def test_blocks(case, storage, kept_bytes, tiny_blocks, tmp_path):
+    kept_bytes(0)
+    rows = stored(case.rows().astype(np.float32), storage, tmp_path)
+    reference = case.make().fit(rows)
+    tiny_blocks()
+    same_fits(case.make().fit(rows), reference)
+
+
+@every_case(lambda case: cuts_freely(case) and case.takes_sparse)
+def test_sparse_blocks(case, tiny_blocks):
+    X = sp.csr_array(np.maximum(case.rows(), 0).astype(np.float32))
+    reference = case.make().fit(X)
+    tiny_blocks()
+    same_fits(case.make().fit(X), reference)

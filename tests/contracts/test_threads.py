@@ -1,0 +1,41 @@
+"""The number of threads makes no difference, to the bit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.support.bits import same_bits, same_fits
+from tests.support.estimators import every_case
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def check_threads(case, X, **others):
+    one, two, three = (case.make(n_threads=n).fit(X, **others) for n in (1, 2, 3))
+    same_fits(two, one)
+    same_fits(three, one)
+
+
+@every_case()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dense_rows(case, dtype):
+    check_threads(case, case.rows().astype(dtype))
+
+
+@every_case(lambda case: case.takes_sparse)
+def test_sparse_rows(case):
+    check_threads(case, sp.csr_array(np.maximum(case.rows(), 0).astype(np.float32)))
+
+
+@every_case(lambda case: case.takes_weights)
+def test_weighted_rows(case):
+    check_threads(case, case.rows().astype(np.float32), **case.weights(True))
+
+
+@every_case()
+def test_what_a_model_says_of_other_rows(case):
+    X = case.rows().astype(np.float32)
+    models = [case.make(n_threads=n).fit(X[:500]) for n in (1, 3)]
+    for method in ("predict", "transform", "responsibilities", "score_samples"):
+        if hasattr(models[0], method):
+            same_bits(*(getattr(model, method)(X) for model in models), method)

@@ -1,0 +1,139 @@
+"""Every estimator, with rows that it does well on: what the contracts are tested with."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs, make_moons
+
+from coterie import (
+    ConvexClustering,
+    ConvexClusterPath,
+    KMeans,
+    LaplacianKModes,
+    MiniBatchKMeans,
+    NestedMiniBatchKMeans,
+    TotalVariationClustering,
+    TruncatedGaussianMixture,
+)
+
+
+@cache
+def many_blobs() -> np.ndarray:
+    return make_blobs(2000, 11, centers=23, cluster_std=2.0, random_state=0)[0]
+
+
+@cache
+def few_blobs() -> np.ndarray:
+    return make_blobs(700, 4, centers=5, cluster_std=0.8, random_state=0)[0]
+
+
+@cache
+def moons() -> np.ndarray:
+    return make_moons(800, noise=0.05, random_state=0)[0]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator and rows of its kind.
+
+    Attributes
+    ----------
+    name : str
+        Of the test.
+    estimator : type
+        Its class.
+    parameters : mapping
+        With which it has something to do on these rows, and ends soon.
+    rows : callable
+        Returns float64 rows.
+    takes_sparse, takes_weights : bool
+        Whether `fit` does.
+    reads_blocks : bool
+        Whether it never holds all rows of a file.
+    draws : bool
+        Whether it begins at random.
+    labels : str
+        The attribute that holds the labels.
+    centers : str or None
+        The attribute that callbacks see in the end, None if what they see is moved once more.
+    begins_again : bool
+        Whether the history is that of one of several starts.
+    """
+
+    name: str
+    estimator: type
+    parameters: Mapping[str, Any]
+    rows: Callable[[], np.ndarray]
+    takes_sparse: bool = False
+    takes_weights: bool = False
+    reads_blocks: bool = False
+    draws: bool = True
+    labels: str = "labels_"
+    centers: str | None = None
+    begins_again: bool = False
+
+    def make(self, **parameters: Any) -> Any:
+        """Return the estimator, unfitted."""
+        seed = {"random_state": 0} if self.draws else {}
+        return self.estimator(**(seed | dict(self.parameters) | parameters))
+
+    def weights(self, weighted: bool) -> dict[str, Any]:
+        """Return what `fit` takes beside the rows."""
+        if not weighted:
+            return {}
+        return {"sample_weight": np.random.default_rng(0).uniform(0.5, 2, size=len(self.rows()))}
+
+
+def _k_means(name, estimator, /, **options):
+    parameters = dict(n_clusters=40) | options
+    return Case(
+        name, estimator, parameters, many_blobs, takes_sparse=True, takes_weights=True, reads_blocks=True,
+        centers=None if estimator is KMeans else "cluster_centers_",
+    )  # fmt: skip
+
+
+def _mixture(covariance_type, **options):
+    parameters = dict(n_components=40, covariance_type=covariance_type, max_iter=6, tol=0.0) | options
+    return Case(
+        "-".join(["mixture", covariance_type, *options]), TruncatedGaussianMixture, parameters, many_blobs,
+        takes_weights=True, reads_blocks=True, centers="means_",
+    )  # fmt: skip
+
+
+def _convex(name, estimator, /, **options):
+    labels = "labels_path_" if estimator is ConvexClusterPath else "labels_"
+    return Case(name, estimator, options, moons, labels=labels, draws=False)
+
+
+def _modes(mode_update):
+    parameters = dict(n_clusters=5, lam=0.7, n_init=3, mode_update=mode_update)
+    name = f"laplacian-{mode_update}"
+    return Case(name, LaplacianKModes, parameters, few_blobs, takes_sparse=True, begins_again=True)
+
+
+CASES = [
+    *(_k_means(f"k-means-{name}", KMeans, algorithm=name, max_iter=5) for name in ("lloyd", "elkan", "yinyang", "hamerly")),
+    _k_means("mini-batch", MiniBatchKMeans, batch_size=600, max_iter=4),
+    _k_means("nested", NestedMiniBatchKMeans, batch_size=200),
+    _mixture("tied_spherical"),
+    _mixture("spherical", random_candidate=True),
+    _mixture("diag"),
+    _mixture("diag", coreset_size=500),
+    _modes("byproduct"),
+    _modes("mean_shift"),
+    _convex("convex", ConvexClustering, gamma=0.5, tol=1e-9),
+    _convex("convex-admm", ConvexClustering, gamma=0.5, tol=1e-6, solver="admm"),
+    _convex("path", ConvexClusterPath, n_gammas=5),
+    Case("total-variation", TotalVariationClustering, dict(n_clusters=5, n_init=2, max_iter=60), few_blobs,
+         takes_sparse=True, begins_again=True),
+]  # fmt: skip
+
+
+def every_case(wanted: Callable[[Case], bool] = lambda case: True) -> pytest.MarkDecorator:
+    """Return the parametrisation of a test by `case`: all cases, or those that are wanted."""
+    found = [case for case in CASES if wanted(case)]
+    return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
