@@ -125,6 +125,14 @@ def test_register(tmp_path):
     assert find_method("fixed") is newer
 
 
+def test_a_parameter_has_one_flag():
+    record = Method("seeded", coterie.KMeans, "nothing", options=(Option("n_init", "--starts", ""),))
+    with pytest.raises(
+        ValueError, match="--starts cannot stand for n_init: for k-means --n-init stands for n_init"
+    ):
+        register_method(record)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

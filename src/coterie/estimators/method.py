@@ -95,8 +95,8 @@ class Option:
     parameter : str
         Its name.
     flag : str
-        The option, such as "--batch-size". A flag means the same parameter for all methods; the commands' own options,
-        `RESERVED_FLAGS`, cannot be one.
+        The option, such as "--batch-size". All methods have the same flag for a parameter, and no other parameter for
+        a flag; the commands' own options, `RESERVED_FLAGS`, cannot be one.
     help : str
         What it does: begun in lower case, without a full stop, for it may follow "For this method: ".
     type : type
@@ -208,8 +208,8 @@ def register_method(method: Method) -> Method:
     Raises
     ------
     ValueError
-        If the name or the name of the estimator's class is taken, a flag is reserved or stands for another parameter
-        elsewhere, or the estimator lacks a parameter.
+        If the name or the name of the estimator's class is taken, a flag is reserved, a flag and its parameter do not
+        belong together for another method, or the estimator lacks a parameter.
     """
     known = _methods.get(method.name, method).estimator
     if (known.__module__, known.__qualname__) != (method.estimator.__module__, method.estimator.__qualname__):
@@ -304,19 +304,15 @@ def _check_parameters_of(method: Method) -> None:
 
 
 def _check_flags_of(method: Method) -> None:
-    taken = {
-        option.flag: (option.parameter, other.name)
-        for other in methods()
-        for option in other.options
-        if other.name != method.name
-    }
+    others = [(option, other) for other in methods() if other.name != method.name for option in other.options]
     for option in method.options:
         if option.flag in RESERVED_FLAGS or not option.flag.startswith("--"):
             raise ValueError(
                 f"{option.flag} cannot be an option of a method: it is one of the commands, or no flag."
             )
-        parameter, other = taken.get(option.flag, (option.parameter, ""))
-        if parameter != option.parameter:
-            raise ValueError(
-                f"{option.flag} cannot stand for {option.parameter}: for {other} it stands for {parameter}."
-            )
+        for known, other in others:
+            if (known.flag == option.flag) != (known.parameter == option.parameter):
+                raise ValueError(
+                    f"{option.flag} cannot stand for {option.parameter}: "
+                    f"for {other.name} {known.flag} stands for {known.parameter}."
+                )
