@@ -1,4 +1,4 @@
-"""Laplacian K-modes: the estimator, its modes, and what the paper and its figures promise."""
+"""Laplacian K-modes: the estimator, and what the paper and its figures promise."""
 
 import pickle
 import warnings
@@ -16,10 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import coterie
 from coterie import LaplacianKModes
 from coterie.blocks.dataset import Dataset
-from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import Modes, surest_members
-from coterie.laplacian_kmodes.problem import Run
-from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.metrics import clustering_accuracy
 from tests.laplacian_kmodes.counted_rows import CountedRows
 from tests.reference import laplacian_kmodes as oracle
@@ -209,18 +205,6 @@ class TestFit:
         model = LaplacianKModes(3, lam=2.5, init="k-means")
         assert clone(model).get_params() == model.get_params()
 
-    def test_starts_that_leave_no_cluster_empty_come_first(self):
-        labels, modes = (
-            np.array([0, 0, 1], dtype=np.int32),
-            Modes(np.zeros((2, 1)), np.zeros(2, dtype=np.int64)),
-        )
-
-        def run(discrete, labels):
-            return Run(discrete, 0.0, labels, np.zeros((3, 2)), modes, False, True, np.zeros(0))
-
-        ranked = sorted([run(-3, labels * 0), run(-1, labels), run(-2, labels)], key=lambda run: run.rank)
-        assert [run.discrete for run in ranked] == [-2, -1, -3]
-
 
 class TestPredict:
     def test_rows_of_the_fit_keep_their_labels_as_a_rule(self, moons):
@@ -258,21 +242,6 @@ class TestPrecomputed:
         model = LaplacianKModes(6, lam=0.7, affinity="precomputed", init=first.mode_indices_)
         model.fit(first.affinity_matrix_)
         assert normalized_mutual_info_score(model.labels_, first.labels_) > 0.95
-
-
-class TestModes:
-    def test_surest_members(self):
-        memberships = GraphMemberships(sp.csr_array((5, 5)), 4, shift=False, n_threads=1)
-        memberships.memberships[:] = np.eye(4)[[2, 0, 0, 2, 3]]
-        memberships.rests[:] = [0.2, 0.1, 0.1, 0.05, 0.3]
-        np.testing.assert_array_equal(surest_members(memberships, 4), [1, -1, 3, 4])
-
-    def test_the_densest_member_is_the_start(self):
-        X = np.array([[0.0], [1], [1.1], [1.2], [5], [20], [21]])
-        search = VectorModes(X, 0.5, by_product=True, n_threads=1)
-        modes = search.start(np.array([[2.0], [20.4]]), np.random.RandomState(0))
-        np.testing.assert_array_equal(modes.indices, [2, 5])
-        np.testing.assert_array_equal(modes.points, [[1.1], [20]])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,11 @@ from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
+<<<<<<< HEAD
 from coterie.total_variation.starts import on_the_simplex
+=======
+from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
+>>>>>>> graphmethods-room
 from tests.reference import total_variation as oracle
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
@@ -216,13 +220,6 @@ class TestTheorems:
         assert f[0] - f[-1] > 0.5
         np.testing.assert_allclose((f - f[-1]) / (f[0] - f[-1]), np.repeat([1.0, 0.0], 10), atol=1e-6)
         np.testing.assert_allclose(descent.statistics.energies.sum(), 2 / 10, rtol=1e-5)
-
-    @settings(max_examples=60, deadline=None)
-    @given(n=st.integers(1, 30), R=st.integers(1, 20), seed=st.integers(0, 9999))
-    def test_projections(self, n, R, seed):
-        rows = np.random.default_rng(seed).normal(scale=3, size=(n, R))
-        expected = np.array([oracle.on_the_simplex(row) for row in rows])
-        np.testing.assert_allclose(on_the_simplex(rows), expected, atol=1e-12)
 
 
 class TestDescent:

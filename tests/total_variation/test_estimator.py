@@ -15,7 +15,6 @@ import coterie
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy, purity
-from coterie.total_variation.starts import diffused, drawn_vertices
 from tests.reference import total_variation as oracle
 
 
@@ -189,6 +188,16 @@ class TestLabels:
         np.testing.assert_array_equal(model.memberships_[rows], np.eye(10)[labels[rows]])
         np.testing.assert_array_equal(model.labels_[rows], labels[rows])
 
+    def test_callbacks_see_memberships_in_the_order_of_the_data(self, digits):
+        graph, y = digits
+        labels, seen = known(y, 1), []
+        TotalVariationClustering(10, affinity="precomputed", max_iter=20, callback=seen.append).fit(
+            graph, labels
+        )
+        rows = labels >= 0
+        for progress in seen:
+            np.testing.assert_array_equal(progress.centers[rows], np.eye(10)[labels[rows]])
+
     def test_more_labels_are_better(self, digits):
         graph, y = digits
         model = TotalVariationClustering(10, affinity="precomputed").fit(graph, known(y, 18))
@@ -210,26 +219,6 @@ class TestLabels:
         np.testing.assert_array_equal(
             TotalVariationClustering(5, n_init=2, random_state=0).fit_predict(X), plain.labels_
         )
-
-    def test_vertices_are_drawn_out_of_different_clusters(self):
-        clusters = np.repeat(np.arange(4, dtype=np.int32), [5, 10, 20, 2])
-        labels = np.full(37, -1, dtype=np.int32)
-        labels[5] = 2
-        drawn = drawn_vertices(clusters, labels, 4, np.random.RandomState(0))
-        assert drawn[5] == 2
-        assert sorted(clusters[drawn == label].tolist() for label in (0, 1, 3)) == [[0], [2], [3]]
-        everywhere = drawn_vertices(np.zeros(3, dtype=np.int32), np.array([-1, 0, -1], dtype=np.int32), 3,
-                                    np.random.RandomState(0))  # fmt: skip
-        assert sorted(everywhere) == [0, 1, 2]
-
-    def test_diffusion_by_its_equation(self, digits):
-        graph, y = digits
-        labels = known(y, 2).astype(np.int32)
-        F = diffused(graph, labels, 10, n_threads=2)
-        W = graph.toarray().astype(float)
-        system = np.eye(len(W)) + np.diag(W.sum(axis=1)) - W
-        expected = np.linalg.solve(system, np.eye(11)[labels][:, :10])
-        np.testing.assert_allclose(F, expected, atol=1e-5)
 
 
 class TestPredict:

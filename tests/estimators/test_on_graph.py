@@ -1,0 +1,93 @@
+"""What estimators on graphs share: checks, tags, predictions by the nearest training rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+
+from coterie.estimators.on_graph import GraphEstimator
+from coterie.graphs import knn_graph
+
+X = np.array([[0.0], [1], [2], [10], [11], [12]])
+
+
+class NearestHalf(GraphEstimator):
+    """Rows below and above 5, and a third cluster that is empty; neighbours have one vote each."""
+
+    def __init__(
+        self, n_clusters=3, n_neighbors=2, affinity="knn", max_iter=1, tol=0.0, max_time=None, callback=None
+    ):
+        self.n_clusters, self.n_neighbors, self.affinity = n_clusters, n_neighbors, affinity
+        self.max_iter, self.tol, self.max_time, self.callback = max_iter, tol, max_time, callback
+        self.n_threads = None
+
+    def fit(self, X):
+        self.check_parameters()
+        rows = self._rows_of(X, reset=True)
+        self._check_n_rows(rows)
+        self._training_rows = rows.read() if self.affinity == "knn" else None
+        self.labels_ = np.repeat([0, 1], rows.shape[0] // 2).astype(np.int32)
+        self.memberships_ = np.eye(3)[self.labels_]
+        self._warn_of_empty_clusters("; so it is.")
+        return self
+
+    def _scores_by_affinities(self, affinities):
+        return affinities @ self.memberships_
+
+    def _scores_by_neighbors(self, rows, ids, squares):
+        assert squares.shape == ids.shape
+        return self.memberships_[ids].sum(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+class TestPredict:
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_nearest_training_rows_vote(self, kind):
+        found = NearestHalf().fit(kind(X)).predict(kind([[-3.0], [5], [7], [90]]))
+        np.testing.assert_array_equal(found, [0, 0, 1, 1])
+        assert found.dtype == np.int32
+
+    @pytest.mark.parametrize("kind", [sp.csr_array.toarray, sp.csr_array])
+    def test_affinities_vote(self, kind):
+        graph = knn_graph(X, 2)
+        model = NearestHalf(affinity="precomputed").fit(graph)
+        np.testing.assert_array_equal(model.predict(kind(graph)), model.labels_)
+
+    def test_no_more_neighbours_than_there_are(self):
+        model = NearestHalf().fit(X).set_params(n_neighbors=100)
+        assert model.predict(X).shape == (6,)
+
+    def test_rows_of_another_width(self):
+        with pytest.raises(ValueError, match="features"):
+            NearestHalf().fit(X).predict(np.ones((2, 3)))
+
+
+def test_empty_clusters_are_told():
+    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters are empty; so it is."):
+        NearestHalf().fit(X)
+
+
+@pytest.mark.parametrize("affinity", ["knn", "precomputed"])
+def test_tags(affinity):
+    tags = get_tags(NearestHalf(affinity=affinity))
+    assert tags.input_tags.sparse
+    assert tags.input_tags.pairwise == (affinity == "precomputed")
+    assert tags.estimator_type == "clusterer"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_clusters=0), "n_clusters must be a positive integer"),
+        (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
+        (dict(n_neighbors=0), "n_neighbors must be a positive integer"),
+        (dict(n_neighbors=6), "n_neighbors=6 should be < n_samples=6: a row is not its own neighbour"),
+        (dict(affinity="cosine"), "affinity must be one of 'knn', 'precomputed', got 'cosine'"),
+        (dict(max_iter=0), "max_iter"),
+        (dict(tol=-1), "tol"),
+    ],
+)
+def test_wrong_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        NearestHalf(**options).fit(X)

@@ -1,0 +1,66 @@
+"""The search for a balanced cut, without an estimator."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+from coterie import TotalVariationClustering
+from coterie.graphs import knn_graph
+from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.runs import Effort, Run, Unwatched
+from coterie.total_variation.search import find_cut
+
+
+def problem_of(graph, n_clusters, seed=0):
+    unknown = np.full(graph.shape[0], -1, dtype=np.int32)
+    return CutProblem(graph, n_clusters, unknown, None, np.random.RandomState(seed), 2)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    # More rows than a block has, so that they get an order of their own.
+    return knn_graph(make_blobs(1500, 3, centers=4, random_state=0)[0], 8)
+
+
+def test_nobody_needs_to_watch(graph):
+    model = TotalVariationClustering(4, affinity="precomputed", n_init=2, n_swaps=2, random_state=5).fit(
+        graph
+    )
+    best, energies = find_cut(problem_of(graph, 4, 5), Effort(2, 2000, n_swaps=2), Unwatched())
+    np.testing.assert_array_equal(best.labels, model.labels_)
+    np.testing.assert_array_equal(best.memberships, model.memberships_)
+    np.testing.assert_array_equal(energies, model.energies_)
+    assert best.history is None
+
+
+def test_the_best_run_is_in_the_order_of_the_data(graph):
+    problem = problem_of(graph, 4)
+    best, energies = find_cut(problem, Effort(3, 100), Unwatched())
+    assert len(energies) == 3
+    assert best.energy == energies.min()
+    np.testing.assert_array_equal(best.labels, best.memberships.argmax(axis=1))
+    # Neighbours are together, as they would not be in any other order.
+    rows = np.repeat(np.arange(1500), np.diff(graph.indptr))
+    assert np.mean(best.labels[rows] == best.labels[graph.indices]) > 0.95
+
+
+def test_one_cluster_costs_nothing(graph):
+    best, energies = find_cut(problem_of(graph, 1), Effort(1, 100), Unwatched())
+    assert best.energy == best.relaxed_energy == energies.sum() == 0
+    np.testing.assert_array_equal(best.memberships, np.ones((1500, 1)))
+
+
+def test_nothing_to_start_from():
+    unknown = np.full(6, -1, dtype=np.int32)
+    given = np.full((6, 2), 0.5)
+    problem = CutProblem(
+        sp.csr_array(np.ones((6, 6)) - np.eye(6)), 2, unknown, given, np.random.RandomState(0), 1
+    )
+    with pytest.raises(ValueError, match="same membership in every row"):
+        find_cut(problem, Effort(1, 100), Unwatched())
+
+
+def test_runs_rank_by_their_cut_and_then_by_their_relaxation():
+    runs = [Run(energy, relaxed, None, None) for energy, relaxed in [(2, 0), (1, 3), (1, 2)]]
+    assert min(runs, key=lambda run: run.rank) is runs[2]

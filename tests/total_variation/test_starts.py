@@ -1,0 +1,79 @@
+"""Where total variation clustering begins."""
+
+from itertools import islice
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from coterie.graphs import knn_graph
+from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.starts import diffused, drawn_vertices, on_the_simplex, starts_of
+from tests.reference import total_variation as oracle
+
+PATH = knn_graph(np.arange(12.0)[:, None], 2)
+HALVES = np.repeat(np.arange(2, dtype=np.int32), 6)
+
+
+def path_problem(known=(), given=None):
+    labels = np.full(12, -1, dtype=np.int32)
+    labels[: len(known)] = known
+    return CutProblem(PATH, 2, labels, given, np.random.RandomState(0), 1)
+
+
+def test_given_memberships_are_the_one_start():
+    given = np.eye(2)[HALVES]
+    problem = path_problem(given=given)
+    assert not problem.draws_starts
+    (start,) = starts_of(problem, None)
+    assert start is given
+
+
+def test_a_label_for_each_class_gives_one_start():
+    problem = path_problem([0, -1, 1])
+    assert not problem.draws_starts
+    (start,) = starts_of(problem, None)
+    assert start[0].argmax() == 0
+    assert np.all(start[2:].argmax(axis=1) == 1)
+
+
+def test_the_second_of_drawn_starts_is_the_rough_clusters():
+    problem = path_problem()
+    assert problem.draws_starts
+    starts = list(islice(starts_of(problem, HALVES), 3))
+    np.testing.assert_array_equal(starts[1], np.eye(2)[HALVES])
+    for start in starts:
+        np.testing.assert_allclose(start.sum(axis=1), 1)
+
+
+def test_vertices_are_drawn_out_of_different_clusters():
+    clusters = np.repeat(np.arange(4, dtype=np.int32), [5, 10, 20, 2])
+    labels = np.full(37, -1, dtype=np.int32)
+    labels[5] = 2
+    drawn = drawn_vertices(clusters, labels, 4, np.random.RandomState(0))
+    assert drawn[5] == 2
+    assert sorted(clusters[drawn == label].tolist() for label in (0, 1, 3)) == [[0], [2], [3]]
+    everywhere = drawn_vertices(np.zeros(3, dtype=np.int32), np.array([-1, 0, -1], dtype=np.int32), 3,
+                                np.random.RandomState(0))  # fmt: skip
+    assert sorted(everywhere) == [0, 1, 2]
+
+
+def test_diffusion_by_its_equation():
+    X, y = load_digits(return_X_y=True)
+    graph = knn_graph(X.astype(np.float32), 10)
+    labels = np.full(len(y), -1, dtype=np.int32)
+    labels[:40] = y[:40]
+    F = diffused(graph, labels, 10, n_threads=2)
+    W = graph.toarray().astype(float)
+    system = np.eye(len(W)) + np.diag(W.sum(axis=1)) - W
+    expected = np.linalg.solve(system, np.eye(11)[labels][:, :10])
+    np.testing.assert_allclose(F, expected, atol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 30), R=st.integers(1, 20), seed=st.integers(0, 9999))
+def test_projections(n, R, seed):
+    rows = np.random.default_rng(seed).normal(scale=3, size=(n, R))
+    expected = np.array([oracle.on_the_simplex(row) for row in rows])
+    np.testing.assert_allclose(on_the_simplex(rows), expected, atol=1e-12)
