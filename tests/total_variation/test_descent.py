@@ -13,11 +13,6 @@ from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
-<<<<<<< HEAD
-from coterie.total_variation.starts import on_the_simplex
-=======
-from tests.instruction_sets import FUSED, INSTRUCTION_SETS, using
->>>>>>> graphmethods-room
 from tests.reference import total_variation as oracle
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
