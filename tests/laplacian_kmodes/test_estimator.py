@@ -17,8 +17,9 @@ import coterie
 from coterie import LaplacianKModes
 from coterie.blocks.dataset import Dataset
 from coterie.metrics import clustering_accuracy
-from tests.laplacian_kmodes.counted_rows import CountedRows
+from coterie.rows import as_rows
 from tests.reference import laplacian_kmodes as oracle
+from tests.support.counting import CountingSource
 
 DTYPES = [np.float32, np.float64]
 MODE_UPDATES = ["byproduct", "mean_shift"]
@@ -143,7 +144,7 @@ class TestFit:
     @pytest.mark.parametrize("init", ["k-means++", "k-means", "random"])
     def test_rows_are_read_once_for_all_starts(self, blobs, init, normalize):
         X = blobs[0]
-        rows = CountedRows(X)
+        rows = CountingSource(as_rows(X))
         model = LaplacianKModes(6, init=init, n_init=4, normalize=normalize, random_state=0).fit(rows)
         assert rows.n_passes == 1
         other = LaplacianKModes(6, init=init, n_init=4, normalize=normalize, random_state=0).fit(X)

@@ -10,7 +10,8 @@ import coterie.laplacian_kmodes.estimator
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
-from tests.laplacian_kmodes.counted_rows import CountedRows
+from coterie.rows import as_rows
+from tests.support.counting import CountingSource
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_one_graph_and_ascending_lambdas(digits):
 
 
 def test_rows_are_read_once_for_all_lambdas(digits):
-    rows = CountedRows(digits[0])
+    rows = CountingSource(as_rows(digits[0]))
     select_lambda(LaplacianKModes(10, n_init=3, normalize=True, random_state=0), rows, [1, 2, 4])
     assert rows.n_passes == 1
 

@@ -27,7 +27,7 @@ __all__ = ["approximate_neighbors"]
 
 
 # Cells per square root of the number of points, rows per cell that they are learnt from, and how many cells a row
-# visits; measured, see docs/benchmarks.md.
+# visits; measured, see docs/benchmarks/graphs.md.
 _CELLS_PER_ROOT = 2
 _SAMPLE_PER_CELL = 32
 _VISITS = 8
