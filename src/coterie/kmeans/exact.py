@@ -107,8 +107,8 @@ class KMeans(CentroidEstimator):
     12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 4 k bytes more, those of "yinyang"
     k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
 
-    The rule of "auto", measured (docs/benchmarks/kmeans.md): "lloyd" for k < 4 and for sparse rows; "elkan" for d >= 256 and
-    k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
+    The rule of "auto", measured (docs/benchmarks/kmeans.md): "lloyd" for k < 4 and for sparse rows; "elkan" for
+    d >= 256 and k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
