@@ -24,9 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # random numbers than rows that are weighted. The tests of each estimator show the law from a fixed start.
 _SEEDING = "seeding draws other numbers for weights than for repetitions"
 _BATCHES = "batches are drawn regardless of weights"
-_DENSE, _SPARSE = (
-    f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")
-)
+_DENSE, _SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
 EXPECTED_FAILURES = {
     KMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     NestedMiniBatchKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
