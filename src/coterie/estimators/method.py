@@ -26,8 +26,26 @@ ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = tuple(
-    "-k --clusters --method --labels --max-iter --max-time --seed --threads --normalize --columns --image --out "
-    "--json --quiet -q --help -h --version".split()
+    [
+        "-k",
+        "--clusters",
+        "--method",
+        "--labels",
+        "--max-iter",
+        "--max-time",
+        "--seed",
+        "--threads",
+        "--normalize",
+        "--columns",
+        "--image",
+        "--out",
+        "--json",
+        "--quiet",
+        "-q",
+        "--help",
+        "-h",
+        "--version",
+    ]
 )
 
 
