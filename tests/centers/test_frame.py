@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.frame import CenterFrame, nearest_labels
+from coterie.centers.frame import CenterFrame
+from coterie.centers.labels import nearest_labels
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits

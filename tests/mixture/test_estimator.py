@@ -18,8 +18,8 @@ import coterie
 from coterie import KMeans, TruncatedGaussianMixture
 from coterie.coresets import lightweight_coreset
 from coterie.mixture.posteriors import distinct_draws
-from tests.blocks.test_shuffled import STORAGES, stored
 from tests.reference import truncated_mixture as oracle
+from tests.support.storages import STORAGES, stored
 
 COVARIANCE_TYPES = ["tied_spherical", "spherical", "diag"]
 DTYPES = [np.float32, np.float64]
