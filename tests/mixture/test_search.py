@@ -189,10 +189,10 @@ class TestSearch:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(means=np.zeros((3, 5))), "means and rows differ in width"),
-        (dict(scales=np.ones((3, 3))), "scales and means differ"),
-        (dict(precisions=np.ones(2)), "one precision per component"),
-        (dict(offsets=np.ones(4)), "one offset per component"),
+        (dict(means=np.zeros((3, 5))), "centers and rows differ in width"),
+        (dict(scales=np.ones((3, 3))), "scales and centers differ"),
+        (dict(precisions=np.ones(2)), "one precision per center"),
+        (dict(offsets=np.ones(4)), "one offset per center"),
         (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates has the wrong shape"),
         (
             dict(candidates=np.zeros((5, 4), dtype=np.int32), energies=np.zeros((5, 4))),
