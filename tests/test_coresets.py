@@ -7,13 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.coresets import (
-    block_moments,
-    draw_from_block,
-    lightweight_coreset,
-    merge_moments,
-    split_draws,
-)
+from coterie.coresets import block_moments, draw_from_block, lightweight_coreset, merge_moments, split_draws
 from tests.support.bits import same_bits
 
 

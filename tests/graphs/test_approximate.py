@@ -8,15 +8,10 @@ from hypothesis import strategies as st
 
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs import (
-    nearest_neighbors,
-)
+from coterie.graphs import nearest_neighbors
 from coterie.graphs.approximate import approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
-from tests.graphs.examples import (
-    DTYPES,
-    METHOD,
-)
+from tests.graphs.examples import DTYPES, METHOD
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import FUSED, using
 

@@ -6,18 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import (
-    bridge_components,
-    connected_components,
-    knn_graph,
-)
-from tests.graphs.examples import (
-    METHOD,
-    ROWS,
-    check_stored,
-    few_values,
-    some_rows,
-)
+from coterie.graphs import bridge_components, connected_components, knn_graph
+from tests.graphs.examples import METHOD, ROWS, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 
 

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coterie.graphs import (
-    check_graph,
-)
-from tests.graphs.examples import (
-    check_stored,
-    random_graph,
-)
+from coterie.graphs import check_graph
+from tests.graphs.examples import check_stored, random_graph
 
 
 def test_check_graph_brings_graphs_into_one_form():

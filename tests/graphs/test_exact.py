@@ -8,17 +8,9 @@ from hypothesis import strategies as st
 
 from coterie import _kernels, open_rows
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs import (
-    nearest_neighbors,
-)
+from coterie.graphs import nearest_neighbors
 from coterie.graphs.exact import nearest_of_other_groups
-from tests.graphs.examples import (
-    DTYPES,
-    METHOD,
-    SHAPES,
-    few_values,
-    some_rows,
-)
+from tests.graphs.examples import DTYPES, METHOD, SHAPES, few_values, some_rows
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import INSTRUCTION_SETS, using

@@ -6,19 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import (
-    connected_components,
-    gaussian_bandwidth,
-    knn_graph,
-)
-from tests.graphs.examples import (
-    DTYPES,
-    METHOD,
-    ROWS,
-    check_stored,
-    few_values,
-    some_rows,
-)
+from coterie.graphs import connected_components, gaussian_bandwidth, knn_graph
+from tests.graphs.examples import DTYPES, METHOD, ROWS, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
 

@@ -6,14 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import (
-    connected_components,
-    graph_laplacian,
-    incidence_matrix,
-)
-from tests.graphs.examples import (
-    random_graph,
-)
+from coterie.graphs import connected_components, graph_laplacian, incidence_matrix
+from tests.graphs.examples import random_graph
 from tests.reference import graphs as oracle
 
 

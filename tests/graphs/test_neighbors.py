@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coterie.graphs import (
-    nearest_neighbors,
-)
-from tests.graphs.examples import (
-    METHOD,
-    ROWS,
-    some_rows,
-)
+from coterie.graphs import nearest_neighbors
+from tests.graphs.examples import METHOD, ROWS, some_rows
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array])
