@@ -9,11 +9,6 @@ from coterie import ConvexClustering, ConvexClusterPath
 from tests.convex.problems import graph_of
 
 
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(300, noise=0.05, random_state=0)[0]
-
-
 def test_every_gamma_is_certified(moons):
     path = ConvexClusterPath(n_gammas=20, n_neighbors=10, phi=2.0, connect=True, tol=1e-6).fit(moons)
     assert path.converged_

@@ -8,12 +8,7 @@ from coterie.convex.edges import weight_graph
 from coterie.convex.norms import find_norm
 from coterie.convex.problem import make_problem
 from coterie.graphs.edges import edges_of_graph
-from tests.convex.problems import (
-    DTYPES,
-    PROBLEMS,
-    kernel_problem,
-    random_problem,
-)
+from tests.convex.problems import DTYPES, PROBLEMS, kernel_problem, random_problem
 from tests.reference import convex_clustering as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import INSTRUCTION_SETS, using

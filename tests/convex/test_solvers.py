@@ -8,12 +8,7 @@ from coterie.convex.norms import find_norm
 from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA
 from coterie.graphs.edges import Edges
-from tests.convex.problems import (
-    REFERENCES,
-    SOLUTIONS,
-    graph_of,
-    random_problem,
-)
+from tests.convex.problems import REFERENCES, SOLUTIONS, graph_of, random_problem
 from tests.reference import convex_clustering as oracle
 
 

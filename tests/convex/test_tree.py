@@ -1,17 +1,10 @@
 """The tree of a path, as SciPy knows trees."""
 
 import numpy as np
-import pytest
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
-from sklearn.datasets import make_moons
 
 from coterie import ConvexClusterPath
 from coterie.convex.tree import has_fission, linkage_of_path
-
-
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(300, noise=0.05, random_state=0)[0]
 
 
 def test_the_tree_is_one_of_scipy(moons):
