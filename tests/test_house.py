@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -109,6 +110,12 @@ class TestImports:
             if module == "coterie" and name != "_kernels"
         ]
         assert not faults, listed(faults)
+
+    def test_the_page_draws_the_floors_that_the_linter_holds(self):
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        (contract,) = settings["tool"]["importlinter"]["contracts"]
+        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        assert f"```\n{chr(10).join(contract['layers'])}\n```" in page
 
     def test_no_test_module_is_imported(self):
         faults = [
