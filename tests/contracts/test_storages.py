@@ -36,7 +36,7 @@ def test_a_fit_of_what_is_not_kept(case, storage, weighted, kept_bytes, tmp_path
     assert run_length(as_rows(X), 600) > 1
     reference = case.make().fit(X, **case.weights(weighted))
     rows = stored(X, storage, tmp_path)
-    same_fits(case.make().fit(rows, **case.weights(weighted)), reference)
+    same_fits(case.make().fit(rows, **case.weights(weighted)), reference, but=NAMES)
 
 
 @every_case()

@@ -169,7 +169,7 @@ def _write(job: FitJob, method: Method, model: Any, summary: dict[str, Any], pic
     """Write all files of a fit, or none."""
     names = [Path(path).name for path in summary["files"].values()]
     with staged_files(job.out, names) as paths:
-        # The rows must be prepared in the same way for `predict`, so the model file says how.
+        # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
         metadata = {"method": method.name, "normalize": job.normalize, "columns": job.columns}
         persistence.save(model, paths[MODEL], metadata=metadata)
         label_path = next(path for name, path in paths.items() if name.startswith("labels."))

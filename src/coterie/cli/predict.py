@@ -12,11 +12,14 @@ from sklearn.utils import get_tags
 import coterie
 from coterie import persistence
 from coterie.arrays import IntArray
-from coterie.cli.inputs import input_facts, open_prepared
+from coterie.cli.inputs import input_facts
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files, write_labels
 from coterie.cli.progress import Step, display
-from coterie.rows import RowSource
+from coterie.estimators import Estimator
+from coterie.estimators.preparation import prepared_rows
+from coterie.rows import RowSource, open_rows
+from coterie.rows.part import part_of
 
 __all__ = ["predict"]
 
@@ -33,21 +36,18 @@ def predict(
     """
     if out is not None:
         check_label_file(out)
-    header = persistence.read_header(model_file)
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
-    preparation = header.metadata
-    rows = open_prepared(
-        file, columns=preparation.get("columns"), normalize=bool(preparation.get("normalize", False))
-    )
+    with recorded_warnings() as warned:
+        rows = _open_rows_for(model, file)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
 
     started = time.perf_counter()
-    with recorded_warnings() as warned:
+    with recorded_warnings() as more_warned:
         labels = _label(rows, model, quiet=quiet)
     with staged_files(out.parent, [out.name]) as paths:
         write_labels(paths[out.name], labels)
@@ -60,9 +60,19 @@ def predict(
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": n_clusters,
         "cluster_sizes": size_facts(labels, n_clusters),
-        "warnings": warned,
+        "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {"labels": str(out)},
     }
+
+
+def _open_rows_for(model: Any, file: str) -> RowSource:
+    """Open the rows of a file in the columns of the fit, prepared as its rows were."""
+    chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
+    rows = open_rows(file, chosen)
+    try:
+        return prepared_rows(model, rows)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:
@@ -84,11 +94,13 @@ def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
     """Return the labels of all rows; shows how far it is."""
     n_rows = rows.shape[0]
     labels = np.empty(n_rows, dtype=np.int32)
+    # Estimators of other libraries know arrays, not sources of rows.
+    is_own = isinstance(model, Estimator)
     started = time.perf_counter()
     with display(quiet) as screen:
         for start, block in rows.blocks():
             stop = start + block.shape[0]
-            labels[start:stop] = model.predict(block)
+            labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
             done = time.perf_counter() - started
             rate = stop / max(done, 1e-9)
             screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))

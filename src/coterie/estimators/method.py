@@ -25,10 +25,10 @@ __all__ = [
 ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
-RESERVED_FLAGS = tuple(
-    "-k --clusters --method --labels --max-iter --max-time --seed --threads --normalize --columns --image --out "
-    "--json --quiet -q --help -h --version".split()
-)
+RESERVED_FLAGS = (
+    "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads", "--normalize",
+    "--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

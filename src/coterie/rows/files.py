@@ -65,8 +65,13 @@ def open_rows(
     paths, is_shards = _shards(base)
     options = {"key": key, "columns": columns, "header": header, "n_columns": n_columns}
     parts = _common_format(paths).open_all(paths, options)
-    if not is_shards:
-        return parts[0]
+    rows = _together(parts, paths) if is_shards else parts[0]
+    if columns is not None:
+        rows.preparation = (*rows.preparation, ("columns", list(rows.column_names or columns)))
+    return rows
+
+
+def _together(parts: Sequence[RowSource], paths: Sequence[Path]) -> RowSource:
     count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
     return ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
 

@@ -46,6 +46,7 @@ class NormalizedRows(RowSource):
             is_table=rows.is_table,
             description=f"{rows.description}, rows of length 1",
         )
+        self.preparation = (*rows.preparation, ("normalize",))
         self._rows = rows
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:

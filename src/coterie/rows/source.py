@@ -53,6 +53,9 @@ class RowSource:
         Whether the data came as a table: a data frame or a file of one.
     description : str
         What was read, in words, such as ``"parquet, 3 shards"``.
+    preparation : tuple of tuple
+        What was done to the rows as they were stored, step by step, in plain values: ``("columns", ["a", "c"])`` (or
+        positions, where columns have no names), ``("normalize",)``. A fit stores it, so that other rows get the same.
 
     Examples
     --------
@@ -67,6 +70,8 @@ class RowSource:
     array([[0., 1.],
            [8., 9.]], dtype=float32)
     """
+
+    preparation: tuple[tuple[Any, ...], ...] = ()
 
     def __init__(
         self,
