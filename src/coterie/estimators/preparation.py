@@ -93,14 +93,11 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 def _of_frame(X: Any, chosen: Sequence[str | int]) -> Any:
     """Return the chosen columns of a data frame, whose other columns need not be numbers; anything else as it is."""
-    frames = [getattr(sys.modules.get(name), "DataFrame", ()) for name in ("pandas", "polars")]
-    table = getattr(sys.modules.get("pyarrow"), "Table", ())
-    if not isinstance(X, (*filter(None, frames), *filter(None, [table]))):
-        return X
-    names = list(X.column_names if table and isinstance(X, table) else X.columns)
-    if not set(chosen) <= set(names):
-        return X
-    return X.select(list(chosen)) if table and isinstance(X, table) else X[list(chosen)]
+    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
+    if pyarrow is not None and isinstance(X, pyarrow.Table):
+        return X.select(list(chosen)) if set(chosen) <= set(X.column_names) else X
+    frames = tuple(library.DataFrame for library in (pandas, polars) if library is not None)
+    return X[list(chosen)] if isinstance(X, frames) and set(chosen) <= set(X.columns) else X
 
 
 def _positions(
