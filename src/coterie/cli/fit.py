@@ -75,7 +75,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.image_shape is not None:
         require_matplotlib()
     check_writable(job.out)
-    rows = open_prepared(job.file, columns=job.columns, normalize=job.normalize)
+    told: list[str] = []
+    rows = open_prepared(job.file, columns=job.columns, normalize=job.normalize, warned=told)
     method = usual_method(candidates, rows.shape[0])
     model = models[method.name]
     _check_rows(job, method, rows)
@@ -88,7 +89,7 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     names = [MODEL, label_name, SUMMARY, *([PICTURE] if picture else [])]
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
-        "warnings": warned,
+        "warnings": [*told, *warned],
         "files": {name.split(".")[0]: str(job.out / name) for name in names},
     }
     _write(job, method, model, summary, picture)

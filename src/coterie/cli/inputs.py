@@ -7,15 +7,36 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
+from coterie.cli.suspects import column_warnings
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["input_facts", "open_prepared", "read_known_labels"]
 
 
-def open_prepared(file: str, *, columns: list[str | int] | None, normalize: bool) -> RowSource:
-    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not."""
+def open_prepared(
+    file: str,
+    *,
+    columns: list[str | int] | None,
+    normalize: bool,
+    warned: list[str] | None = None,
+) -> RowSource:
+    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not.
+
+    Parameters
+    ----------
+    file : str
+        What to open.
+    columns : list of str or int or None
+        Columns of a table.
+    normalize : bool
+        Whether to scale rows.
+    warned : list of str, optional
+        Where warnings go, of columns that should perhaps not be clustered; by default nobody looks for them.
+    """
     rows = open_rows(file, columns)
+    if warned is not None:
+        warned += column_warnings(rows)
     return NormalizedRows(rows) if normalize else rows
 
 
