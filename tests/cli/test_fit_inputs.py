@@ -13,14 +13,19 @@ from tests.cli.running import everything, failed
 def test_table(folder, table, X, capsys):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     assert main(["fit", table, "-k", "3", "--columns", "d, a", "--out", "out"]) == 0
-    assert everything(folder / "out") == ["labels.parquet", "model.coterie", "summary.json"]
+    assert everything(folder / "out") == [
+        "examples.parquet",
+        "labels.parquet",
+        "model.coterie",
+        "summary.json",
+    ]
     labels = pyarrow.read_table("out/labels.parquet")
-    assert labels.column_names == ["label"]
+    assert labels.column_names[-3:] == ["cluster", "distance", "rank"]
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, [3, 0]]).labels_
-    assert np.array_equal(labels["label"], expected)
+    assert np.array_equal(labels["cluster"], expected)
     # The columns are remembered, so prediction takes the same ones.
     assert main(["predict", "out/model.coterie", table]) == 0
-    assert np.array_equal(pyarrow.read_table("labels.parquet")["label"], expected)
+    assert np.array_equal(pyarrow.read_table("labels.parquet")["cluster"], expected)
     assert main(["predict", "out/model.coterie", table, "--out", "labels.npy"]) == 0
     assert np.array_equal(np.load("labels.npy"), expected)
 

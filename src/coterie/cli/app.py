@@ -81,6 +81,8 @@ def fit(
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
+    id: str | None = None,
+    keep: str | None = None,
     image: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
@@ -112,11 +114,19 @@ def fit(
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
     columns
         Use only these columns of a table: names, or positions from 0, with commas between them.
+    id
+        The column of a table that says which row is which; it is not clustered. By default one that is not clustered
+        and is called id, _id or uuid, or is the index.
+    keep
+        Columns of a table that the results keep beside the clusters, with commas between them; they are not clustered.
+        By default all that are not.
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
         centre), mean and nearest rows to modes.png.
     out
-        Folder for model.coterie, labels.npy (labels.parquet for a table), summary.json and modes.png.
+        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, rank; and
+        examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones), summary.json and
+        modes.png.
     json
         Print one JSON object on the standard output.
     quiet
@@ -136,10 +146,11 @@ def fit(
         parameters={**given(limits), **given(parameters)},
         seed=seed,
         normalize=normalize,
-        columns=_names(columns),
+        columns=_names(columns, "--columns"),
         image_shape=_image_shape(image),
         quiet=quiet,
         labels=labels,
+        beside=_beside(id, keep),
     )
     _report(run_fit(job)[1], _fit_lines, json, quiet)
 
@@ -150,6 +161,8 @@ def predict(
     /,
     *,
     out: Path | None = None,
+    id: str | None = None,
+    keep: str | None = None,
     threads: int | None = None,
     json: Switch = False,
     quiet: Quiet = False,
@@ -163,7 +176,12 @@ def predict(
     file
         The rows; any file that `coterie fit` reads.
     out
-        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table.
+        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table, with
+        examples.parquet beside it.
+    id
+        The column of a table that says which row is which; by default as for `coterie fit`.
+    keep
+        Columns of a table that the results keep, with commas between them; by default all that the model does not use.
     threads
         Threads; by default all processors of this process.
     json
@@ -173,7 +191,7 @@ def predict(
     """
     from coterie.cli.predict import predict as run_predict
 
-    facts = run_predict(model, file, out, threads=threads, quiet=quiet)
+    facts = run_predict(model, file, out, threads=threads, beside=_beside(id, keep), quiet=quiet)
     _report(facts, _predict_lines, json, quiet)
 
 
@@ -220,7 +238,9 @@ def path(
     from coterie.cli.path import PathJob, follow
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-    job = PathJob(file, out, {**given(limits), **given(parameters)}, clusters, _names(columns), quiet)
+    job = PathJob(
+        file, out, {**given(limits), **given(parameters)}, clusters, _names(columns, "--columns"), quiet
+    )
     _report(follow(job), _path_lines, json, quiet)
 
 
@@ -355,14 +375,22 @@ def _in_words(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _names(columns: str | None) -> list[str | int] | None:
-    """The names and positions between the commas of --columns."""
+def _names(columns: str | None, flag: str) -> list[str | int] | None:
+    """The names and positions between the commas of --columns and its like."""
     if columns is None:
         return None
     names = [name.strip() for name in columns.split(",")]
     if not all(names):
-        raise UsageError(f"--columns must be names or positions with commas between them, got {columns!r}.")
+        raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
+
+
+def _beside(id: str | None, keep: str | None) -> Any:
+    """The columns of --id and --keep, which are names."""
+    from coterie.cli.results import Beside
+
+    names = _names(keep, "--keep")
+    return Beside(id, None if names is None else [str(name) for name in names])
 
 
 def _image_shape(image: str | None) -> tuple[int, ...] | None:

@@ -20,6 +20,7 @@ def open_prepared(
     columns: list[str | int] | None,
     normalize: bool,
     warned: list[str] | None = None,
+    **options: Any,
 ) -> RowSource:
     """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not.
 
@@ -33,8 +34,10 @@ def open_prepared(
         Whether to scale rows.
     warned : list of str, optional
         Where warnings go, of columns that should perhaps not be clustered; by default nobody looks for them.
+    options
+        Other options of `open_rows`.
     """
-    rows = open_rows(file, columns)
+    rows = open_rows(file, columns, **options)
     if warned is not None:
         warned += column_warnings(rows)
     return NormalizedRows(rows) if normalize else rows

@@ -14,8 +14,9 @@ from coterie import persistence
 from coterie.arrays import IntArray
 from coterie.cli.inputs import input_facts
 from coterie.cli.models import n_clusters_of, size_facts
-from coterie.cli.output import check_label_file, recorded_warnings, staged_files, write_labels
+from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
+from coterie.cli.results import Beside, RowResults, names_beside, result_files
 from coterie.estimators import Estimator
 from coterie.estimators.preparation import prepared_rows
 from coterie.rows import RowSource, open_rows
@@ -25,7 +26,13 @@ __all__ = ["predict"]
 
 
 def predict(
-    model_file: str, file: str, out: Path | None, *, threads: int | None = None, quiet: bool = False
+    model_file: str,
+    file: str,
+    out: Path | None,
+    *,
+    threads: int | None = None,
+    beside: Beside | None = None,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Label the rows of a file with a saved model, block by block.
 
@@ -36,21 +43,25 @@ def predict(
     """
     if out is not None:
         check_label_file(out)
+    beside = beside or Beside()
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
     with recorded_warnings() as warned:
-        rows = _open_rows_for(model, file)
+        rows = _open_rows_for(model, file, beside)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
+    names = names_beside(rows, beside, out)
 
     started = time.perf_counter()
     with recorded_warnings() as more_warned:
         labels = _label(rows, model, quiet=quiet)
-    with staged_files(out.parent, [out.name]) as paths:
-        write_labels(paths[out.name], labels)
+    files = result_files(out)
+    results = RowResults(model, rows, labels, names)
+    with staged_files(out.parent, [path.name for path in files.values()]) as staged:
+        results.write({name: staged[path.name] for name, path in files.items()})
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
     return {
         "coterie": coterie.__version__,
@@ -61,14 +72,14 @@ def predict(
         "clusters": n_clusters,
         "cluster_sizes": size_facts(labels, n_clusters),
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
-        "files": {"labels": str(out)},
+        "files": {name: str(path) for name, path in files.items()},
     }
 
 
-def _open_rows_for(model: Any, file: str) -> RowSource:
+def _open_rows_for(model: Any, file: str, beside: Beside) -> RowSource:
     """Open the rows of a file in the columns of the fit, prepared as its rows were."""
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
-    rows = open_rows(file, chosen)
+    rows = open_rows(file, chosen, **beside.options)
     try:
         return prepared_rows(model, rows)
     except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_n_features
+from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from coterie.estimators.preparation import prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
@@ -35,6 +35,22 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
 
         `fit` begins with this.
         """
+
+    def prepared(self, X: Any) -> RowSource:
+        """Return the rows of X as this fitted model sees them: in the columns of the fit, prepared as its rows were.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        RowSource
+            Nothing is read by this. The model takes these rows, too, and prepares them no further.
+        """
+        check_is_fitted(self)
+        return self._rows_of(X, reset=False)
 
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; note their columns and preparation (reset), or give them those of the fit."""
