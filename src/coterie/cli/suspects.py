@@ -29,14 +29,22 @@ def column_warnings(rows: RowSource) -> list[str]:
     Parameters
     ----------
     rows : RowSource
-        As they were read, before they are scaled. Only tables are looked at, by their first rows.
+        As they were read, before they are scaled. Only tables of numbers are looked at, by their first rows.
 
     Returns
     -------
     list of str
         A sentence or two for each.
     """
-    if not rows.is_table or rows.is_sparse or rows.shape[1] < 2 or rows.shape[0] < _FEWEST_ROWS:
+    chosen = getattr(rows, "chosen", None)
+    has_vectors = chosen is not None and len(chosen) < rows.shape[1]
+    if (
+        not rows.is_table
+        or rows.is_sparse
+        or has_vectors
+        or rows.shape[1] < 2
+        or rows.shape[0] < _FEWEST_ROWS
+    ):
         return []
     _, block = next(rows.blocks(min(_SEEN_ROWS, rows.shape[0])))
     ids = [i for i in range(rows.shape[1]) if _looks_like_ids(block[:, i])]

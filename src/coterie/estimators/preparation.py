@@ -78,10 +78,15 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
 
 
 def _names_of(X: Any, rows: RowSource) -> list[str] | None:
-    if isinstance(X, RowSource):
-        return rows.column_names
-    names = _get_feature_names(X)
-    return None if names is None else list(names)
+    """Return the names of all columns, None where they have none of their own."""
+    names = rows.column_names
+    if not isinstance(X, RowSource):
+        # scikit-learn refuses some names, and knows those of sparse frames.
+        theirs = _get_feature_names(X)
+        names = theirs if names is None else names
+    chosen = getattr(rows, "chosen", None)
+    is_vector = chosen is not None and len(chosen) == 1 < rows.shape[1]  # its numbers have numbers, not names
+    return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
 
 
 def _set(model: Any, name: str, value: Any) -> None:

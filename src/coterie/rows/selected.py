@@ -45,6 +45,7 @@ class SelectedColumns(RowSource):
             description=rows.description,
         )
         self.preparation = (*rows.preparation, ("columns", list(names or positions)))
+        self.carried = getattr(rows, "carried", None)
         self._rows = rows
         self._positions = np.asarray(positions, dtype=np.intp)
 
