@@ -27,6 +27,9 @@ Switch = Annotated[bool, Parameter(negative="")]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
 Threads = Annotated[int | None, Parameter(name="--threads")]
 
+# What --sep may say for a tab, which is hard to type.
+_TABS = {"tab": "\t", "\\t": "\t"}
+
 
 def run(arguments: list[str]) -> None:
     """Parse the arguments and run the command that they name.
@@ -81,6 +84,9 @@ def fit(
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
+    exclude: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
     image: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
@@ -111,7 +117,14 @@ def fit(
     normalize
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
     columns
-        Use only these columns of a table: names, or positions from 0, with commas between them.
+        Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
+        ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
+    exclude
+        Leave out these columns of a table.
+    sep
+        What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
         centre), mean and nearest rows to modes.png.
@@ -136,7 +149,10 @@ def fit(
         parameters={**given(limits), **given(parameters)},
         seed=seed,
         normalize=normalize,
-        columns=_names(columns),
+        columns=_names(columns, "--columns"),
+        exclude=_names(exclude, "--exclude"),
+        sep=_TABS.get(str(sep), sep),
+        decimal=decimal,
         image_shape=_image_shape(image),
         quiet=quiet,
         labels=labels,
@@ -220,7 +236,9 @@ def path(
     from coterie.cli.path import PathJob, follow
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-    job = PathJob(file, out, {**given(limits), **given(parameters)}, clusters, _names(columns), quiet)
+    job = PathJob(
+        file, out, {**given(limits), **given(parameters)}, clusters, _names(columns, "--columns"), quiet
+    )
     _report(follow(job), _path_lines, json, quiet)
 
 
@@ -355,13 +373,13 @@ def _in_words(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _names(columns: str | None) -> list[str | int] | None:
-    """The names and positions between the commas of --columns."""
+def _names(columns: str | None, flag: str) -> list[str | int] | None:
+    """The names and positions between the commas of --columns or --exclude."""
     if columns is None:
         return None
     names = [name.strip() for name in columns.split(",")]
     if not all(names):
-        raise UsageError(f"--columns must be names or positions with commas between them, got {columns!r}.")
+        raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
 
 

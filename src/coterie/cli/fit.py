@@ -50,6 +50,9 @@ class FitJob:
     seed: int = 0
     normalize: bool = False
     columns: list[str | int] | None = None
+    exclude: list[str | int] | None = None
+    sep: str | None = None
+    decimal: str | None = None
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     labels: str | None = None
@@ -75,7 +78,16 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.image_shape is not None:
         require_matplotlib()
     check_writable(job.out)
-    rows = open_prepared(job.file, columns=job.columns, normalize=job.normalize)
+    told: list[str] = []
+    rows = open_prepared(
+        job.file,
+        columns=job.columns,
+        normalize=job.normalize,
+        warned=told,
+        exclude=job.exclude,
+        sep=job.sep,
+        decimal=job.decimal,
+    )
     method = usual_method(candidates, rows.shape[0])
     model = models[method.name]
     _check_rows(job, method, rows)
@@ -88,7 +100,7 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     names = [MODEL, label_name, SUMMARY, *([PICTURE] if picture else [])]
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
-        "warnings": warned,
+        "warnings": [*told, *warned],
         "files": {name.split(".")[0]: str(job.out / name) for name in names},
     }
     _write(job, method, model, summary, picture)
@@ -151,7 +163,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "method": method.name,
         "input": input_facts(job.file, rows),
         "normalize": job.normalize,
-        "columns": job.columns,
+        "columns": _columns_of(job, rows),
         "parameters": settings_of(model),
         "clusters": job.n_clusters,
         "clusters_left": n_clusters,
@@ -165,12 +177,19 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     }
 
 
+def _columns_of(job: FitJob, rows: RowSource) -> Any:
+    """Return the columns that a user chose, as `predict` must choose them, too; None where all or the usual are."""
+    if job.columns is None and job.exclude is None:
+        return None
+    return rows.chosen or job.columns
+
+
 def _write(job: FitJob, method: Method, model: Any, summary: dict[str, Any], picture: Figure | None) -> None:
     """Write all files of a fit, or none."""
     names = [Path(path).name for path in summary["files"].values()]
     with staged_files(job.out, names) as paths:
         # The rows must be prepared in the same way for `predict`, so the model file says how.
-        metadata = {"method": method.name, "normalize": job.normalize, "columns": job.columns}
+        metadata = {"method": method.name, "normalize": job.normalize, "columns": summary["columns"]}
         persistence.save(model, paths[MODEL], metadata=metadata)
         label_path = next(path for name, path in paths.items() if name.startswith("labels."))
         write_labels(label_path, model.labels_)

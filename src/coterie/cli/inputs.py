@@ -7,15 +7,40 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
+from coterie.cli.output import recorded_warnings
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["input_facts", "open_prepared", "read_known_labels"]
 
 
-def open_prepared(file: str, *, columns: list[str | int] | None, normalize: bool) -> RowSource:
-    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not."""
-    rows = open_rows(file, columns)
+def open_prepared(
+    file: str,
+    *,
+    columns: list[str | int] | None,
+    normalize: bool,
+    warned: list[str] | None = None,
+    **options: Any,
+) -> RowSource:
+    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not.
+
+    Parameters
+    ----------
+    file : str
+        What to open.
+    columns : list of str or int or None
+        Columns of a table.
+    normalize : bool
+        Whether to scale rows.
+    warned : list of str, optional
+        Where warnings go; by default nowhere.
+    options
+        Other options of `open_rows`; None says nothing.
+    """
+    with recorded_warnings() as told:
+        rows = open_rows(file, columns, **options)
+    if warned is not None:
+        warned += told
     return NormalizedRows(rows) if normalize else rows
 
 

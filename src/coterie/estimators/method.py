@@ -37,7 +37,8 @@ RESERVED_FLAGS = (
         "--threads",
         "--normalize",
     ),
-    *("--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version"),
+    *("--columns", "--exclude", "--sep", "--decimal"),
+    *("--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version"),
 )
 
 
