@@ -147,8 +147,7 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
     ValueError
         If there is no such column.
     """
-    carried = getattr(rows, "carried", None)
-    names = [] if carried is None else list(carried.names)
+    names = [] if rows.carried is None else list(rows.carried.names)
     for name in [*([] if id is None else [id]), *(keep or [])]:
         if name not in names:
             known = ", ".join(map(repr, names[:12])) or "none"
@@ -264,8 +263,8 @@ def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
 
 
 def _carried_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
-    if names:
-        yield from rows.carried.batches(list(names))  # type: ignore[attr-defined]
+    if rows.carried is not None and names:
+        yield from rows.carried.batches(list(names))
         return
     pyarrow = _pyarrow()
     for start in range(0, rows.shape[0], _BATCH_ROWS):

@@ -27,6 +27,9 @@ Switch = Annotated[bool, Parameter(negative="")]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
 Threads = Annotated[int | None, Parameter(name="--threads")]
 
+# What --sep may say for a tab, which is hard to type.
+_TABS = {"tab": "\t", "\\t": "\t"}
+
 
 def run(arguments: list[str]) -> None:
     """Parse the arguments and run the command that they name.
@@ -81,6 +84,9 @@ def fit(
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
+    exclude: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
     id: str | None = None,
     keep: str | None = None,
     image: str | None = None,
@@ -113,7 +119,14 @@ def fit(
     normalize
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
     columns
-        Use only these columns of a table: names, or positions from 0, with commas between them.
+        Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
+        ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
+    exclude
+        Leave out these columns of a table.
+    sep
+        What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
     id
         The column of a table that says which row is which; it is not clustered. By default one that is not clustered
         and is called id, _id or uuid, or is the index.
@@ -147,6 +160,9 @@ def fit(
         seed=seed,
         normalize=normalize,
         columns=_names(columns, "--columns"),
+        exclude=_names(exclude, "--exclude"),
+        sep=_TABS.get(str(sep), sep),
+        decimal=decimal,
         image_shape=_image_shape(image),
         quiet=quiet,
         labels=labels,

@@ -51,6 +51,9 @@ class FitJob:
     seed: int = 0
     normalize: bool = False
     columns: list[str | int] | None = None
+    exclude: list[str | int] | None = None
+    sep: str | None = None
+    decimal: str | None = None
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     labels: str | None = None
@@ -79,7 +82,13 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     check_writable(job.out)
     told: list[str] = []
     rows = open_prepared(
-        job.file, columns=job.columns, normalize=job.normalize, warned=told, **job.beside.options
+        job.file,
+        columns=job.columns,
+        normalize=job.normalize,
+        warned=told,
+        exclude=[*(job.exclude or []), *job.beside.names] or None,
+        sep=job.sep,
+        decimal=job.decimal,
     )
     method = usual_method(candidates, rows.shape[0])
     model = models[method.name]
@@ -159,7 +168,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "method": method.name,
         "input": input_facts(job.file, rows),
         "normalize": job.normalize,
-        "columns": job.columns,
+        "columns": _columns_of(job, rows),
         "parameters": settings_of(model),
         "clusters": job.n_clusters,
         "clusters_left": n_clusters,
@@ -171,6 +180,13 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "cluster_sizes": size_facts(model.labels_, n_clusters),
         **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
     }
+
+
+def _columns_of(job: FitJob, rows: RowSource) -> Any:
+    """Return the columns that a user chose, as `predict` must choose them, too; None where all or the usual are."""
+    if job.columns is None and job.exclude is None:
+        return None
+    return rows.chosen or job.columns
 
 
 def _write(
@@ -186,7 +202,7 @@ def _write(
     with staged_files(job.out, list(names.values())) as staged:
         paths = {name: staged[file] for name, file in names.items()}
         # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
-        metadata = {"method": method.name, "normalize": job.normalize, "columns": job.columns}
+        metadata = {"method": method.name, "normalize": job.normalize, "columns": summary["columns"]}
         persistence.save(model, paths["model"], metadata=metadata)
         results.write(paths)
         paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
+from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.rows import RowSource, open_rows
 from coterie.rows.normalized import NormalizedRows
@@ -33,13 +34,14 @@ def open_prepared(
     normalize : bool
         Whether to scale rows.
     warned : list of str, optional
-        Where warnings go, of columns that should perhaps not be clustered; by default nobody looks for them.
+        Where warnings go, also of columns that should perhaps not be clustered; by default nowhere.
     options
-        Other options of `open_rows`.
+        Other options of `open_rows`; None says nothing.
     """
-    rows = open_rows(file, columns, **options)
+    with recorded_warnings() as told:
+        rows = open_rows(file, columns, **options)
     if warned is not None:
-        warned += column_warnings(rows)
+        warned += [*told, *column_warnings(rows)]
     return NormalizedRows(rows) if normalize else rows
 
 

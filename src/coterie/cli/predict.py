@@ -79,7 +79,7 @@ def predict(
 def _open_rows_for(model: Any, file: str, beside: Beside) -> RowSource:
     """Open the rows of a file in the columns of the fit, prepared as its rows were."""
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
-    rows = open_rows(file, chosen, **beside.options)
+    rows = open_rows(file, chosen, exclude=beside.names or None)
     try:
         return prepared_rows(model, rows)
     except ValueError as error:

@@ -28,11 +28,6 @@ class Beside:
         """The columns asked for by name; they are not clustered."""
         return [*([] if self.id is None else [self.id]), *(self.keep or [])]
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `open_rows` is to be told."""
-        return {"exclude": self.names} if self.names else {}
-
 
 def result_files(labels: Path) -> dict[str, Path]:
     """Return the files of results: that of labels, and for a table the examples beside it."""

@@ -36,8 +36,7 @@ def column_warnings(rows: RowSource) -> list[str]:
     list of str
         A sentence or two for each.
     """
-    chosen = getattr(rows, "chosen", None)
-    has_vectors = chosen is not None and len(chosen) < rows.shape[1]
+    has_vectors = rows.chosen is not None and len(rows.chosen) < rows.shape[1]
     if (
         not rows.is_table
         or rows.is_sparse

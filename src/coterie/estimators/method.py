@@ -29,8 +29,8 @@ ENTRY_POINTS = "coterie.methods"
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads", "--normalize",
-    "--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version",
-    "--id", "--keep",
+    "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--json", "--quiet", "-q",
+    "--help", "-h", "--version",
 )  # fmt: skip
 
 

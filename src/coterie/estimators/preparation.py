@@ -62,8 +62,8 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
             f"The rows of the fit were prepared by {', '.join(sorted(unknown))}, which is unknown here."
         )
     chosen = steps["columns"][1] if "columns" in steps else None
-    X = X if chosen is None else _of_frame(X, chosen)
-    rows = as_rows(X)
+    # The other columns of a data frame need not be numbers.
+    rows = as_rows(X, columns=chosen) if chosen is not None and _is_frame(X) else as_rows(X)
     done = {step[0] for step in rows.preparation}
     if "columns" in done:
         chosen = None
@@ -84,9 +84,16 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
         # scikit-learn refuses some names, and knows those of sparse frames.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
-    chosen = getattr(rows, "chosen", None)
-    is_vector = chosen is not None and len(chosen) == 1 < rows.shape[1]  # its numbers have numbers, not names
+    is_vector = (
+        rows.chosen is not None and len(rows.chosen) == 1 < rows.shape[1]
+    )  # its numbers have numbers, not names
     return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
+
+
+def _is_frame(X: Any) -> bool:
+    tables = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"))
+    loaded = [getattr(sys.modules[library], name) for library, name in tables if library in sys.modules]
+    return isinstance(X, tuple(loaded))
 
 
 def _set(model: Any, name: str, value: Any) -> None:
@@ -94,15 +101,6 @@ def _set(model: Any, name: str, value: Any) -> None:
         setattr(model, name, value)
     elif hasattr(model, name):
         delattr(model, name)
-
-
-def _of_frame(X: Any, chosen: Sequence[str | int]) -> Any:
-    """Return the chosen columns of a data frame, whose other columns need not be numbers; anything else as it is."""
-    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
-    if pyarrow is not None and isinstance(X, pyarrow.Table):
-        return X.select(list(chosen)) if set(chosen) <= set(X.column_names) else X
-    frames = tuple(library.DataFrame for library in (pandas, polars) if library is not None)
-    return X[list(chosen)] if isinstance(X, frames) and set(chosen) <= set(X.columns) else X
 
 
 def _positions(

@@ -6,7 +6,7 @@ meet the sentences that they know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from coterie.arrays import IndexArray
 
 __all__ = [
     "check_finite",
-    "check_numeric_columns",
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
@@ -72,18 +71,6 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
                 "while a minimum of 1 is required."
             )
     return n_rows, n_columns
-
-
-def check_numeric_columns(others: Mapping[str, str]) -> None:
-    """Raise where a table has columns that are not numbers: `others` maps their names to their types."""
-    if not others:
-        return
-    shown = [f"{name!r} ({kind})" for name, kind in list(others.items())[:8]]
-    if len(others) > len(shown):
-        shown.append(f"and {len(others) - len(shown)} more")
-    raise ValueError(
-        f"X has columns that are not numbers: {', '.join(shown)}. Drop or encode them, or select others."
-    )
 
 
 def check_finite(block: Any, rows: int | IndexArray) -> None:

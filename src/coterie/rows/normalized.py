@@ -45,6 +45,8 @@ class NormalizedRows(RowSource):
             column_names=rows.column_names,
             is_table=rows.is_table,
             description=f"{rows.description}, rows of length 1",
+            carried=rows.carried,
+            chosen=rows.chosen,
         )
         self.preparation = (*rows.preparation, ("normalize",))
         self._rows = rows

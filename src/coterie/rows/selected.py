@@ -43,9 +43,9 @@ class SelectedColumns(RowSource):
             column_names=names,
             is_table=rows.is_table,
             description=rows.description,
+            carried=rows.carried,
         )
         self.preparation = (*rows.preparation, ("columns", list(names or positions)))
-        self.carried = getattr(rows, "carried", None)
         self._rows = rows
         self._positions = np.asarray(positions, dtype=np.intp)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
+from coterie.rows.carried import Carried, carried_of_shards
 from coterie.rows.checks import check_finite, check_shape, compute_dtype
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
@@ -35,7 +36,7 @@ class RowSource:
         Number of rows and of columns.
     dtype : dtype
         Type of the numbers as they are stored, or to compute in.
-    is_sparse, column_names, is_table, description
+    is_sparse, column_names, is_table, description, carried, chosen
         See the attributes.
 
     Attributes
@@ -48,11 +49,17 @@ class RowSource:
         Whether blocks are `scipy.sparse.csr_array` (sorted int32 indices, no duplicates) instead of
         C-contiguous arrays.
     column_names : list of str or None
-        Names of the columns where the data have them.
+        Names of the columns that are clustered, where the data have them. The numbers of a column of vectors are
+        called ``embedding[0]``, ``embedding[1]``, ...
     is_table : bool
         Whether the data came as a table: a data frame or a file of one.
     description : str
         What was read, in words, such as ``"parquet, 3 shards"``.
+    carried : Carried or None
+        The columns of the table that are not clustered: `names` now, values by `read` or `batches`, with a row for
+        each row. None where there are none, or nothing is known of them.
+    chosen : list of str or int, or None
+        The columns of the table that are clustered, such as ``columns=`` of `open_rows` would have them.
     preparation : tuple of tuple
         What was done to the rows as they were stored, step by step, in plain values: ``("columns", ["a", "c"])`` (or
         positions, where columns have no names), ``("normalize",)``. A fit stores it, so that other rows get the same.
@@ -82,6 +89,8 @@ class RowSource:
         column_names: list[str] | None = None,
         is_table: bool = False,
         description: str = "rows",
+        carried: Carried | None = None,
+        chosen: Sequence[str | int] | None = None,
     ) -> None:
         self.shape = check_shape(shape)
         self.dtype = compute_dtype(dtype)
@@ -89,6 +98,8 @@ class RowSource:
         self.column_names = column_names
         self.is_table = is_table
         self.description = description
+        self.carried = carried
+        self.chosen = chosen
         self._n_checked = 0
 
     def __repr__(self) -> str:
@@ -328,6 +339,8 @@ class ShardedSource(RowSource):
             column_names=first.column_names,
             is_table=first.is_table,
             description=description,
+            carried=carried_of_shards([part.carried for part in parts]),
+            chosen=first.chosen,
         )
         self._parts = [part.with_dtype(dtype) for part in parts]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])

@@ -27,9 +27,8 @@ def test_columns_of_tables(name, tmp_path):
             open_rows(path, columns=wrong)
     with pytest.raises(ValueError, match="asked for twice"):
         open_rows(path, columns=[names[1], 1])
-    for wrong in ("a", []):
-        with pytest.raises(ValueError, match="columns must be a list"):
-            open_rows(path, columns=wrong)
+    with pytest.raises(ValueError, match="columns must be a list"):
+        open_rows(path, columns=[])
 
 
 @pytest.mark.parametrize(
