@@ -83,7 +83,10 @@ def _open_rows_for(model: Any, file: str, beside: Beside) -> RowSource:
     try:
         return prepared_rows(model, rows)
     except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
+        known = set(getattr(model, "feature_names_in_", []))
+        is_new = any(name not in known for name in rows.column_names or [])
+        way_out = " --keep NAME leaves a column to the results." if is_new else ""
+        raise ValueError(f"{file}: {error}{way_out}") from error
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:
