@@ -61,7 +61,7 @@ def test_a_column_of_vectors(folder, vectors, X, capsys):
     assert "coterie: warning: Clustered by the vectors of 'embedding' alone" in capsys.readouterr().err
     summary = json.loads((folder / "out/summary.json").read_text())
     assert "'topic' (int64)" in summary["warnings"][0]
-    assert np.array_equal(pyarrow.read_table("out/labels.parquet")["label"], expected)
+    assert np.array_equal(pyarrow.read_table("out/labels.parquet")["cluster"], expected)
     # A model of vectors also knows the rows of an array.
     np.save("rows.npy", X)
     for file in (vectors, "rows.npy"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import coterie
 from coterie.cli import main
 from tests.cli.running import everything, failed
 
@@ -60,3 +61,37 @@ def test_a_failure_leaves_nothing(folder, csv, monkeypatch, capsys):
     monkeypatch.setattr("coterie.results.Examples.look_at", fail)
     assert "disk is full" in failed(capsys, 1, "fit", csv, "-k", "3", "-q")
     assert not (folder / "coterie-out").exists()
+
+
+def test_ids_and_kept_columns(folder, X, capsys):
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(number=np.arange(300), name="somebody")
+    frame.to_csv("rows.csv", index=False)
+    assert main(["fit", "rows.csv", "-k", "3", "--id", "number", "--keep", "name", "-q"]) == 0
+    labels = parquet.read_table("coterie-out/labels.parquet")
+    assert labels.column_names == ["number", "name", "cluster", "distance", "rank"]
+    assert labels["number"].to_pylist() == list(range(300))
+    assert parquet.read_table("coterie-out/examples.parquet").column_names[3:5] == ["number", "name"]
+    frame[["name", "d", "number", "c", "b", "a"]].rename(columns={"number": "_id"}).to_csv(
+        "moved.csv", index=False
+    )
+    assert main(["predict", "coterie-out/model.coterie", "moved.csv", "--keep", "d", "-q"]) == 1
+    assert main(["predict", "coterie-out/model.coterie", "moved.csv", "-q"]) == 0
+    moved = parquet.read_table("labels.parquet")
+    assert moved.column_names == ["_id", "name", "cluster", "distance", "rank"]
+    assert moved.drop_columns(["_id"]) == labels.drop_columns(["number"])
+    assert main(["verify", "coterie-out", "-q"]) == 0
+    capsys.readouterr()
+    assert "no column 'nothing'" in failed(capsys, 1, "fit", "rows.csv", "-k", "3", "--id", "nothing")
+
+
+def test_a_table_of_vectors(folder, X):
+    frame = pandas.DataFrame({"uuid": [f"u{i}" for i in range(300)], "text": "words", "vector": list(X)})
+    frame.to_parquet("rows.parquet")
+    assert main(["fit", "rows.parquet", "-k", "3", "-q"]) == 0
+    labels = parquet.read_table("coterie-out/labels.parquet")
+    assert labels.column_names == ["uuid", "text", "cluster", "distance", "rank"]
+    model = coterie.load("coterie-out/model.coterie")
+    assert not hasattr(model, "feature_names_in_")
+    assert np.array_equal(model.predict(X), labels["cluster"])
+    assert coterie.results_table(model, frame, keep=[]).column_names[0] == "uuid"
+    assert main(["verify", "coterie-out", "-q"]) == 0

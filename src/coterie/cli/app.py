@@ -66,6 +66,7 @@ def build_app() -> App:
     app.command(with_options(fit, method_options(offered), after="method", more=more))
     app.command(predict)
     app.command(with_options(path, method_options([path_method()]), after="file"))
+    app.command(verify)
     app.command(info)
     app.command(demo)
     return app
@@ -260,6 +261,35 @@ def path(
     _report(follow(job), _path_lines, json, quiet)
 
 
+def verify(
+    folder: Path,
+    file: str | None = None,
+    /,
+    *,
+    n_threads: Threads = None,
+    json: Switch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat the fit that wrote a folder, and say whether the bits are the same: exit code 0 if so, else 1.
+
+    Parameters
+    ----------
+    folder
+        What `coterie fit` wrote: model.coterie and summary.json.
+    file
+        The rows, if they are no longer where the summary says.
+    n_threads
+        Threads; they change no bit.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.verify import verify as run_verify
+
+    _report(run_verify(folder, file, threads=n_threads, quiet=quiet), _verify_lines, json, quiet)
+
+
 def info(file: str, /, *, json: Switch = False) -> None:
     """Say what is in a file of rows or in a saved model.
 
@@ -353,6 +383,10 @@ def _predict_lines(facts: dict[str, Any]) -> list[str]:
         f"{_counted(facts['clusters'], 'cluster')}",
         *_file_lines(facts),
     ]
+
+
+def _verify_lines(facts: dict[str, Any]) -> list[str]:
+    return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
 
 
 def _path_lines(facts: dict[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli import UsageError
+from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
 from coterie.cli.models import (
     fit_model,
@@ -23,6 +24,7 @@ from coterie.cli.models import (
 )
 from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
 from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource
@@ -105,6 +107,13 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     files.update({"modes": job.out / PICTURE} if picture else {})
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
+        "known_labels": job.labels,
+        "reading": {"sep": job.sep, "decimal": job.decimal},
+        "hashes": {
+            "data": hash_of_rows(rows),
+            "parameters": hash_of_parameters(model),
+            **hashes_of_fit(model),
+        },
         "warnings": [*told, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }

@@ -12,14 +12,13 @@ from sklearn.utils import get_tags
 import coterie
 from coterie import persistence
 from coterie.arrays import IntArray
-from coterie.cli.inputs import input_facts
+from coterie.cli.inputs import input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, result_files
 from coterie.estimators import Estimator
-from coterie.estimators.preparation import prepared_rows
-from coterie.rows import RowSource, open_rows
+from coterie.rows import RowSource
 from coterie.rows.part import part_of
 
 __all__ = ["predict"]
@@ -48,7 +47,7 @@ def predict(
     if threads is not None:
         model.set_params(n_threads=threads)
     with recorded_warnings() as warned:
-        rows = _open_rows_for(model, file, beside)
+        rows = open_for_model(model, file, exclude=beside.names or None)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
@@ -74,16 +73,6 @@ def predict(
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {name: str(path) for name, path in files.items()},
     }
-
-
-def _open_rows_for(model: Any, file: str, beside: Beside) -> RowSource:
-    """Open the rows of a file in the columns of the fit, prepared as its rows were."""
-    chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
-    rows = open_rows(file, chosen, exclude=beside.names or None)
-    try:
-        return prepared_rows(model, rows)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:

@@ -84,9 +84,8 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
         # scikit-learn refuses some names, and knows those of sparse frames.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
-    is_vector = (
-        rows.chosen is not None and len(rows.chosen) == 1 < rows.shape[1]
-    )  # its numbers have numbers, not names
+    # The numbers of one column of vectors have names that nobody gave them.
+    is_vector = rows.chosen is not None and len(rows.chosen) == 1 and list(rows.chosen) != rows.column_names
     return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
 
 
