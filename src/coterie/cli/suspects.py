@@ -51,7 +51,7 @@ def column_warnings(rows: RowSource) -> list[str]:
         return []
     told = [
         f"The column {_name(rows, i)!r} looks like an id or a row number: whole numbers, all different. It is "
-        f"clustered like the others; {_way_out(rows, i)}."
+        f"clustered like the others; {_way_out(rows, i)}, --id does so and keeps it in the results."
         for i in ids
     ]
     others = [i for i in range(rows.shape[1]) if i not in ids]
