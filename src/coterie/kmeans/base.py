@@ -158,7 +158,10 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; with the cosine metric at length 1, those of zeros as they are or refused."""
         rows = super()._rows_of(X, reset)
-        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros) if self._by_angle else rows
+        if not self._by_angle:
+            return rows
+        n_threads = effective_n_threads(self.n_threads)
+        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros, n_threads=n_threads)
 
     def _fit_rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X that have a direction, where others are ignored: a fit is that of these, to the bit."""

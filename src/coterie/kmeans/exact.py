@@ -121,10 +121,10 @@ class KMeans(CentroidEstimator):
 
     Spherical k-means. At length 1 the squared distance of a row to a centroid is 2 - 2 cos, so the nearest centroid is
     the one at the smallest angle, and of all vectors of length 1 the scaled mean has the least sum of 1 - cos. So the
-    loop is the same, all values of `algorithm` agree to the bit here too, and the length of a row never matters, nor
-    does `metric="euclidean"` on rows that are scaled already give the same: its centroids lie inside the sphere. Rows
-    of at most 1 GiB as floats are scaled once and kept, larger ones block by block in every pass. A cluster whose rows
-    cancel out keeps its centroid.
+    loop is the same, and all values of `algorithm` agree to the bit here too. The lengths of rows do not matter. Rows
+    that were scaled by hand give other clusters with `metric="euclidean"`, for its centroids lie inside the sphere, the
+    deeper the wider their clusters. Rows of at most 1 GiB as floats are scaled once and kept, larger ones block by
+    block in every pass. A cluster whose rows cancel out keeps its centroid.
 
     With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
     n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from coterie.rows.source import Block, RowSource
 
 __all__ = ["NormalizedRows", "SelectedRows", "rows_of_zeros"]
 
-_BATCH_BYTES = 4 * 2**20
+_BATCH_BYTES = 2**20
 
 
 class NormalizedRows(RowSource):
@@ -31,6 +32,8 @@ class NormalizedRows(RowSource):
     refuse_zeros : bool
         Whether a row of zeros, which has no direction, raises a ValueError with its number when it is read. If not,
         it stays as it is.
+    n_threads : int
+        Threads that scale dense rows; they do not change the bits.
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class NormalizedRows(RowSource):
            [0. , 0. ]])
     """
 
-    def __init__(self, rows: RowSource, *, refuse_zeros: bool = False) -> None:
+    def __init__(self, rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> None:
         super().__init__(
             rows.shape,
             rows.dtype,
@@ -57,6 +60,7 @@ class NormalizedRows(RowSource):
         )
         self.source = rows
         self._refuse_zeros = refuse_zeros
+        self._n_threads = n_threads
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         other = super().with_dtype(dtype)
@@ -93,13 +97,23 @@ class NormalizedRows(RowSource):
             return _scaled_sparse(piece, self.dtype)
         out = np.empty(piece.shape, dtype=self.dtype)
         batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
-        for start in range(0, piece.shape[0], batch):
+
+        def scale(start: int) -> None:
             # Numbers too large for float32 become infinities, which the check for finite numbers finds.
             with np.errstate(over="ignore", invalid="ignore"):
                 part = np.asarray(piece[start : start + batch], dtype=self.dtype).astype(
                     np.float64, order="C"
                 )
-                out[start : start + batch] = part / _lengths(part)[:, None]
+                part /= _lengths(part)[:, None]
+                out[start : start + batch] = part
+
+        starts = range(0, piece.shape[0], batch)
+        if self._n_threads == 1 or len(starts) == 1:
+            for start in starts:
+                scale(start)
+        else:
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                list(pool.map(scale, starts))
         return out
 
 
@@ -194,10 +208,12 @@ def _are_zeros(piece: Any) -> BoolArray:
 def _lengths(part: FloatArray) -> FloatArray:
     """Length of each row; 1 for rows of zeros and for rows that the check for finite numbers will refuse."""
     # Squares of numbers near the ends of the range overflow or vanish; those of numbers near 1 do not.
-    largest = np.abs(part).max(axis=1)
+    scaled = np.abs(part)
+    largest = scaled.max(axis=1)
     largest[~np.isfinite(largest) | (largest == 0)] = 1
-    scaled = part / largest[:, None]
-    lengths = largest * np.sqrt((scaled * scaled).sum(axis=1))
+    np.divide(part, largest[:, None], out=scaled)
+    scaled *= scaled
+    lengths = largest * np.sqrt(scaled.sum(axis=1))
     lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
     return lengths
 
