@@ -13,6 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie.blocks.shuffled import ShuffledRows
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.means import DenseMeans
+from coterie.centers.sparse_means import SparseMeans
+from coterie.kmeans.nested import Votes
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
 from tests.contracts.test_scikit_learn import EXPECTED_FAILURES
@@ -334,6 +339,68 @@ class TestStreams:
         exact = KMeans(20, init=nested.cluster_centers_, metric="cosine", tol=0).fit(blobs)
         np.testing.assert_array_equal(exact.labels_, nested.labels_)
         assert exact.n_iter_ <= 2
+
+
+class TestMovingDirections:
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_at_the_end_every_centroid_is_the_direction_of_its_rows(self, sparse, kind):
+        X = sparse.toarray().astype(float)
+        weights = np.random.default_rng(0).random(len(X))
+        model = spherical(NestedMiniBatchKMeans, tol=0).fit(kind(X), sample_weight=weights)
+        scaled = oracle.unit_rows(X)
+        for label, center in enumerate(model.cluster_centers_):
+            own = model.labels_ == label
+            direction = weights[own] @ scaled[own]
+            np.testing.assert_allclose(center, direction / np.linalg.norm(direction), atol=1e-10)
+        own = np.sum(scaled * model.cluster_centers_[model.labels_], axis=1)
+        np.testing.assert_allclose(model.inertia_, np.sum(weights * (1 - own)))
+        np.testing.assert_allclose(model.history_.objective[-1], model.inertia_)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_steps_of_a_stream(self, sparse, kind):
+        X = sparse.toarray().astype(float)
+        centers, sums = oracle.unit_rows(X[:9]), np.zeros((9, X.shape[1]))
+        model = spherical(MiniBatchKMeans, 9, init=X[:9], reassignment_ratio=0)
+        for start in range(0, 2000, 250):
+            batch = X[start : start + 250]
+            model.partial_fit(kind(batch))
+            scaled = oracle.unit_rows(batch)
+            for row, label in zip(scaled, (scaled @ centers.T).argmax(axis=1)):
+                sums[label] += row
+            lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+            centers = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centers)
+            np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
+            np.testing.assert_allclose(model.inertia_, np.sum(1 - (scaled @ centers.T).max(axis=1)))
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_starved_centroids_move_to_scaled_rows(self, rays, kind):
+        init = np.vstack([rays[:7], -rays[:3]])
+        model = spherical(MiniBatchKMeans, 10, init=init, reassignment_ratio=0.5, max_iter=20)
+        model.fit(kind(np.abs(rays)))
+        np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+
+    @pytest.mark.parametrize("spread", [0.05, 0.2, 0.6])
+    @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+    def test_standard_errors(self, spread, kind):
+        """They say how far directions of samples are from the true one, and not less."""
+        random = np.random.default_rng(0)
+        n, d = 60, 30
+        true = oracle.unit_rows(np.ones((1, d)))
+        told, found = [], []
+        for _ in range(200):
+            X = oracle.unit_rows(true + spread * random.normal(size=(n, d)))
+            rows = as_rows(X if kind is DenseMeans else sp.csr_array(X))
+            data = ShuffledRows(rows, None, np.arange(n), n_clusters=1, n_threads=1, shift=np.zeros(d))
+            data.grow(n)
+            means = kind(true.copy(), np.zeros(d), 1, unit_length=True)
+            votes, assignment = Votes(data, means, None), PlainAssignment(data)
+            for _ in range(2):  # the second time the centroid is at its votes
+                votes.update(assignment)
+                _, within = means.move(votes.squares)
+            told.append(votes.standard_errors(within)[0])
+            found.append(np.linalg.norm(means.centers - true))
+        ratio = np.sqrt(np.mean(np.square(told)) / np.mean(np.square(found)))
+        assert 0.97 < ratio < 1.1
 
 
 @pytest.mark.parametrize(
