@@ -100,7 +100,10 @@ def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
     with display(quiet) as screen:
         for start, block in rows.blocks():
             stop = start + block.shape[0]
-            labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
+            try:
+                labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
+            except ValueError as error:  # which counts rows from the first of the block
+                raise ValueError(f"Of the rows from {start} on, counted from 0: {error}") from error
             done = time.perf_counter() - started
             rate = stop / max(done, 1e-9)
             screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))
