@@ -263,3 +263,16 @@ def test_one_number_of_parquet_is_read_to_open_it(tmp_path, monkeypatch):
     parquet.write_table(table(numbers(1000), "fixed"), tmp_path / "x.parquet")
     assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
     assert sum(sizes) == 1
+
+
+@pytest.mark.parametrize("kind", ["list", "fixed"])
+def test_parquet_is_streamed_within_row_groups(kind, tmp_path):
+    """A row group of 64 MiB is not held in memory, only a few blocks of it."""
+    X = np.random.default_rng(0).random((2**16, 256), dtype=np.float32)
+    path = tmp_path / "x.parquet"
+    parquet.write_table(table(X, kind, chunk=len(X)), path, compression="none", use_dictionary=False)
+    del X
+    rows = open_rows(path)
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in rows.blocks(2**12)]
+    assert max(held) < 24 * 2**20

@@ -17,6 +17,7 @@ from coterie.arrays import Array
 from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import check_requested_dtype, check_shape
 from coterie.rows.columns import Columns
+from coterie.rows.dask_frames import DaskFrameSource
 from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.tables import PandasSource, PolarsSource
@@ -38,7 +39,7 @@ def as_rows(
     X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
         NumPy arrays and memory maps of any real dtype; what converts to one (lists, arrays of objects,
         objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
-        other formats than CSR are converted to CSR once; pandas and polars data frames and pyarrow tables of
+        other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and pyarrow tables of
         numbers or of vectors (lists of numbers, all of the same length); Dask arrays, HDF5 datasets and Zarr
         arrays. A `RowSource` is returned as it is.
     dtype : {float32, float64}, optional
@@ -122,6 +123,9 @@ def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSo
             source.is_table = True
             return source
         return PandasSource(X, columns, exclude)
+    dask = sys.modules.get("dask.dataframe")
+    if dask is not None and isinstance(X, dask.DataFrame):
+        return DaskFrameSource(X, columns, exclude)
     if polars is not None and isinstance(X, polars.DataFrame):
         return PolarsSource(X, columns, exclude)
     if polars is not None and isinstance(X, polars.LazyFrame):

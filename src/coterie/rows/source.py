@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
 from coterie.rows.carried import Carried, carried_of_shards
-from coterie.rows.checks import check_finite, check_shape, compute_dtype
+from coterie.rows.checks import check_finite, check_shape, compute_dtype, missing_by_column
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
 
@@ -22,6 +22,9 @@ Block: TypeAlias = Any
 
 _BLOCK_BYTES = 16 * 2**20
 _ROW_MULTIPLE = 4096
+
+# Rows in which missing numbers are counted, for an error.
+_COUNTED_BYTES = 2**30
 
 
 class RowSource:
@@ -173,7 +176,7 @@ class RowSource:
             return empty((0, self.shape[1]), dtype=self.dtype)
         block = self._join([self.take_rows(indices)])
         if indices[-1] >= self._n_checked:
-            check_finite(block, indices)
+            self._check_finite(block, indices)
         return block
 
     def read(self) -> Block:
@@ -250,10 +253,25 @@ class RowSource:
         for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
             stop = start + block.shape[0]
             if stop > self._n_checked:
-                check_finite(block, start)
+                self._check_finite(block, start)
                 if start <= self._n_checked:
                     self._n_checked = stop
             yield start, block
+
+    def _check_finite(self, block: Block, rows: int | IndexArray) -> None:
+        try:
+            check_finite(block, rows)
+        except ValueError as error:
+            if not self.is_table or self.is_sparse:
+                raise
+            # A table's first bad row says little: its columns do, and how many rows are to be mended.
+            names = self.column_names or [str(i) for i in range(self.shape[1])]
+            n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
+            try:
+                found = missing_by_column(self.pieces(0, n_rows, self.rows_per_block), names, self.dtype)
+            except ValueError:  # other damage, behind this row
+                raise error from None
+            raise ValueError(f"{error} {found}") from None
 
     def _regroup(self, pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Block]]:
         """Cut and join pieces into blocks of exactly `rows` rows; only the last may be shorter."""

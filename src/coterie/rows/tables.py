@@ -25,10 +25,17 @@ __all__ = ["PandasSource", "PolarsSource"]
 class PandasSource(RowSource):
     """Rows of a `pandas.DataFrame` whose columns are numbers, objects that convert to floats, or vectors.
 
-    Vectors are arrays or lists in cells, or lists of Arrow.
+    Vectors are arrays or lists in cells, or lists of Arrow. `first_row` is the number of the first row, for errors.
     """
 
-    def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
+    def __init__(
+        self,
+        frame: Any,
+        columns: Columns | None = None,
+        exclude: Columns | None = None,
+        *,
+        first_row: int = 0,
+    ) -> None:
         n_rows, _ = check_shape(frame.shape)
         cells = [_PandasColumn(frame.iloc[:, i]) for i in range(frame.shape[1])]
         if columns is not None or not any(column.is_vector for column in cells):
@@ -41,6 +48,7 @@ class PandasSource(RowSource):
         is_named = all(names[i] is not None for i in positions)
         widths = [cells[i].width(name) for i, name in zip(positions, called)]
         self._chosen = ChosenColumns(called, widths)
+        self._first_row = first_row
         carried = _carried_of_pandas(frame, positions)
         super().__init__(
             (n_rows, self._chosen.n_columns),
@@ -74,10 +82,10 @@ class PandasSource(RowSource):
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
-            yield self._block(self._frame.iloc[low : min(low + rows, stop)], low)
+            yield self._block(self._frame.iloc[low : min(low + rows, stop)], self._first_row + low)
 
     def take_rows(self, indices: IndexArray) -> Any:
-        return self._block(self._frame.iloc[indices], indices)
+        return self._block(self._frame.iloc[indices], self._first_row + indices)
 
 
 class PolarsSource(RowSource):

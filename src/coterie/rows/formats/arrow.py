@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import check_unique, cut_batches
+from coterie.rows.memory import release_map
 from coterie.rows.source import RowSource
 
 __all__ = ["ARROW"]
@@ -28,7 +31,7 @@ class ArrowFileSource(RowSource):
         # Only a file, not a stream, begins with this word.
         with open(path, "rb") as file:
             self._is_stream = file.read(6) != b"ARROW1"
-        with self._mapped() as file:
+        with self._mapped() as (file, _):
             schema = self._reader(file, None).schema
             check_unique(schema.names)
             self._columns = ArrowColumns(
@@ -53,10 +56,15 @@ class ArrowFileSource(RowSource):
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
-    def _mapped(self) -> Any:
+    @contextmanager
+    def _mapped(self) -> Iterator[tuple[Any, mmap.mmap]]:
+        """Map the file into memory: what pyarrow reads, and the pages behind it."""
         import pyarrow
 
-        return pyarrow.memory_map(str(self._path))
+        with open(self._path, "rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # The pages are unmapped when no batch uses them any more.
+        yield pyarrow.BufferReader(pyarrow.py_buffer(pages)), pages
 
     def _reader(self, file: Any, fields: list[int] | None) -> Any:
         from pyarrow import ipc
@@ -79,19 +87,22 @@ class ArrowFileSource(RowSource):
 
     def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
         carried = self._columns.carried
-        with reading(self._path), self._mapped() as file:
-            yield from self._batches(file, 0, [carried[i] for i in positions])
+        with reading(self._path), self._mapped() as (file, pages):
+            for batch in self._batches(file, 0, [carried[i] for i in positions]):
+                yield batch
+                release_map(pages)
 
     def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        with reading(self._path), self._mapped() as file:
+        with reading(self._path), self._mapped() as (file, pages):
             batches = self._batches(file, first, self._columns.positions)
             for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
                 yield self._columns.block(batch, self.dtype, start)
                 start += batch.num_rows
+                release_map(pages)
 
 
 def _size(kind: Any) -> float:

@@ -27,10 +27,8 @@ class ParquetSource(RowSource):
     """Rows of a Parquet file, read row group by row group."""
 
     def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
-        from pyarrow import parquet
-
         self._path = path
-        with parquet.ParquetFile(path) as file:
+        with _opened(path, 1) as file:
             self._metadata = file.metadata
             names = file.schema_arrow.names
             check_unique(names)
@@ -71,9 +69,9 @@ def _opened(path: Path, n_columns: int, metadata: Any = None) -> Any:
     """Open a file to read some of its columns from beginning to end."""
     from pyarrow import parquet
 
-    # Column chunks are read through small buffers, since a row group may be as large as the file.
+    # Column chunks are read through small buffers and never ahead, since a row group may be as large as the file.
     buffer_size = max(2**14, min(2**20, _BUFFER_BYTES // n_columns))
-    return parquet.ParquetFile(path, metadata=metadata, buffer_size=buffer_size)
+    return parquet.ParquetFile(path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False)
 
 
 def _batches(path: Path, names: list[str], positions: list[int]) -> Iterator[Any]:
