@@ -161,6 +161,27 @@ def test_votes_that_cancel_out(kind, shifted):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+def test_votes_that_cancel_out_and_leave(kind):
+    """Of three rows at 120 degrees only rounding is left; when they go, even that is nothing."""
+    angles = 0.3 + 2 * np.pi * np.arange(3) / 3
+    X = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(3)])
+    x = kernel_rows(sp.csr_array(X) if kind is SparseMeans else X)
+    start = np.eye(3)[1:]
+    means = kind(start, np.zeros(3), 1, unit_length=True)
+    first, second = np.zeros(3, dtype=np.int32), np.ones(3, dtype=np.int32)
+    means.vote(x, first, None, None)
+    assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+    means.vote(x, second, first, None)
+    assert np.all(means.move(np.zeros(2), np.array([0]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+    np.testing.assert_array_equal(means.masses, [0, 3])
+    means.vote(x, first, second, None)
+    assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
 def test_directions_that_hardly_move(kind):
     """How far they do is known to many digits, and nothing where nothing has changed."""
     x = unit_rows(some_rows(np.float64)[:50])

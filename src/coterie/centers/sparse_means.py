@@ -120,8 +120,10 @@ class SparseMeans:
         """Bring each centroid to the mean of its votes; see `DenseMeans.move`."""
         before = self._divisors()
         scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
-        died = empty[before[empty] > 0]
+        died = empty[self.masses[empty] > 0]
         last_centers = self.sums[died] * scales[died, None]
+        for place in np.flatnonzero(before[died] == 0):  # their votes cancelled out
+            last_centers[place] = self._held[int(died[place])]
         votes, self._waiting = self._waiting, []
         changes, with_sums, with_panels = self._take(votes)
         self.masses[empty] = 0
