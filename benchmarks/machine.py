@@ -10,12 +10,11 @@ from contextlib import closing
 
 import numpy as np
 
-from benchmarks.harness.limits import CUBE, gemm_rate, memory_bandwidth
+from benchmarks.harness.limits import CUBE, QUICK_CUBE, gemm_rate, memory_bandwidth
 from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes
 from benchmarks.harness.reporting import Report, command_line
 
 THREADS = (1, 2)
-QUICK_CUBE = (512, 512, 512)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -7,13 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.coresets import (
-    block_moments,
-    draw_from_block,
-    lightweight_coreset,
-    merge_moments,
-    split_draws,
-)
+from coterie.coresets import block_moments, draw_from_block, lightweight_coreset, merge_moments, split_draws
+from tests.support.bits import same_bits
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +93,7 @@ def test_same_bits_for_threads_and_storage(X, tmp_path, monkeypatch, dtype):
     expected = lightweight_coreset(X, 300, random_state=5, n_threads=1)
     assert expected[0].dtype == expected[1].dtype == dtype
     for data, n_threads in ((X, 3), (memory_map, 2), (coterie.open_rows(tmp_path / "rows.npy"), 2)):
-        for one, two in zip(expected, lightweight_coreset(data, 300, random_state=5, n_threads=n_threads)):
-            np.testing.assert_array_equal(one, two)
+        same_bits(lightweight_coreset(data, 300, random_state=5, n_threads=n_threads), expected)
 
 
 def test_moments_merge_to_those_of_all_rows(X):

@@ -18,25 +18,18 @@ def run_iteration(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]
     """Measure accelerated iterations on 15 neighbours; columns after the second are noise."""
     from coterie.convex.edges import weight_graph
     from coterie.convex.norms import find_norm
-    from coterie.convex.problem import make_problem
-    from coterie.convex.solvers import AMA
-    from coterie.graphs.edges import edges_of_graph
+    from coterie.convex.setting import make_setting
 
     X = moons(n_rows)
     graph = weight_graph(X, kind="knn", n_neighbors=15, phi=PHI, connect=False, n_threads=n_threads)
     if n_columns > 2:
         X = np.column_stack([X, 0.05 * np.random.default_rng(0).standard_normal((n_rows, n_columns - 2))])
-    # Centred rows, in an order in which neighbours are close, as the estimators give them to their solver.
-    edges = edges_of_graph(graph, X.dtype)
-    order = edges.order_of_neighbors()
-    rows, edges = (X - X.mean(axis=0))[order], edges.renumbered(order)[0]
-    problem = make_problem(rows, edges, find_norm("l2", n_columns), step_size=None, n_threads=n_threads)
-    solver = AMA(problem, acceleration=True)
+    solver = make_setting(X, graph, find_norm("l2", n_columns), n_threads=n_threads).solver
     solver.start(1.0)
     for _ in range(20):
         solver.iterate()
     seconds = best_seconds(solver.iterate, 30)
-    n_edges, p = problem.dual_shape
+    n_edges, p = solver.problem.dual_shape
     # What has to move: duals read twice (the present and the former) and written, ends, weights and steps of the edges;
     # rows and two kinds of points read, two written.
     moved = n_edges * (3 * 8 * p + 4 + 4 + 8 + 8) + n_rows * 5 * 8 * p

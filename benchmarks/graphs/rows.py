@@ -11,6 +11,7 @@ from benchmarks.harness.cells import TIME_HEADERS, mib_cell, time_cells
 from benchmarks.harness.rounds import Result, Summaries, apart
 
 N_NEIGHBORS = 10
+QUICK_ROWS, QUICK_TIMED = 3000, 500
 RECALL, RATIO = 0.95, 3.0
 
 
@@ -34,7 +35,7 @@ class GraphRow:
         """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
-        return replace(self, n_rows=self.n_rows // 50, timed=self.timed // 50)
+        return replace(self, n_rows=QUICK_ROWS, timed=min(self.timed, QUICK_TIMED))
 
 
 ROWS = {"mnist": GraphRow("mnist", 70_000, 784), "blobs": GraphRow("blobs", 1_000_000, 32, timed=50_000)}

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import blas
 from threadpoolctl import threadpool_limits
 
-CUBE = (2048, 2048, 2048)
+CUBE, QUICK_CUBE = (2048, 2048, 2048), (512, 512, 512)
 BANDWIDTH_BYTES = 2**28
 REPEATS = 7
 

@@ -85,6 +85,7 @@ class SystemParser(argparse.ArgumentParser):
 
     def add(self, *flags: str, default: Any, quick: Any = None, help: str, **others: Any) -> None:
         """Add an option with a default, and with another one for --quick (None: the same)."""
+        others.setdefault("metavar", flags[-1].lstrip("-").upper())
         shown = _shown(default)
         if quick is not None and quick != default:
             shown += f"; quick: {_shown(quick)}"

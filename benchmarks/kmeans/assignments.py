@@ -100,6 +100,7 @@ def run_assignment(
 def measure_assignments(benchmark: Benchmark, key: str) -> None:
     """Compare assignments."""
     benchmark.measure_limit()
+    left_out = [CUBE_LINE] if benchmark.options.quick else []
     for usual in ASSIGNMENT_ROWS:
         row = usual.for_options(benchmark)
         data, centers = row.files(benchmark)
@@ -108,7 +109,8 @@ def measure_assignments(benchmark: Benchmark, key: str) -> None:
         def run(name: str, _repeat: int, files: tuple[Path, Path] = (data, centers)) -> Result:
             return benchmark.isolated(run_assignment, name, *files, benchmark.options.threads)
 
-        summaries = benchmark.measure(f"{key}: {title}", benchmark.select(ASSIGNMENTS), run)
+        names = [name for name in benchmark.select(ASSIGNMENTS) if name not in left_out]
+        summaries = benchmark.measure(f"{key}: {title}", names, run)
         _table(benchmark, key, title, row, summaries)
 
 

@@ -18,7 +18,11 @@ STEPS = {**dict.fromkeys(CURVE_ROWS, measure_curve), "m": measure_memory, "p": m
 
 def parser() -> SystemParser:
     """Return what reads the command line."""
-    parser = SystemParser("nested", benchmarks.nested.__doc__, list(STEPS), rounds=("--seeds", 5))
+    # Row m takes the rows of row a, and row b shows other curves of images.
+    quick = [key for key in STEPS if key != "a"]
+    parser = SystemParser(
+        "nested", benchmarks.nested.__doc__, list(STEPS), quick=quick, rounds=("--seeds", 5)
+    )
     parser.add("--budget", type=above_zero, default=30.0, quick=0.2, help="seconds of each fit")
     parser.add_argument("--plot", type=Path, help="the picture (default: beside the JSON file)")
     parser.add_argument("--redraw", type=Path, nargs="+", help="draw these JSON files instead of running")

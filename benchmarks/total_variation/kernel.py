@@ -27,7 +27,8 @@ def run_kernel(data: str, n_threads: int) -> dict[str, float]:
     prepared = CutGraph(graph, local_order(spectral_vectors(graph, max(k, 10), 0)))
     descent = TotalVariationDescent(prepared, k, n_threads=n_threads)
     noise = np.random.default_rng(0).dirichlet(np.ones(k), len(classes))
-    descent.start((0.7 * np.eye(k)[classes] + 0.3 * noise).astype(np.float32))
+    start = (0.7 * np.eye(k)[classes] + 0.3 * noise).astype(np.float32)
+    descent.start(prepared.arranged(start))
     for _ in range(3):
         descent.outer_step(1e-3)
     kernels = Kernels(prepared, descent.memberships, n_threads)
@@ -72,7 +73,7 @@ class Kernels:
         self._memberships, self._extrapolated, self._spare, self._anchors = (
             padded_rows(n, self._k, dtype) for _ in range(4)
         )
-        self._memberships[:, : self._k] = memberships[graph.order]
+        self._memberships[:, : self._k] = memberships
         self._duals = np.zeros((graph.n_duals, self._k), dtype)
         mean_degree = graph.degrees.mean()
         self._row_steps = (mean_degree / np.maximum(graph.degrees, 1e-3)).astype(dtype)

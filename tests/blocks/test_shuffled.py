@@ -1,7 +1,5 @@
 """Random parts of the rows: every row is as likely as any other, and is what it was in the data."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,49 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.blocks.batches import draw_batch
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
-from coterie.centers.assignment import PlainAssignment
-from coterie.centers.bounded import BoundedAssignment
-from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows, open_rows
-from tests.centers.test_kernels import check_bounds
-from tests.rows.formats import N_COLUMNS, WRITERS, numbers, write_text
-
-
-def keep_only(monkeypatch, n_bytes):
-    """Data of more bytes than this are neither kept in memory nor drawn row by row."""
-    monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", n_bytes)
-    monkeypatch.setattr("coterie.blocks.shuffled.KEPT_BYTES", n_bytes)
-
-
-STORAGES = ["array", "memory map", "npy", "parquet", "csv"]
-
-
-def stored(X, storage, folder):
-    if storage == "array":
-        return X
-    path = folder / f"rows.{'npy' if storage == 'memory map' else storage}"
-    if storage == "csv":
-        write_text(path, X)
-    elif storage == "parquet":
-        pandas = pytest.importorskip("pandas")
-        pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]).to_parquet(path, row_group_size=333)
-    else:
-        np.save(path, X)
-    return np.load(path, mmap_mode="r") if storage == "memory map" else open_rows(path)
+from tests.rows.formats import N_COLUMNS, WRITERS, numbers
 
 
 class TestRunLength:
     def test_small_data_are_drawn_row_by_row(self):
         assert run_length(as_rows(np.zeros((5000, 3))), 1 << 20) == 1
 
-    def test_sparse_data_are_drawn_row_by_row(self, monkeypatch):
-        keep_only(monkeypatch, 0)
+    def test_sparse_data_are_drawn_row_by_row(self, kept_bytes):
+        kept_bytes(0)
         assert run_length(as_rows(sp.eye(5000, format="csr")), 1 << 20) == 1
 
-    def test_runs_are_worth_a_read_and_many_to_a_batch(self, monkeypatch):
-        keep_only(monkeypatch, 1 << 20)
+    def test_runs_are_worth_a_read_and_many_to_a_batch(self, kept_bytes):
+        kept_bytes(1 << 20)
         limit = (1 << 20) // 64
         X = np.zeros((limit + 1, 16), dtype=np.float32)
         assert run_length(as_rows(X[:limit]), 100_000) == 1
@@ -62,12 +32,12 @@ class TestRunLength:
         for batch_size, length in zip((5000, 100_000), lengths[2:]):
             assert batch_size / length >= 100
 
-    def test_a_row_larger_than_a_run(self, monkeypatch):
-        keep_only(monkeypatch, 0)
+    def test_a_row_larger_than_a_run(self, kept_bytes):
+        kept_bytes(0)
         assert run_length(as_rows(np.zeros((10, 100_000))), 1 << 20) == 1
 
-    def test_storage_does_not_matter(self, monkeypatch, tmp_path):
-        keep_only(monkeypatch, 0)
+    def test_storage_does_not_matter(self, kept_bytes, tmp_path):
+        kept_bytes(0)
         X = numbers(700)
         kinds = [X, np.asfortranarray(X)]
         for name in ("npy", "csv", "parquet", "h5"):
@@ -97,44 +67,6 @@ class TestShuffled:
         for _ in range(times):
             counts[shuffled(n_rows, run, random)[: n_rows // 2]] += 1
         assert np.all(np.abs(counts - times / 2) < 5 * np.sqrt(times / 4))
-
-
-class TestDrawBatch:
-    @settings(max_examples=50, deadline=None)
-    @given(
-        n_rows=st.integers(1, 300), batch_size=st.integers(1, 400), run=st.integers(1, 20), seed=st.integers(0, 99)
-    )  # fmt: skip
-    def test_ascending_rows_in_whole_runs(self, n_rows, batch_size, run, seed):
-        numbers = draw_batch(n_rows, batch_size, run, np.random.RandomState(seed))
-        assert np.all(np.diff(numbers) >= 0)
-        assert len(numbers) > 0
-        assert numbers.min() >= 0
-        assert numbers.max() < n_rows
-        assert len(numbers) <= -(-batch_size // run) * run
-        if n_rows % run == 0:
-            assert len(numbers) == -(-batch_size // run) * run
-        drawn = np.bincount(numbers, minlength=n_rows)
-        np.testing.assert_array_equal(drawn, drawn[np.arange(n_rows) // run * run])
-        np.testing.assert_array_equal(
-            numbers, draw_batch(n_rows, batch_size, run, np.random.RandomState(seed))
-        )
-
-    @pytest.mark.parametrize("run", [1, 4])
-    def test_rows_may_be_taken_as_they_are(self, run):
-        """`RowSource.take` wants ascending numbers, also where a run is drawn twice."""
-        X = numbers(40)
-        batch = draw_batch(40, 200, run, np.random.RandomState(0))
-        np.testing.assert_array_equal(as_rows(X).take(batch), X[batch])
-
-    @pytest.mark.parametrize("run", [1, 3, 7])
-    def test_every_row_is_drawn_equally_often(self, run):
-        random = np.random.RandomState(1)
-        n_rows, times, batch_size = 50, 2000, 21
-        counts = np.zeros(n_rows)
-        for _ in range(times):
-            counts += np.bincount(draw_batch(n_rows, batch_size, run, random), minlength=n_rows)
-        expected = times * (batch_size // run) / -(-n_rows // run)
-        assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))
 
 
 def unsorted(X):
@@ -225,39 +157,38 @@ def check_prefixes(rows, weights=None):
 @pytest.mark.parametrize("kept", [0, 1 << 30])
 class TestShuffledRows:
     @pytest.mark.parametrize("name", WRITERS)
-    def test_files(self, name, kept, tmp_path, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_files(self, name, kept, tmp_path, kept_bytes):
+        kept_bytes(kept)
         extension, write, _ = WRITERS[name]
         write(tmp_path / f"x{extension}", numbers(200))
         check_prefixes(open_rows(tmp_path / f"x{extension}"))
 
     @pytest.mark.parametrize("name", MEMORY_KINDS)
-    def test_memory(self, name, kept, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_memory(self, name, kept, kept_bytes):
+        kept_bytes(kept)
         check_prefixes(as_rows(memory_kinds(numbers(200))[name]))
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_memory_maps(self, dtype, kept, tmp_path, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_memory_maps(self, dtype, kept, tmp_path, kept_bytes):
+        kept_bytes(kept)
         np.save(tmp_path / "x.npy", numbers(200, dtype))
         check_prefixes(as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")))
 
     @pytest.mark.parametrize("name", ["array", "csr", "dask"])
-    def test_weights_go_by_position(self, name, kept, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_weights_go_by_position(self, name, kept, kept_bytes):
+        kept_bytes(kept)
         weights = np.random.default_rng(0).random(200)
         check_prefixes(as_rows(memory_kinds(numbers(200))[name]), weights)
 
-    def test_nothing_is_kept(self, kept, tmp_path, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_nothing_is_kept(self, kept, tmp_path, monkeypatch, kept_bytes):
+        kept_bytes(kept)
         monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         np.save(tmp_path / "x.npy", numbers(200))
         check_prefixes(open_rows(tmp_path / "x.npy"))
 
-    def test_the_smallest_blocks(self, kept, tmp_path, monkeypatch):
-        keep_only(monkeypatch, kept)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
+    def test_the_smallest_blocks(self, kept, tmp_path, kept_bytes, tiny_blocks):
+        kept_bytes(kept)
+        tiny_blocks()
         quantum = _kernels.ROW_QUANTUM
         X = numbers(3 * quantum + 5)
         np.save(tmp_path / "x.npy", X)
@@ -270,8 +201,8 @@ class TestShuffledRows:
                 parts.append(part)
             assert len(parts) == 4
 
-    def test_a_given_shift_stays(self, kept, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_a_given_shift_stays(self, kept, kept_bytes):
+        kept_bytes(kept)
         shift = np.arange(N_COLUMNS, dtype=float)
         data = ShuffledRows(as_rows(numbers(20)), None, np.arange(20), n_clusters=2, n_threads=1, shift=shift)
         data.grow(20)
@@ -286,8 +217,8 @@ class TestShuffledRows:
         ],
     )
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_bad_rows_are_named_when_they_come(self, value, message, sparse, kept, monkeypatch):
-        keep_only(monkeypatch, kept)
+    def test_bad_rows_are_named_when_they_come(self, value, message, sparse, kept, kept_bytes):
+        kept_bytes(kept)
         X = numbers(60, np.float32)
         X[17, 2] = value
         order = np.roll(np.arange(60), -30)  # row 17 is the 48th
@@ -296,37 +227,3 @@ class TestShuffledRows:
         data.grow(40)
         with pytest.raises(ValueError, match=message):
             data.grow(60)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_groups", [None, 1, 3])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_bounds_hold_in_every_round(dtype, n_groups, sparse):
-    random = np.random.default_rng(5)
-    X = (random.normal(size=(400, 9)) * (random.random(size=(400, 9)) < 0.6)).astype(dtype)
-    rows = as_rows(sp.csr_array(X) if sparse else X)
-    data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
-    data.grow(60)
-    frame = CenterFrame(X[:60], data.shift)
-    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
-    for number in range(12):
-        for assignment in (plain, bounded):
-            assignment.start(frame)
-            for part, x in data.blocks():
-                assignment.assign(part, x)
-        size = data.size
-        np.testing.assert_array_equal(bounded.labels[:size], plain.labels[:size])
-        assert np.all(bounded.labels[size:] == -1)
-        prefix = SimpleNamespace(**vars(bounded))
-        prefix.labels, prefix._upper, prefix._lower = (
-            array[:size] for array in (bounded.labels, bounded._upper, bounded._lower)
-        )
-        used = X[data.order[:size]]
-        check_bounds(prefix, used, frame)
-        means = frame.centers.astype(float)
-        for label in np.unique(bounded.labels[:size]):
-            means[label] = used[bounded.labels[:size] == label].mean(axis=0)
-        frame = CenterFrame(means.astype(dtype), data.shift)
-        if number % 2:
-            data.grow(min(2 * size, 400))
-    assert data.size == 400

@@ -11,6 +11,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
 from tests.reference.k_means import square_distances, unit_rows
+from tests.support.bits import same_bits
 
 K, D, N = 70, 133, 400
 
@@ -22,14 +23,6 @@ def some_rows(dtype, seed=0):
 
 def exact(dtype):
     return 1e-4 if dtype == np.float32 else 1e-9
-
-
-@pytest.fixture(params=_kernels.available_instruction_sets())
-def instruction_set(request):
-    before = _kernels.instruction_set()
-    _kernels.use_instruction_set(request.param)
-    yield request.param
-    _kernels.use_instruction_set(before)
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
@@ -103,9 +96,7 @@ def test_blocks_and_threads_do_not_change_the_bits_of_sparse_means(dtype):
             before = labels
         results.append(found)
     for other in results[1:]:
-        for one, two in zip(results[0], other):
-            for a, b in zip(one, two):
-                np.testing.assert_array_equal(a, b)
+        same_bits(other, results[0])
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])

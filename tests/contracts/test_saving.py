@@ -40,6 +40,8 @@ def test_every_way(case, way, tmp_path):
     for method in ("predict", "transform", "score", "responsibilities", "score_samples"):
         if hasattr(model, method):
             same_bits(getattr(loaded, method)(X), getattr(model, method)(X), method)
+    if hasattr(model, "sample"):
+        same_bits(loaded.sample(9), model.sample(9))
 
 
 @every_case()

@@ -46,6 +46,13 @@ def test_small_numbers_are_converted(case, dtype):
     same_fits(case.make().fit(X), case.make().fit(X.astype(np.float32)))
 
 
+@every_case(lambda case: case.reads_blocks)
+def test_small_numbers_are_converted_in_every_pass(case, kept_bytes):
+    kept_bytes(0)
+    X = np.clip(case.rows() * 5 + 100, 0, 255).astype(np.uint8)
+    same_fits(case.make().fit(X), case.make().fit(X.astype(np.float32)))
+
+
 @every_case()
 def test_lists_are_arrays(case):
     X = case.rows()[:300]

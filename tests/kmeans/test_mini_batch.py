@@ -7,54 +7,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.cluster import MiniBatchKMeans as ScikitLearnMiniBatchKMeans
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-import coterie
-from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.blocks.shuffled import run_length
-from coterie.rows import as_rows
-from tests.blocks.test_shuffled import STORAGES, keep_only, stored
+from coterie import MiniBatchKMeans
 from tests.reference import k_means, nested_k_means
-
-# Repeated rows are drawn by other random numbers than weighted ones; so it is with scikit-learn's own MiniBatchKMeans.
-_EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": "batches are drawn regardless of weights",
-    "check_sample_weight_equivalence_on_sparse_data": "batches are drawn regardless of weights",
-}
-
-
-@parametrize_with_checks([MiniBatchKMeans()], expected_failed_checks=lambda _: _EXPECTED_FAILURES)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.fixture(scope="module")
-def blobs():
-    X, _ = make_blobs(3000, 11, centers=23, cluster_std=2.0, random_state=0)
-    return X.astype(np.float32)
 
 
 def mini_batch(n_clusters, **parameters):
     return MiniBatchKMeans(n_clusters, **(dict(batch_size=200, max_iter=5, random_state=0) | parameters))
-
-
-def same_bits(left, right):
-    np.testing.assert_array_equal(left.cluster_centers_, right.cluster_centers_)
-    np.testing.assert_array_equal(left.labels_, right.labels_)
-    np.testing.assert_array_equal(left.counts_, right.counts_)
-    assert left.inertia_ == right.inertia_
-
-
-def same_fits(left, right):
-    same_bits(left, right)
-    assert left.n_iter_ == right.n_iter_
-    assert left.n_steps_ == right.n_steps_
-    for name in ("iteration", "objective", "center_shift"):
-        np.testing.assert_array_equal(left.history_[name], right.history_[name])
 
 
 class TestRunningMeans:
@@ -117,48 +80,6 @@ class TestRunningMeans:
         np.testing.assert_allclose(mixed.counts_, dense.counts_)
 
 
-class TestSameBits:
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_threads_do_not_matter(self, blobs, sparse):
-        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
-        models = [mini_batch(40, n_threads=n).fit(X) for n in (1, 2, 3)]
-        same_fits(models[0], models[1])
-        same_fits(models[0], models[2])
-
-    @pytest.mark.parametrize("kept", [0, 1 << 30])
-    @pytest.mark.parametrize("storage", STORAGES[1:])
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, weighted):
-        X = blobs.astype(np.float64)
-        weights = np.random.default_rng(0).random(len(X)) if weighted else None
-        keep_only(monkeypatch, kept)
-        assert (run_length(as_rows(X), 600) > 1) == (kept == 0)
-        reference = mini_batch(40, batch_size=600).fit(X, sample_weight=weights)
-        rows = stored(X, storage, tmp_path)
-        same_fits(mini_batch(40, batch_size=600).fit(rows, sample_weight=weights), reference)
-
-    @pytest.mark.parametrize("storage", ["array", "npy", "csr"])
-    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, storage):
-        keep_only(monkeypatch, 0)
-        rows = sp.csr_array(np.maximum(blobs, 0)) if storage == "csr" else stored(blobs, storage, tmp_path)
-        reference = mini_batch(40, batch_size=1000).fit(rows)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
-        same_fits(mini_batch(40, batch_size=1000).fit(rows), reference)
-
-    def test_seeds(self, blobs):
-        same_fits(mini_batch(20).fit(blobs), mini_batch(20).fit(blobs))
-        other = mini_batch(20, random_state=1).fit(blobs)
-        assert np.any(other.cluster_centers_ != mini_batch(20).fit(blobs).cluster_centers_)
-
-    def test_streams(self, blobs):
-        models = [mini_batch(20, n_threads=n) for n in (1, 2)]
-        for batch in np.split(blobs, 6):
-            for model in models:
-                model.partial_fit(batch)
-            same_bits(*models)
-
-
 class TestResults:
     @pytest.mark.parametrize("sparse", [False, True])
     @pytest.mark.parametrize("init", ["k-means++", "random"])
@@ -167,10 +88,11 @@ class TestResults:
         X = sp.csr_matrix(X) if sparse else X
         common = dict(batch_size=256, init=init, n_init=3)
         ours = [mini_batch(20, **common, max_iter=20, random_state=s).fit(X).inertia_ for s in range(6)]
-        theirs = [
-            ScikitLearnMiniBatchKMeans(20, **common, max_iter=20, random_state=s).fit(X).inertia_
-            for s in range(6)
-        ]
+        with threadpool_limits(1):  # its threads get in each other's way on a machine that is not quiet
+            theirs = [
+                ScikitLearnMiniBatchKMeans(20, **common, max_iter=20, random_state=s).fit(X).inertia_
+                for s in range(6)
+            ]
         assert np.mean(ours) < 1.02 * np.mean(theirs)
 
     def test_sparse_is_dense(self, blobs):
@@ -298,108 +220,6 @@ class TestRules:
 
         mini_batch(7, init=first_rows, init_size=init_size, n_init=1).fit(blobs)
         assert seen == [({None: 600, 3: 21, 50: 50, 10_000: 3000}[init_size], 11)]
-
-
-class TestFitting:
-    def test_callback_sees_progress_and_stops(self, blobs):
-        seen = []
-
-        def callback(progress):
-            seen.append(progress)
-            return len(seen) == 4
-
-        model = mini_batch(30, callback=callback).fit(blobs)
-        assert [progress.iteration for progress in seen] == [1, 2, 3, 4]
-        assert model.n_steps_ == 4
-        assert all(progress.centers.shape == (30, 11) for progress in seen)
-        np.testing.assert_array_equal(seen[-1].centers, model.cluster_centers_)
-        with pytest.raises(ValueError, match="read-only"):
-            seen[0].centers[0] = 0
-
-    def test_time_budget(self, blobs):
-        with pytest.warns(ConvergenceWarning, match="max_time"):
-            model = mini_batch(30, max_time=1e-9).fit(blobs)
-        assert model.n_steps_ == 1
-        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
-
-    def test_verbose_prints_each_batch(self, blobs, capsys):
-        model = mini_batch(3, verbose=1).fit(blobs)
-        assert len(capsys.readouterr().out.splitlines()) == model.n_steps_
-
-
-ESTIMATORS = [
-    KMeans(20, max_iter=3, random_state=0),
-    mini_batch(20),
-    NestedMiniBatchKMeans(20, random_state=0),
-]
-NAMES = ["k-means", "mini-batch", "nested"]
-
-
-class TestBothKinds:
-    @pytest.mark.parametrize("begin", ESTIMATORS, ids=NAMES)
-    @pytest.mark.parametrize("end", ESTIMATORS, ids=NAMES)
-    def test_warm_start(self, blobs, begin, end):
-        begin = clone(begin).fit(blobs[:1000])
-        before = begin.cluster_centers_.copy()
-        warm = clone(end).set_params(init=begin).fit(blobs)
-        same = clone(end).set_params(init=begin.cluster_centers_).fit(blobs)
-        np.testing.assert_array_equal(warm.cluster_centers_, same.cluster_centers_)
-        np.testing.assert_array_equal(begin.cluster_centers_, before)
-        copy = clone(warm)
-        assert copy.init is begin
-        np.testing.assert_array_equal(copy.fit(blobs).cluster_centers_, warm.cluster_centers_)
-        with pytest.raises(NotFittedError):
-            clone(end).set_params(init=clone(begin)).fit(blobs)
-        with pytest.raises(ValueError, match="does not match the number of clusters 7"):
-            clone(end).set_params(init=begin, n_clusters=7).fit(blobs)
-
-    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-    @pytest.mark.parametrize("sparse", [False, True])
-    @pytest.mark.parametrize("first", ["fit", "partial_fit"])
-    def test_going_on_after_loading(self, blobs, tmp_path, estimator, sparse, first):
-        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
-        model = clone(estimator)
-        getattr(model, first)(X[:1500])
-        model.save(tmp_path / "model.coterie")
-        loaded = coterie.load(tmp_path / "model.coterie")
-        same_bits(loaded, model)
-        for part in (X[1500:1900], X[1900:]):
-            same_bits(loaded.partial_fit(part), model.partial_fit(part))
-
-    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-    def test_a_fit_forgets_what_was(self, blobs, estimator):
-        fresh = clone(estimator).fit(blobs)
-        same_bits(clone(estimator).partial_fit(blobs[:500]).fit(blobs), fresh)
-
-    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-    def test_batches_must_be_alike(self, blobs, estimator):
-        model = clone(estimator).partial_fit(blobs)
-        with pytest.raises(ValueError, match=r"10 features.*expecting 11"):
-            model.partial_fit(blobs[:, :10])
-        with pytest.raises(ValueError, match="n_samples=5 should be >= n_clusters=20"):
-            clone(estimator).partial_fit(blobs[:5])
-
-    @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-    @pytest.mark.parametrize("bad_kind", [np.asarray, sp.csr_array])
-    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-    def test_a_bad_batch_leaves_no_trace(self, blobs, estimator, kind, bad_kind, monkeypatch):
-        monkeypatch.setattr(
-            "coterie.blocks.kernel_rows._BLOCK_BYTES", 1
-        )  # the bad row is in the last of many blocks
-        X = blobs.astype(np.float64)
-        bad = X[2000:].copy()
-        bad[777, 3] = np.nan
-        model, other = (clone(estimator).partial_fit(kind(X[:1000])) for _ in range(2))
-        before = model.cluster_centers_.copy()
-        with pytest.raises(ValueError, match=r"First bad row: 777\."):
-            model.partial_fit(bad_kind(bad))
-        np.testing.assert_array_equal(model.cluster_centers_, before)
-        np.testing.assert_array_equal(model.counts_, other.counts_)
-        np.testing.assert_array_equal(model.predict(X), other.predict(X))
-        for one in (model, other):
-            one.partial_fit(kind(X[1000:2000]))
-        np.testing.assert_allclose(model.cluster_centers_, other.cluster_centers_, rtol=1e-9)
-        np.testing.assert_array_equal(model.counts_, other.counts_)
 
 
 @pytest.mark.parametrize(

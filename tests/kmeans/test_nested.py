@@ -9,43 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.rows import as_rows
-from tests.blocks.test_shuffled import STORAGES, keep_only, stored
 from tests.reference import k_means, nested_k_means
-
-# As for KMeans: rows that are repeated are drawn by other random numbers than rows that are weighted.
-_EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": "seeding draws other numbers for weights than for repetitions",
-    "check_sample_weight_equivalence_on_sparse_data": "seeding draws other numbers for weights than for repetitions",
-}
-
-
-@parametrize_with_checks([NestedMiniBatchKMeans()], expected_failed_checks=lambda _: _EXPECTED_FAILURES)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.fixture(scope="module")
-def blobs():
-    X, _ = make_blobs(3000, 11, centers=23, cluster_std=2.0, random_state=0)
-    return X.astype(np.float32)
+from tests.support.bits import same_fits
+from tests.support.storages import stored
 
 
 def nested(n_clusters, **parameters):
     return NestedMiniBatchKMeans(n_clusters, **(dict(batch_size=200, random_state=0) | parameters))
-
-
-def same_bits(left, right):
-    np.testing.assert_array_equal(left.cluster_centers_, right.cluster_centers_)
-    np.testing.assert_array_equal(left.labels_, right.labels_)
-    assert left.inertia_ == right.inertia_
-    assert left.n_iter_ == right.n_iter_
-    for name in ("objective", "batch_size", "n_changed", "center_shift"):
-        np.testing.assert_array_equal(left.history_[name], right.history_[name])
 
 
 def on_a_grid(values):
@@ -144,48 +118,22 @@ class TestVotes:
 
 class TestSameBits:
     @pytest.mark.parametrize("sparse", [False, True])
-    @pytest.mark.parametrize("k", [3, 40])
-    def test_threads_do_not_matter(self, blobs, sparse, k):
+    def test_threads_do_not_matter_to_fewer_clusters_than_a_panel(self, blobs, sparse):
         X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
-        models = [nested(k, n_threads=n).fit(X) for n in (1, 2, 3)]
-        same_bits(models[0], models[1])
-        same_bits(models[0], models[2])
-
-    @pytest.mark.parametrize("kept", [0, 1 << 30])
-    @pytest.mark.parametrize("storage", STORAGES[1:])
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_storage_does_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage, weighted):
-        X = blobs.astype(np.float64)
-        weights = np.random.default_rng(0).random(len(X)) if weighted else None
-        keep_only(monkeypatch, kept)
-        assert (run_length(as_rows(X), 600) > 1) == (kept == 0)
-        reference = nested(40, batch_size=600).fit(X, sample_weight=weights)
-        rows = stored(X, storage, tmp_path)
-        same_bits(nested(40, batch_size=600).fit(rows, sample_weight=weights), reference)
+        one, two, three = (nested(3, n_threads=n).fit(X) for n in (1, 2, 3))
+        same_fits(two, one)
+        same_fits(three, one)
 
     @pytest.mark.parametrize("kept", [0, 1 << 30])
     @pytest.mark.parametrize("storage", ["array", "npy"])
-    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, kept, storage):
-        keep_only(monkeypatch, kept)
+    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, kept_bytes, tiny_blocks, kept, storage):
+        kept_bytes(kept)
         rows = stored(blobs, storage, tmp_path)
         reference = nested(40).fit(rows)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1)
-        same_bits(nested(40).fit(rows), reference)
+        tiny_blocks()
+        same_fits(nested(40).fit(rows), reference)
         monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
-        same_bits(nested(40).fit(rows), reference)
-
-    def test_sparse_blocks_do_not_matter(self, blobs, monkeypatch):
-        X = sp.csr_array(np.maximum(blobs, 0))
-        reference = nested(40).fit(X)
-        monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 1)
-        same_bits(nested(40).fit(X), reference)
-
-    def test_seeds(self, blobs):
-        same_bits(nested(40).fit(blobs), nested(40).fit(blobs))
-        assert np.any(
-            nested(40).fit(blobs).cluster_centers_ != nested(40, random_state=1).fit(blobs).cluster_centers_
-        )
+        same_fits(nested(40).fit(rows), reference)
 
 
 class TestResults:
@@ -318,23 +266,6 @@ class TestDegenerate:
 
 
 class TestFitting:
-    def test_callback_sees_progress_and_stops(self, blobs):
-        seen = []
-
-        def callback(progress):
-            seen.append(progress)
-            return len(seen) == 4
-
-        model = nested(30, callback=callback).fit(blobs)
-        assert [progress.iteration for progress in seen] == [1, 2, 3, 4]
-        assert model.n_iter_ == 4
-        assert all(progress.centers.shape == (30, 11) for progress in seen)
-        np.testing.assert_array_equal(seen[-1].centers, model.cluster_centers_)
-        assert np.any(seen[0].centers != seen[1].centers)
-        np.testing.assert_array_equal([progress.objective for progress in seen], model.history_.objective)
-        with pytest.raises(ValueError, match="read-only"):
-            seen[0].centers[0] = 0
-
     def test_callback_sees_sparse_centroids(self, blobs):
         seen = []
         X = sp.csr_array(np.maximum(blobs, 0))
@@ -342,19 +273,13 @@ class TestFitting:
         assert len(seen) == model.n_iter_
         np.testing.assert_array_equal(seen[-1], model.cluster_centers_)
 
-    def test_time_budget(self, blobs):
-        with pytest.warns(ConvergenceWarning, match="max_time"):
-            model = nested(30, max_time=1e-9).fit(blobs)
-        assert model.n_iter_ == 1
-        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
-
     def test_max_iter(self, blobs):
         model = nested(30, max_iter=3).fit(blobs)
         assert model.n_iter_ == len(model.history_) == 3
         np.testing.assert_array_equal(model.predict(blobs), model.labels_)
 
     def test_one_chunk_is_a_fit(self, blobs):
-        same_bits(nested(20).partial_fit(blobs), nested(20).fit(blobs))
+        same_fits(nested(20).partial_fit(blobs), nested(20).fit(blobs))
 
     @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
     @pytest.mark.parametrize("sparse", [False, True])

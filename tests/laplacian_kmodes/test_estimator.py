@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import LaplacianKModes
@@ -23,13 +22,6 @@ from tests.support.counting import CountingSource
 
 DTYPES = [np.float32, np.float64]
 MODE_UPDATES = ["byproduct", "mean_shift"]
-
-
-@parametrize_with_checks(
-    [LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update=mode_update) for mode_update in MODE_UPDATES]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

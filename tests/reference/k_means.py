@@ -10,7 +10,12 @@ Array = npt.NDArray[np.float64]
 
 def square_distances(X: npt.ArrayLike, centers: npt.ArrayLike) -> Array:
     X, centers = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
-    return np.array([[np.sum((x - c) ** 2) for c in centers] for x in X]).reshape(len(X), len(centers))
+    return np.array([np.sum((X - c) ** 2, axis=1) for c in centers]).reshape(len(centers), len(X)).T
+
+
+def potential(X: npt.ArrayLike, centers: npt.ArrayLike) -> float:
+    """The sum of the squared distances to the nearest centres."""
+    return float(np.sum(square_distances(X, centers).min(axis=1)))
 
 
 def cluster_sums(X, labels, weights, shift, n_clusters) -> tuple[Array, Array]:

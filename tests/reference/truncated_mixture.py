@@ -10,6 +10,9 @@ from tests.reference.k_means import square_distances
 Array = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int32]
 
+# A component to which all rows have less than this of their shares does not move: -log(eps / 8), as in the fit.
+_NEGLIGIBLE = float(-np.log(np.finfo(np.float64).eps / 8))
+
 
 def energies(X, means, variances, weights) -> Array:
     """Minus log(weight * density) of every row with every component; variances of shape (), (C,) or (C, d)."""
@@ -22,6 +25,13 @@ def energies(X, means, variances, weights) -> Array:
         with np.errstate(divide="ignore"):
             out[:, c] = -log_density - np.log(weights[c])
     return out
+
+
+def closest_energies(table) -> float:
+    """The smallest difference between the energies of a row with two components that it may choose."""
+    ordered = np.sort(table, axis=1)
+    ordered = np.where(np.isfinite(ordered), ordered, np.nan)
+    return float(np.nanmin(np.diff(ordered, axis=1), initial=np.inf))
 
 
 # --- the E-step
@@ -105,11 +115,11 @@ def refreshed(table, candidates) -> tuple[Ids, Array]:
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(energies, order, axis=1)
 
 
-def posteriors(kept) -> tuple[Array, Array]:
-    """Shares of the candidates, which sum to 1, and log sum exp(-energy)."""
+def posteriors(kept, negligible=np.inf) -> tuple[Array, Array]:
+    """Shares of the candidates, which sum to 1, and log sum exp(-energy), without what lies too far above the best."""
     kept = np.asarray(kept, dtype=np.float64)
     lowest = kept.min(axis=1, keepdims=True)
-    joint = np.exp(lowest - kept)
+    joint = np.where(kept - lowest < negligible, np.exp(lowest - kept), 0)
     total = joint.sum(axis=1)
     return joint / total[:, None], np.log(total) - lowest[:, 0]
 
@@ -167,6 +177,8 @@ def truncated_em(
 ):  # fmt: skip
     """EM from given means, candidates and neighbours: means, variances, shares, neighbours, and all free energies.
 
+    Last comes how close two components ever were for a row: where means coincide, rounding says which is better.
+
     The flexible models begin with `n_shared` M-steps with one variance and equal weights. After the third E-step the
     rows are put in the order of their best components.
     """
@@ -179,15 +191,16 @@ def truncated_em(
     nearest = square_distances(X, means)[np.arange(len(X)), candidates[:, 0]]
     variances = np.array(max(weights @ nearest / (n_columns * weights.sum()), smallest_variance))
     kept = np.take_along_axis(energies(X, means, variances, mixing), candidates, axis=1)
-    bounds = []
+    bounds, closest = [], closest_energies(unit)
     for iteration in range(n_iter):
-        shares, _ = posteriors(kept)
+        shares, _ = posteriors(kept, _NEGLIGIBLE)
         means, variances, mixing = m_step(
             X, weights, candidates, shares, means, mixing, reg_covar=reg_covar,
             smallest_variance=smallest_variance,
             covariance_type="tied_spherical" if iteration < n_shared else covariance_type,
         )  # fmt: skip
         table = energies(X, means, variances, mixing)
+        closest = min(closest, closest_energies(table))
         # The first four E-steps look for better components, of the others every third.
         if iteration < 2 or iteration % 3 == 2:
             candidates, kept, neighbors, _ = partial_e_step(table, candidates, neighbors)
@@ -197,4 +210,4 @@ def truncated_em(
             order = np.argsort(candidates[:, 0], kind="stable")
             X, weights, candidates, kept = X[order], weights[order], candidates[order], kept[order]
         bounds.append(weights @ posteriors(kept)[1] / weights.sum())
-    return means, variances, mixing, neighbors, np.array(bounds)
+    return means, variances, mixing, neighbors, np.array(bounds), closest

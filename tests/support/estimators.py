@@ -19,6 +19,7 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
+from coterie.centers.lloyd import ALGORITHMS
 
 
 @cache
@@ -116,10 +117,7 @@ def _modes(mode_update):
 
 
 CASES = [
-    *(
-        _k_means(f"k-means-{name}", KMeans, algorithm=name, max_iter=5)
-        for name in ("lloyd", "elkan", "yinyang", "hamerly")
-    ),
+    *(_k_means(f"k-means-{name}", KMeans, algorithm=name, max_iter=5) for name in ALGORITHMS[1:]),
     _k_means("mini-batch", MiniBatchKMeans, batch_size=600, max_iter=4),
     _k_means("nested", NestedMiniBatchKMeans, batch_size=200),
     _mixture("tied_spherical"),

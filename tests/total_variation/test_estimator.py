@@ -9,18 +9,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy, purity
 from tests.reference import total_variation as oracle
-
-
-@parametrize_with_checks([TotalVariationClustering(3, n_neighbors=3, n_init=2)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,6 @@ def part_of(rows: RowSource, block: Block) -> RowSource:
     """
     part = as_rows(block)
     part.column_names = rows.column_names
-    part.is_table = rows.is_table
+    part.chosen, part.is_table = rows.chosen, rows.is_table
     part.preparation = rows.preparation
     return part

@@ -1,0 +1,47 @@
+"""Batches: rows drawn in whole runs, in ascending order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.blocks.batches import draw_batch
+from coterie.rows import as_rows
+from tests.rows.formats import numbers
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    n_rows=st.integers(1, 300), batch_size=st.integers(1, 400), run=st.integers(1, 20), seed=st.integers(0, 99)
+)  # fmt: skip
+def test_ascending_rows_in_whole_runs(n_rows, batch_size, run, seed):
+    numbers = draw_batch(n_rows, batch_size, run, np.random.RandomState(seed))
+    assert np.all(np.diff(numbers) >= 0)
+    assert len(numbers) > 0
+    assert numbers.min() >= 0
+    assert numbers.max() < n_rows
+    assert len(numbers) <= -(-batch_size // run) * run
+    if n_rows % run == 0:
+        assert len(numbers) == -(-batch_size // run) * run
+    drawn = np.bincount(numbers, minlength=n_rows)
+    np.testing.assert_array_equal(drawn, drawn[np.arange(n_rows) // run * run])
+    np.testing.assert_array_equal(numbers, draw_batch(n_rows, batch_size, run, np.random.RandomState(seed)))
+
+
+@pytest.mark.parametrize("run", [1, 4])
+def test_rows_may_be_taken_as_they_are(run):
+    """`RowSource.take` wants ascending numbers, also where a run is drawn twice."""
+    X = numbers(40)
+    batch = draw_batch(40, 200, run, np.random.RandomState(0))
+    np.testing.assert_array_equal(as_rows(X).take(batch), X[batch])
+
+
+@pytest.mark.parametrize("run", [1, 3, 7])
+def test_every_row_is_drawn_equally_often(run):
+    random = np.random.RandomState(1)
+    n_rows, times, batch_size = 50, 2000, 21
+    counts = np.zeros(n_rows)
+    for _ in range(times):
+        counts += np.bincount(draw_batch(n_rows, batch_size, run, random), minlength=n_rows)
+    expected = times * (batch_size // run) / -(-n_rows // run)
+    assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))

@@ -1,0 +1,92 @@
+"""Labels by bounds are those of the plain search, and the bounds hold."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.blocks.dataset import Dataset
+from coterie.blocks.shuffled import ShuffledRows
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment, n_bounds_of, panels_of_neighbors
+from coterie.centers.frame import CenterFrame
+from coterie.rows import as_rows
+from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sparse", [False, True])
+@settings(max_examples=15, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))
+def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups):
+    X, block, centers = rows_and_centers(shape, dtype, sparse, seed)
+    random = np.random.default_rng(seed)
+    data = Dataset(as_rows(block), None, n_clusters=shape[2], n_threads=2)
+    frame = CenterFrame(centers, data.shift)
+    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    for step in range(6):
+        for assignment in (plain, bounded):
+            assignment.start(frame)
+            for part, x in data.blocks():
+                assignment.assign(part, x)
+        np.testing.assert_array_equal(bounded.labels, plain.labels)
+        check_bounds(bounded, X, frame)
+        movement = random.normal(size=centers.shape) * 0.5**step
+        frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_groups", [None, 1, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_bounds_hold_in_every_round(dtype, n_groups, sparse):
+    random = np.random.default_rng(5)
+    X = (random.normal(size=(400, 9)) * (random.random(size=(400, 9)) < 0.6)).astype(dtype)
+    rows = as_rows(sp.csr_array(X) if sparse else X)
+    data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
+    data.grow(60)
+    frame = CenterFrame(X[:60], data.shift)
+    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    for number in range(12):
+        for assignment in (plain, bounded):
+            assignment.start(frame)
+            for part, x in data.blocks():
+                assignment.assign(part, x)
+        size = data.size
+        np.testing.assert_array_equal(bounded.labels[:size], plain.labels[:size])
+        assert np.all(bounded.labels[size:] == -1)
+        prefix = SimpleNamespace(**vars(bounded))
+        prefix.labels, prefix._upper, prefix._lower = (
+            array[:size] for array in (bounded.labels, bounded._upper, bounded._lower)
+        )
+        used = X[data.order[:size]]
+        check_bounds(prefix, used, frame)
+        means = frame.centers.astype(float)
+        for label in np.unique(bounded.labels[:size]):
+            means[label] = used[bounded.labels[:size] == label].mean(axis=0)
+        frame = CenterFrame(means.astype(dtype), data.shift)
+        if number % 2:
+            data.grow(min(2 * size, 400))
+    assert data.size == 400
+
+
+@pytest.mark.parametrize("k", [1, 15, 16, 17, 100, 1000])
+def test_panels_hold_every_centroid_once(k):
+    centers = np.random.default_rng(0).normal(size=(k, 3)).astype(np.float32)
+    order = panels_of_neighbors(centers, 16)
+    assert len(order) == -(-k // 16) * 16
+    assert sorted(order[order >= 0]) == list(range(k))
+    for panel in order.reshape(-1, 16):
+        members = panel[panel >= 0]
+        assert np.all(np.diff(members) > 0)
+        assert np.all(panel[len(members) :] == -1)
+
+
+def test_how_many_bounds():
+    assert n_bounds_of("elkan", 1000, 50, 4) is None
+    assert n_bounds_of("hamerly", 1000, 50, 4) == 1
+    assert n_bounds_of("yinyang", 1000, 50, 4) == 5
+    assert n_bounds_of("yinyang", 1000, 3, 4) == 1
+    assert n_bounds_of("yinyang", 1 << 26, 1000, 4) == 4  # of 1 GiB

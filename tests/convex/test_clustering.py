@@ -1,0 +1,152 @@
+"""ConvexClustering: what a fit says of itself, its laws, and what it does not take."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie import ConvexClustering, ConvexClusterPath
+from coterie.datasets import load_iris
+from tests.convex.problems import DTYPES, graph_of
+from tests.reference import convex_clustering as oracle
+from tests.support.bits import same_bits
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("solver", ["ama", "admm"])
+def test_what_a_fit_says_of_itself(dtype, solver):
+    X = make_moons(200, noise=0.05, random_state=0)[0].astype(dtype)
+    model = ConvexClustering(0.5, n_neighbors=10, solver=solver).fit(X)
+    assert model.converged_
+    assert 0 <= model.dual_gap_ <= 1e-5 * model.objective_
+    assert model.centroids_.dtype == dtype
+    plain = oracle.PlainNorm("l2", 2)
+    w, duals = model.edge_weights_.astype(float), model.dual_.astype(float)
+    F = oracle.primal(X.astype(float), model.centroids_.astype(float), model.edges_, w, 0.5, plain)
+    np.testing.assert_allclose(F, model.objective_, rtol=1e-5)
+    assert np.all(plain.value(duals) <= 0.5 * w * (1 + 1e-6))
+    centered = X.astype(float) - X.mean(axis=0, dtype=float)
+    D = oracle.dual(centered, duals, model.edges_)
+    np.testing.assert_allclose(F - D, model.dual_gap_, atol=2e-5 * F)
+    assert len(np.unique(model.centroids_, axis=0)) == model.n_clusters_ == len(model.cluster_centers_)
+    np.testing.assert_array_equal(model.cluster_centers_[model.labels_], model.centroids_)
+    assert model.history_["gap"][-1] == model.dual_gap_
+    assert model.history_["n_steps"][-1] == model.n_iter_
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 20])
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_equal_bits_for_any_number_of_threads(p, norm):
+    X = np.random.default_rng(0).normal(size=(3000, p))
+    results = []
+    for n_threads in (1, 2, 3):
+        model = ConvexClustering(0.05, norm=norm, tol=1e-6, n_threads=n_threads).fit(X)
+        results.append((model.centroids_, model.dual_, model.objective_, model.dual_gap_))
+    for other in results[1:]:
+        same_bits(other, results[0])
+
+
+def test_nothing_happens_without_a_penalty():
+    X = load_iris()[0]
+    model = ConvexClustering(0.0, connect=True).fit(X)
+    np.testing.assert_allclose(model.centroids_, X, atol=1e-12)
+    assert model.dual_gap_ <= 1e-20
+    assert model.n_clusters_ == len(np.unique(X, axis=0))
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_components_collapse_to_their_means(norm):
+    X, y = make_moons(60, noise=0.02, random_state=0)
+    graph = (y[:, None] == y) * (1.0 - np.eye(60))
+    model = ConvexClustering(10.0, weights="precomputed", norm=norm).fit(X, graph=graph)
+    means = np.array([X[y == label].mean(axis=0) for label in y])
+    np.testing.assert_allclose(model.centroids_, means, atol=1e-12)
+    assert model.n_clusters_ == 2
+
+
+def test_where_the_data_lie_makes_no_difference():
+    X, graph = graph_of("moons60")
+    here = ConvexClustering(0.3, weights="precomputed").fit(X, graph=graph)
+    there = ConvexClustering(0.3, weights="precomputed").fit(X + 1e6, graph=graph)
+    np.testing.assert_array_equal(here.labels_, there.labels_)
+    np.testing.assert_allclose(there.centroids_ - 1e6, here.centroids_, atol=1e-8)
+
+
+def test_the_order_of_rows_makes_no_difference():
+    X, graph = graph_of("halfmoons200")
+    order = np.random.default_rng(0).permutation(len(X))
+    first = ConvexClustering(0.3, weights="precomputed", tol=1e-10).fit(X, graph=graph)
+    second = ConvexClustering(0.3, weights="precomputed", tol=1e-10).fit(
+        X[order], graph=graph[order][:, order]
+    )
+    np.testing.assert_allclose(second.centroids_, first.centroids_[order], atol=1e-5)
+
+
+def test_a_fit_that_is_stopped():
+    X = make_moons(300, noise=0.05, random_state=0)[0]
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        few = ConvexClustering(1.0, max_iter=5, tol=1e-12).fit(X)
+    assert few.n_iter_ == 5
+    assert few.dual_gap_ > 0
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        ConvexClustering(1.0, max_time=1e-9, tol=1e-12).fit(X)
+    model = ConvexClustering(1.0, callback=lambda progress: True).fit(X)
+    assert model.n_iter_ == 0
+
+
+def test_equal_rows():
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0)
+    model = ConvexClustering(0.1, n_neighbors=3).fit(X)
+    assert model.n_clusters_ == 2
+    assert model.converged_
+    constant = ConvexClusterPath(n_gammas=3, n_neighbors=3).fit(np.ones((10, 2)))
+    assert constant.converged_
+
+
+@pytest.mark.parametrize("estimator", [ConvexClustering, ConvexClusterPath])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_neighbors=0), "n_neighbors"),
+        (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
+        (dict(weights="binary"), "weights must be one of 'knn', 'dense', 'precomputed'"),
+        (dict(weights="precomputed"), "graph"),
+        (dict(solver="newton"), "solver must be one of 'ama', 'admm'"),
+        (dict(phi=-1), "phi"),
+        (dict(phi=float("inf")), "phi"),
+        (dict(norm="l3"), "norm must be one of l2, l1, linf"),
+        (dict(norm=[[0], [0]]), "groups must hold each column"),
+        (dict(norm=[[0]]), "groups must hold each column"),
+        (dict(norm=3), "norm must be"),
+        (dict(step_size=0), "step_size"),
+        (dict(step_size=1.0), "not safe"),
+        (dict(tol=-1), "tol"),
+        (dict(max_iter=0), "max_iter"),
+        (dict(max_time=0), "max_time"),
+    ],
+)
+def test_wrong_arguments(estimator, options, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=message):
+        estimator(**options).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "graph", "message"),
+    [
+        (ConvexClustering(-1.0), None, "gamma"),
+        (ConvexClustering(float("nan")), None, "gamma"),
+        (ConvexClusterPath([1.0, 0.5]), None, "ascending"),
+        (ConvexClusterPath([[1.0]]), None, "one-dimensional"),
+        (ConvexClusterPath([-1.0, 0.5]), None, "not negative"),
+        (ConvexClusterPath(n_gammas=0), None, "n_gammas"),
+        (ConvexClustering(), np.ones((20, 20)), "takes none"),
+        (ConvexClustering(weights="precomputed"), np.ones((19, 19)), "vertices"),
+        (ConvexClustering(weights="precomputed"), -np.ones((20, 20)), "negative"),
+        (ConvexClustering(weights="precomputed"), np.triu(np.ones((20, 20))), "symmetric"),
+    ],
+)
+def test_wrong_gammas_and_graphs(estimator, graph, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, graph=graph)

@@ -1,0 +1,43 @@
+"""Edges of a problem: their weights, and how they are numbered."""
+
+import numpy as np
+import pytest
+
+from coterie import ConvexClusterPath
+from coterie.convex.edges import weight_graph
+from coterie.graphs.edges import edges_of_graph
+
+
+@pytest.mark.parametrize("kind", ["knn", "dense"])
+def test_weights(kind):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    edges = edges_of_graph(weight_graph(X, kind=kind, n_neighbors=4, phi=0.7, connect=False), X.dtype)
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    near = np.argsort(squares + np.diag(np.full(30, np.inf)), axis=1)[:, :4]
+    expected = np.zeros((30, 30), dtype=bool)
+    expected[np.arange(30)[:, None], near] = True
+    expected = (expected | expected.T) if kind == "knn" else ~np.eye(30, dtype=bool)
+    found = edges.adjacency(edges.weights).toarray()
+    np.testing.assert_allclose(found, np.exp(-0.7 * squares) * expected, rtol=1e-12)
+    assert edges.is_complete == (kind == "dense")
+
+
+def test_renumbering_keeps_the_edges():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=4, phi=0.5, connect=False), X.dtype)
+    order = edges.order_of_neighbors()
+    other, places, is_turned = edges.renumbered(order)
+    heads, tails = order[other.heads], order[other.tails]
+    np.testing.assert_array_equal(np.where(is_turned, tails, heads), edges.heads[places])
+    np.testing.assert_array_equal(np.where(is_turned, heads, tails), edges.tails[places])
+    np.testing.assert_array_equal(other.weights, edges.weights[places])
+    spans = [np.abs(found.heads - found.tails).mean() for found in (edges, other)]
+    assert spans[1] < 0.7 * spans[0]
+
+
+def test_connected_on_request():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(20, 2)), [[50.0, 50.0]], [[51.0, 50.0]]])
+    apart = ConvexClusterPath([1e4], n_neighbors=1, phi=0.0).fit(X)
+    together = ConvexClusterPath([1e4], n_neighbors=1, phi=0.0, connect=True).fit(X)
+    assert apart.n_clusters_path_[-1] > 1
+    assert together.n_clusters_path_[-1] == 1

@@ -1,0 +1,66 @@
+"""ConvexClusterPath: certificates, labels, and what is drawn from them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie import ConvexClustering, ConvexClusterPath
+from tests.convex.problems import graph_of
+
+
+def test_every_gamma_is_certified(moons):
+    path = ConvexClusterPath(n_gammas=20, n_neighbors=10, phi=2.0, connect=True, tol=1e-6).fit(moons)
+    assert path.converged_
+    assert np.all(path.dual_gaps_ <= 1e-6 * path.objectives_ + 1e-20)
+    assert path.gammas_[0] == 0
+    assert path.n_clusters_path_[0] == 300
+    assert path.n_clusters_path_[-1] == 1
+    assert path.labels_path_.shape == (20, 300)
+    assert path.centroids_path_.shape == (20, 300, 2)
+    assert path.history_["n_steps"].sum() == path.n_iter_
+    for gamma, centroids, labels in list(zip(path.gammas_, path.centroids_path_, path.labels_path_))[4::5]:
+        alone = ConvexClustering(gamma, n_neighbors=10, phi=2.0, connect=True, tol=1e-8).fit(moons)
+        radius = np.sqrt(4e-6 * alone.objective_)
+        assert np.linalg.norm(alone.centroids_ - centroids) <= radius
+        assert len(np.unique(labels)) == labels.max() + 1
+
+
+def test_labels_at(moons):
+    path = ConvexClusterPath(n_gammas=20, n_neighbors=10).fit(moons)
+    labels = path.labels_at(5)
+    assert len(np.unique(labels)) <= 5
+    np.testing.assert_array_equal(labels, path.labels_path_[path.index_at(5)])
+    short = ConvexClusterPath([0.0, 0.001], n_neighbors=10).fit(moons)
+    with pytest.raises(ValueError, match="at least"):
+        short.labels_at(1)
+
+
+@pytest.mark.parametrize(
+    "options", [dict(solver="admm"), dict(norm="l1"), dict(norm="linf"), dict(weights="dense")]
+)
+def test_options(options):
+    X = make_moons(60, noise=0.05, random_state=0)[0]
+    path = ConvexClusterPath(n_gammas=8, connect=True, max_iter=50_000, **options).fit(X)
+    assert path.converged_
+    assert path.n_clusters_path_[-1] == 1
+
+
+def test_small_steps_change_little():
+    X, graph = graph_of("halfmoons200")
+    path = ConvexClusterPath(np.linspace(0.5, 0.6, 11), weights="precomputed", tol=1e-9).fit(X, graph=graph)
+    moves = np.linalg.norm(np.diff(path.centroids_path_, axis=0), axis=(1, 2))
+    assert np.all(moves < 0.05 * np.linalg.norm(X))
+    assert np.all(np.diff(path.objectives_) > 0)
+
+
+def test_a_stopped_path_ends_where_it_was(moons):
+    seen = []
+    ConvexClusterPath(n_gammas=6, callback=seen.append).fit(moons)
+    assert [progress.iteration for progress in seen] == list(range(1, 7))
+    assert seen[0].centers.shape == moons.shape
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        short = ConvexClusterPath(n_gammas=6, max_time=1e-9).fit(moons)
+    assert len(short.gammas_) == 1 == len(short.labels_path_)
+    stopped = ConvexClusterPath(n_gammas=6, callback=lambda progress: progress.iteration == 2).fit(moons)
+    assert len(stopped.gammas_) == 2

@@ -1,0 +1,72 @@
+"""AMA and ADMM: the iterations of the paper, and where they end."""
+
+import numpy as np
+import pytest
+
+from coterie import ConvexClustering
+from coterie.convex.norms import find_norm
+from coterie.convex.problem import make_problem
+from coterie.convex.solvers import ADMM, AMA
+from coterie.graphs.edges import Edges
+from tests.convex.problems import REFERENCES, SOLUTIONS, graph_of, random_problem
+from tests.reference import convex_clustering as oracle
+
+
+@pytest.mark.parametrize("solver", ["ama", "admm"])
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_against_an_interior_point_solver(name, solver):
+    data, norm, gamma = name.rsplit("_", 2)
+    X, graph = graph_of(data)
+    if norm == "l12":
+        groups = REFERENCES[f"{data}/groups"]
+        norm = [np.flatnonzero(groups == group).tolist() for group in np.unique(groups)]
+    model = ConvexClustering(
+        float(gamma[1:]), weights="precomputed", norm=norm, solver=solver, tol=1e-13, max_iter=40_000
+    ).fit(X, graph=graph)
+    assert model.converged_
+    np.testing.assert_allclose(model.centroids_, REFERENCES[f"{name}/U"], atol=1e-5)
+    np.testing.assert_allclose(model.objective_, REFERENCES[f"{name}/objective"], rtol=1e-9)
+    assert model.n_clusters_ == REFERENCES[f"{name}/n_clusters"] == len(np.unique(model.labels_))
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", [[0, 2], [1]]])
+def test_plain_iterations_are_those_of_the_paper(norm):
+    X, edges, w, _, gamma = random_problem(3, 15, 3, "l2")
+    plain = oracle.PlainNorm(norm, 3)
+    found = find_norm(norm, 3)
+    back = np.argsort(found.columns)
+    nodes = Edges(edges[:, 0].copy(), edges[:, 1].copy(), w, len(X))
+    degrees = np.bincount(edges.ravel(), minlength=len(X))
+    nu = 1 / (degrees[edges[:, 0]] + degrees[edges[:, 1]]).max()
+    for step, expected in [
+        (nu, oracle.ama(X, edges, w, gamma, plain, 25)), (0.7, oracle.admm(X, edges, w, gamma, plain, 0.7, 25))
+    ]:  # fmt: skip
+        problem = make_problem(X[:, found.columns], nodes, found, step_size=step, n_threads=1)
+        solver = AMA(problem, acceleration=False) if step == nu else ADMM(problem)
+        solver.start(gamma)
+        for _ in range(25):
+            solver.iterate()
+        np.testing.assert_allclose(solver.duals[:, back], expected[1], atol=1e-10)
+        if step == nu:
+            np.testing.assert_allclose(solver.points[:, back], expected[0], atol=1e-10)
+
+
+def test_dense_graphs_and_sparse_systems():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    by_formula = ConvexClustering(0.05, weights="dense", solver="admm", tol=1e-12).fit(X)
+    by_ama = ConvexClustering(0.05, weights="dense", tol=1e-12).fit(X)
+    np.testing.assert_allclose(by_formula.centroids_, by_ama.centroids_, atol=1e-5)
+    np.testing.assert_array_equal(by_formula.labels_, by_ama.labels_)
+
+
+def test_both_solvers_agree():
+    X, graph = graph_of("moons60")
+    fits = [
+        ConvexClustering(
+            0.3, weights="precomputed", solver=solver, acceleration=fast, tol=1e-12, max_iter=10**5
+        )
+        for solver, fast in [("ama", True), ("ama", False), ("admm", True)]
+    ]
+    centroids = [model.fit(X, graph=graph).centroids_ for model in fits]
+    for other in centroids[1:]:
+        np.testing.assert_allclose(other, centroids[0], atol=1e-5)

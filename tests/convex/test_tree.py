@@ -1,0 +1,27 @@
+"""The tree of a path, as SciPy knows trees."""
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, is_valid_linkage
+
+from coterie import ConvexClusterPath
+from coterie.convex.tree import has_fission, linkage_of_path
+
+
+def test_the_tree_is_one_of_scipy(moons):
+    path = ConvexClusterPath(n_gammas=30, n_neighbors=10, connect=True).fit(moons)
+    assert path.linkage_.shape == (299, 4)
+    assert is_valid_linkage(path.linkage_)
+    assert np.all(np.diff(path.linkage_[:, 2]) >= 0)
+    if len(path.fissions_) == 0:
+        for number in (10, 20, 29):
+            cut = fcluster(path.linkage_, path.gammas_[number], "distance")
+            assert len(np.unique(cut)) == path.n_clusters_path_[number]
+
+
+def test_rows_that_part_again_are_told():
+    labels = np.array([[0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 1, 2]], dtype=np.int32)
+    assert not has_fission(labels[0], labels[1])
+    assert has_fission(labels[1], labels[2])
+    tree = linkage_of_path(np.array([0.0, 1.0, 2.0]), labels)
+    np.testing.assert_array_equal(tree[:, 2], [1.0, 2.0, 2.5])
+    np.testing.assert_array_equal(tree[:, 3], [2, 3, 4])

@@ -1,0 +1,69 @@
+"""How many threads a fit may use, and that BLAS keeps out of the way."""
+
+import builtins
+import os
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from coterie.fitting.threads import _control_group_quota, effective_n_threads, single_threaded_blas
+
+
+def test_all_processors_of_this_process(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert 1 <= effective_n_threads(None) <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", 1), ("1,2", 1), ("", None), ("many", None), ("0", None)]
+)
+def test_omp_num_threads_is_respected(monkeypatch, value, expected):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    everything = effective_n_threads(None)
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert effective_n_threads(None) == (expected or everything)
+
+
+def test_an_explicit_number_wins(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert effective_n_threads(7) == 7
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True])
+def test_bad_numbers(bad):
+    with pytest.raises(ValueError, match="n_threads must be None or a positive integer"):
+        effective_n_threads(bad)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_quota_of_a_container(monkeypatch, tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    plain_open = builtins.open
+    root = "/sys/fs/cgroup/"
+    monkeypatch.setattr(
+        builtins, "open", lambda path, *rest: plain_open(str(path).replace(root, f"{tmp_path}/"), *rest)
+    )
+    assert _control_group_quota() == expected
+
+
+def test_blas_has_one_thread_for_a_while():
+    def n_threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    np.eye(3) @ np.eye(3)
+    before = n_threads()
+    with single_threaded_blas():
+        assert set(n_threads()) == {1}
+    assert n_threads() == before

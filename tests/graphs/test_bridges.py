@@ -1,0 +1,56 @@
+"""Bridges between the components of a graph."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.graphs import bridge_components, connected_components, knn_graph
+from tests.graphs.examples import METHOD, ROWS, check_stored, few_values, some_rows
+from tests.reference import graphs as oracle
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 1000), make=st.sampled_from([some_rows, few_values]))
+def test_bridges_are_those_of_the_oracle(sparse, seed, make):
+    X = make(40, 2, seed)
+    graph = knn_graph(X, 1, weights="distance", **METHOD)
+    labels = connected_components(graph)
+    expected = oracle.bridges(X, labels)
+    rows = sp.csr_array(X) if sparse else X
+    bridged = bridge_components(graph, rows, weights=lambda squares: 100 + squares)
+    check_stored(bridged)
+    assert not connected_components(bridged).any()
+    assert bridged.nnz == graph.nnz + 2 * len(expected)
+    np.testing.assert_array_equal(bridged.toarray(), bridged.toarray().T)
+    added = np.argwhere(np.triu(bridged.toarray()) >= 100)
+    lengths = [np.sum((X[i] - X[j]) ** 2) for i, j in expected]
+    np.testing.assert_allclose(sorted(bridged[i, j] - 100 for i, j in added), sorted(lengths), atol=1e-9)
+    if not sparse:
+        assert sorted(map(tuple, added.tolist())) == sorted(expected)
+
+
+def test_bridges_join_with_the_weights_asked_for():
+    X = np.array([[0.0, 0], [0, 1], [9, 0], [9, 1]])
+    graph = knn_graph(X, 1, **METHOD)
+    assert bridge_components(graph, X)[0, 2] == 1
+    assert bridge_components(graph, X, weights="distance")[0, 2] == 9
+    assert bridge_components(graph, X, weights="gaussian", bandwidth=9.0)[0, 2] == pytest.approx(np.exp(-0.5))
+    assert bridge_components(graph, X, weights="gaussian", bandwidth=0.1)[0, 2] > 0
+    whole = bridge_components(graph, X)
+    np.testing.assert_array_equal(bridge_components(whole, X).toarray(), whole.toarray())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bridge_components(np.eye(3), ROWS), "3 vertices, but there are 4 rows"),
+        (lambda: bridge_components(np.eye(4), ROWS, weights="gaussian"), "bandwidth"),
+        (lambda: bridge_components(np.eye(4), ROWS, metric="sum"), "metric must be one of"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

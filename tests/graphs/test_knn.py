@@ -1,0 +1,122 @@
+"""Graphs of nearest neighbours: against their oracle, and the laws that they must keep."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.graphs import connected_components, gaussian_bandwidth, knn_graph
+from tests.graphs.examples import DTYPES, METHOD, ROWS, check_stored, few_values, some_rows
+from tests.reference import graphs as oracle
+from tests.support.bits import same_bits
+
+WEIGHTS = {
+    "binary": lambda square: 1.0,
+    "distance": np.sqrt,
+    "gaussian": lambda square: np.exp(-square / (2 * 0.7**2)),
+}
+
+
+@pytest.mark.parametrize("symmetrize", ["max", "mean", "none"])
+@pytest.mark.parametrize("weights", [*WEIGHTS, "callable"])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000), include_self=st.booleans(), m=st.integers(1, 6))
+def test_graphs_are_those_of_the_oracle(weights, symmetrize, seed, include_self, m):
+    X = few_values(30, 3, seed)
+    weight = WEIGHTS.get(weights, lambda square: 1 / (1 + square))
+    graph = knn_graph(
+        X, m, weights=weight if weights == "callable" else weights, bandwidth=0.7, symmetrize=symmetrize,
+        include_self=include_self, **METHOD,
+    )  # fmt: skip
+    check_stored(graph)
+    expected = oracle.knn_graph(X, m, weight, symmetrize, include_self)
+    stored = np.full((30, 30), np.nan)
+    coordinates = graph.tocoo()
+    stored[coordinates.row, coordinates.col] = coordinates.data
+    np.testing.assert_allclose(stored, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("symmetrize", ["max", "mean"])
+@pytest.mark.parametrize("weights", list(WEIGHTS))
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_graphs_are_symmetric_to_the_bit(dtype, sparse, weights, symmetrize):
+    X = np.concatenate([some_rows(150, 5, 0, dtype), few_values(150, 5, 0, dtype)])
+    X *= np.random.default_rng(0).random(X.shape) < 0.7
+    graph = knn_graph(sp.csr_array(X) if sparse else X, 5, weights=weights, symmetrize=symmetrize, **METHOD)
+    assert graph.dtype == dtype
+    check_stored(graph)
+    other = sp.csr_array(graph.T)
+    other.sort_indices()
+    same_bits(graph, other)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), symmetrize=st.sampled_from(["max", "mean", "none"]))
+def test_a_permutation_of_rows_permutes_the_graph(seed, symmetrize):
+    X = some_rows(60, 4, seed)
+    order = np.random.default_rng(seed).permutation(60)
+    options = dict(weights="distance", symmetrize=symmetrize, **METHOD)
+    graph, permuted = knn_graph(X, 4, **options), knn_graph(X[order], 4, **options)
+    np.testing.assert_array_equal(permuted.toarray(), graph.toarray()[np.ix_(order, order)])
+
+
+def test_sparse_rows_give_the_graph_of_dense_ones():
+    X = some_rows(200, 30, 0) * (np.random.default_rng(1).random((200, 30)) < 0.2)
+    X[:3] = 0
+    dense, sparse = (knn_graph(rows, 4, weights="gaussian", **METHOD) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(dense.indices, sparse.indices)
+    np.testing.assert_allclose(dense.data, sparse.data, rtol=1e-12)
+
+
+def test_edges_of_equal_rows_are_stored_where_weights_are_distances():
+    X = [[0.0], [0.0], [5.0], [5.0]]
+    graph = knn_graph(X, 1, weights="distance", **METHOD)
+    assert graph.nnz == 4
+    assert not graph.data.any()
+    assert connected_components(graph).tolist() == [0, 0, 1, 1]
+    assert knn_graph(X, 1, weights=lambda squares: squares, **METHOD).nnz == 0
+
+
+def test_bandwidth():
+    X = few_values(40, 3, 0)
+    _, squares = oracle.nearest_neighbors(X, 4)
+    assert gaussian_bandwidth(squares) == pytest.approx(np.sqrt(squares.mean()))
+    given = knn_graph(X, 4, weights="gaussian", bandwidth=gaussian_bandwidth(squares), **METHOD)
+    np.testing.assert_array_equal(given.data, knn_graph(X, 4, weights="gaussian", **METHOD).data)
+    assert gaussian_bandwidth(np.zeros((2, 2))) == 1
+    np.testing.assert_array_equal(knn_graph(np.ones((5, 2)), 2, weights="gaussian", **METHOD).data, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            dict(weights="heat"),
+            "weights must be one of 'binary', 'distance', 'gaussian' or callable, got 'heat'",
+        ),
+        (dict(symmetrize="min"), "symmetrize must be one of 'max', 'mean', 'none', got 'min'"),
+        (dict(bandwidth=0), "bandwidth must be None or a positive number"),
+        (dict(bandwidth="wide"), "bandwidth must be None or a positive number"),
+        (dict(weights=lambda squares: -squares), "negative"),
+        (dict(weights=lambda squares: squares[0]), "weights returned shape"),
+        (dict(n_neighbors=9), "n_neighbors"),
+    ],
+)
+def test_bad_arguments_of_graphs(change, message):
+    with pytest.raises(ValueError, match=message):
+        knn_graph(ROWS, **(dict(n_neighbors=2) | change))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gaussian_bandwidth([]), "empty"),
+        (lambda: gaussian_bandwidth([-1.0]), "not negative"),
+        (lambda: gaussian_bandwidth([np.nan]), "finite"),
+    ],
+)
+def test_bad_squares_of_a_bandwidth(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,50 @@
+"""Components, Laplacian and incidence matrix, against plain ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.graphs import connected_components, graph_laplacian, incidence_matrix
+from tests.graphs.examples import random_graph
+from tests.reference import graphs as oracle
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(1, 20), density=st.sampled_from([0.0, 0.05, 0.1, 0.3]), seed=st.integers(0, 1000))
+def test_components_and_matrices_are_those_of_the_oracle(n, density, seed):
+    W = random_graph(n, density, seed)
+    graph = sp.coo_array(W)
+    labels = connected_components(np.triu(W))
+    assert labels.dtype == np.int32
+    np.testing.assert_array_equal(labels, oracle.connected_components(W > 0))
+    for normalized in (False, True):
+        np.testing.assert_allclose(
+            graph_laplacian(graph, normalized).toarray(), oracle.laplacian(W, normalized), atol=1e-14
+        )
+    for entries, entry in [("weights", float), ("roots", np.sqrt), ("ones", lambda w: 1.0)]:
+        B = incidence_matrix(graph, entries=entries)
+        np.testing.assert_array_equal(B.toarray(), oracle.incidence(W, entry))
+    roots = incidence_matrix(W, entries="roots")
+    np.testing.assert_allclose((roots.T @ roots).toarray(), graph_laplacian(W).toarray(), atol=1e-12)
+
+
+def test_edges_from_a_vertex_to_itself_count_nothing():
+    W = random_graph(8, 0.5, 0)
+    with_loops = W + np.diag(np.arange(8.0))
+    assert incidence_matrix(with_loops).shape == incidence_matrix(W).shape
+    np.testing.assert_array_equal(graph_laplacian(with_loops).toarray(), graph_laplacian(W).toarray())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: graph_laplacian(np.triu(np.ones((3, 3)))), "symmetric"),
+        (lambda: incidence_matrix(np.triu(np.ones((3, 3)))), "symmetric"),
+        (lambda: incidence_matrix(np.eye(3), entries="squares"), "'weights', 'roots', 'ones'"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,219 @@
+"""The M-step: moments of the shares against plain ones, and what is made of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import _kernels
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.mixture.m_step import m_step, shared_variance
+from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.posteriors import distinct_draws
+from tests.mixture.mixtures import COVARIANCE_TYPES, DTYPES
+from tests.mixture.problems import e_step, shares_of
+from tests.reference import truncated_mixture as oracle
+from tests.support.bits import same_bits
+from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
+
+
+def some_shares(n, n_components, n_candidates, dtype, seed, n_threads=1):
+    random = np.random.RandomState(seed)
+    candidates = distinct_draws(random, n, n_components, n_candidates)
+    energies = np.sort(random.uniform(0, 8, size=candidates.shape), axis=1).astype(dtype)
+    shares, _ = shares_of(energies, 6, n_threads)
+    return candidates, shares, energies
+
+
+def add_moments(X, candidates, shares, energies, weights, means, second=True, n_threads=2, start=0.0):
+    out = [np.full(len(means), start), np.full(len(means), start), np.full(means.shape, start)]
+    out.append(np.full(means.shape, start) if second else None)
+    rows = X if not isinstance(X, np.ndarray) else kernel_rows(X)
+    _kernels.mixture_moments(rows, candidates, shares, energies, weights, means, *out, n_threads)
+    return out if second else out[:3]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestMoments:
+    @settings(max_examples=50, deadline=None)
+    @given(
+        n=st.sampled_from([1, 2, 7, 97, 2500, 9001]), d=st.sampled_from([1, 2, 5, 16, 19]),
+        n_components=st.sampled_from([1, 2, 5, 40]), m=st.integers(1, 5), weighted=st.booleans(),
+        second=st.booleans(), start=st.sampled_from([0.0, 2.5]), seed=st.integers(0, 999),
+    )  # fmt: skip
+    def test_against_the_oracle(self, dtype, n, d, n_components, m, weighted, second, start, seed):
+        random = np.random.default_rng(seed)
+        X, means = (
+            random.normal(size=(n, d)).astype(dtype),
+            random.normal(size=(n_components, d)).astype(dtype),
+        )
+        shared = some_shares(n, n_components, min(m, n_components), dtype, seed)
+        weights = random.integers(0, 4, size=n).astype(dtype) if weighted else None
+        plain_weights = np.ones(n) if weights is None else weights.astype(float)
+        expected = oracle.moments(X, *shared, plain_weights, means.astype(float))
+        atol = 1e-6 * n if dtype == np.float32 else 1e-9
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = add_moments(X, *shared, weights, means, second=second, start=start)
+            for left, right in zip(found, expected):
+                # Differences are taken in the rows' type, and added up in float64.
+                np.testing.assert_allclose(left - start, right, atol=atol)
+            # Weights times shares are rounded to the rows' type.
+            np.testing.assert_allclose(
+                found[0] - start, expected[0], rtol=1e-6 if dtype == np.float32 else 1e-11, atol=1e-11
+            )
+
+    def test_chunks(self, dtype):
+        """More rows than the 16 MiB that are added up at a time."""
+        random = np.random.default_rng(0)
+        X, means = random.normal(size=(9000, 500)).astype(dtype), random.normal(size=(4, 500)).astype(dtype)
+        shared, weights = some_shares(9000, 4, 2, dtype, 0), random.random(9000).astype(dtype)
+        expected = oracle.moments(X, *shared, weights.astype(float), means.astype(float))
+        for found in (
+            add_moments(X, *shared, weights, means),
+            add_moments(
+                _kernels.select_rows(kernel_rows(X[::-1].copy()), np.arange(9000)[::-1].copy()),
+                *shared,
+                weights,
+                means,
+            ),
+        ):
+            for left, right in zip(found, expected):
+                np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-2 if dtype == np.float32 else 1e-9)
+
+    def test_bits(self, dtype):
+        random = np.random.default_rng(0)
+        X, means = random.normal(size=(20_000, 9)).astype(dtype), random.normal(size=(6, 9)).astype(dtype)
+        shared, weights = some_shares(20_000, 6, 3, dtype, 0), random.random(20_000).astype(dtype)
+        results = []
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = [add_moments(X, *shared, weights, means, n_threads=n) for n in (1, 2, 3)]
+            same_bits(found[1:], [found[0], found[0]])
+            if name in FUSED:
+                results.append(found[0])
+        for result in results[1:]:
+            same_bits(result, results[0])
+
+    def test_a_component_without_shares_gets_nothing(self, dtype):
+        candidates = np.array([[0, 1], [2, 1]], dtype=np.int32)
+        shares = np.array([[1, 0], [1, 0]], dtype=dtype)
+        energies = np.array([[1, np.inf], [2, np.inf]], dtype=dtype)
+        X, means = np.array([[3.0], [4.0]], dtype=dtype), np.ones((3, 1), dtype=dtype)
+        masses, sums, first, second = add_moments(X, candidates, shares, energies, None, means)
+        np.testing.assert_array_equal(masses, [1, 0, 1])
+        np.testing.assert_array_equal(sums, [1, 0, 2])
+        np.testing.assert_array_equal(first, [[2], [0], [3]])
+        np.testing.assert_array_equal(second, [[4], [0], [9]])
+
+    def test_selected_rows(self, dtype):
+        random = np.random.default_rng(0)
+        X, means = random.normal(size=(300, 5)).astype(dtype), random.normal(size=(8, 5)).astype(dtype)
+        shared = some_shares(300, 8, 3, dtype, 0)
+        order = random.permutation(300)
+        stored = np.empty_like(X)
+        stored[order] = X
+        selected = _kernels.select_rows(kernel_rows(stored), order)
+        same_bits(add_moments(selected, *shared, None, means), add_moments(X, *shared, None, means))
+
+
+MOMENTS = dict(
+    candidates=np.zeros((5, 2), dtype=np.int32),
+    shares=np.ones((5, 2)),
+    energies=np.zeros((5, 2)),
+    weights=np.ones(5),
+    means=np.zeros((3, 4)),
+    masses=np.zeros(3),
+    energy_sums=np.zeros(3),
+    first=np.zeros((3, 4)),
+    second=np.zeros((3, 4)),
+    n_threads=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(means=np.zeros((3, 5))), "means and rows differ in width"),
+        (dict(candidates=np.zeros((4, 2), dtype=np.int32)), "candidates has the wrong shape"),
+        (dict(shares=np.ones((5, 3))), "shares has the wrong shape"),
+        (dict(energies=np.ones((5, 1))), "energies has the wrong shape"),
+        (dict(candidates=np.full((5, 2), 3, dtype=np.int32)), "a candidate is out of range"),
+        (dict(weights=np.ones(6)), "one weight per row"),
+        (dict(masses=np.zeros(2)), "one mass per component"),
+        (dict(energy_sums=np.zeros(2)), "one sum of energies per component"),
+        (dict(first=np.zeros((3, 3))), "first and means"),
+        (dict(second=np.zeros((2, 4))), "second and means"),
+    ],
+)
+def test_moments_check_their_arguments(change, message):
+    rows = kernel_rows(np.zeros((5, 4)))
+    _kernels.mixture_moments(rows=rows, **MOMENTS)
+    with pytest.raises(ValueError, match=message):
+        _kernels.mixture_moments(rows=rows, **(MOMENTS | change))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_shared_variance_is_that_of_the_nearest_candidates(weighted):
+    random = np.random.default_rng(0)
+    X, means = random.normal(size=(100, 4)), random.normal(size=(10, 4))
+    weights = random.random(100) if weighted else None
+    posteriors = e_step(X, (10, 10, 1), weights=weights)
+    start = MixtureParameters(means, np.array(np.nan), np.full(10, 0.1))
+    parameters, base = shared_variance(posteriors, start, 1e-9)
+    squares = np.min(np.sum((X[:, None] - means) ** 2, axis=2), axis=1)
+    np.testing.assert_allclose(parameters.variances, np.average(squares, weights=weights) / 4)
+    assert posteriors.n_distances == 1000
+    table = oracle.energies(X, means, parameters.variances, parameters.weights)
+    plain_weights = np.ones(100) if weights is None else weights
+    np.testing.assert_allclose(posteriors.update(base), plain_weights @ oracle.posteriors(table)[1])
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_m_step_is_the_oracles(covariance_type, dtype, weighted):
+    random = np.random.default_rng(1)
+    X, means = (random.normal(size=(400, 5)) + 3).astype(dtype), random.normal(size=(7, 5)) + 3
+    means = means.astype(dtype)
+    weights = random.random(400).astype(dtype) if weighted else None
+    plain_weights = np.ones(400) if weights is None else weights.astype(float)
+    variances = {"tied_spherical": np.array(0.7), "spherical": random.uniform(0.5, 1, 7)}
+    before = MixtureParameters(
+        means,
+        variances.get(covariance_type, random.uniform(0.5, 1, (7, 5))),
+        random.dirichlet(np.ones(7)),
+    )
+    posteriors = e_step(X, (7, 7, 1), weights=weights)
+    posteriors.update(posteriors.e_step(before))
+    after = m_step(
+        posteriors, before, covariance_type=covariance_type, reg_covar=0.25, smallest_variance=1e-9
+    )
+    table = oracle.energies(X, means, before.variances, before.weights)
+    shares, _ = oracle.posteriors(table)
+    everyone = np.tile(np.arange(7), (400, 1))
+    expected = oracle.m_step(
+        X.astype(float), plain_weights, everyone, shares, means.astype(float), before.weights,
+        covariance_type=covariance_type, reg_covar=0.25,
+    )  # fmt: skip
+    assert after.means.dtype == dtype
+    for found, right in zip((after.means, after.variances, after.weights), expected):
+        np.testing.assert_allclose(found, right, rtol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", ["spherical", "diag"])
+def test_the_m_step_drops_what_has_no_weight_or_variance(covariance_type):
+    X = np.array([[0.0, 0], [1, 1], [2, 0], [50, 50], [50, 50]])
+    means = np.array([[1.0, 0.5], [50, 50], [-900, 0]])
+    before = MixtureParameters(means, np.array(1.0), np.full(3, 1 / 3))
+    posteriors = e_step(X, (3, 3, 1))
+    posteriors.update(posteriors.e_step(before))
+    options = dict(covariance_type=covariance_type, smallest_variance=1e-9)
+    after = m_step(posteriors, before, reg_covar=0.0, **options)
+    np.testing.assert_array_equal(after.weights, [1, 0, 0])
+    kept = m_step(posteriors, before, reg_covar=0.5, **options)
+    np.testing.assert_allclose(kept.weights, [0.6, 0.4, 0])
+    np.testing.assert_allclose(kept.variances[1], 0.5)
+    tied = m_step(posteriors, before, covariance_type="tied_spherical", reg_covar=0.0, smallest_variance=1e-9)
+    np.testing.assert_array_equal(tied.means[2], means[2])  # without mass it stays
+    np.testing.assert_allclose(tied.weights, 1 / 3)

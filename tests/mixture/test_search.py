@@ -1,0 +1,225 @@
+"""The search of an E-step: rows find better components. Against the plain one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import _kernels
+from coterie.blocks.kernel_rows import kernel_rows
+from tests.mixture.mixtures import DTYPES
+from tests.mixture.problems import SEARCH, Problem, problems, tolerance
+from tests.reference import truncated_mixture as oracle
+from tests.support.bits import same_bits
+from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestSearch:
+    @settings(max_examples=100, deadline=None)
+    @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans())
+    def test_against_the_oracle(self, dtype, data, rows_per_tile, update_neighbors):
+        problem = data.draw(problems(dtype))
+        options = dict(rows_per_tile=rows_per_tile, update_neighbors=update_neighbors)
+        ids, kept, neighbors, n_distances = problem.expected(**options)
+        averages = oracle.mean_energies(
+            problem.table, problem.candidates, problem.neighbors, problem.extra, rows_per_tile
+        )
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = problem.search(**options)
+            np.testing.assert_allclose(found[1], kept, **tolerance(dtype))
+            own = np.take_along_axis(problem.table, found[0], axis=1)
+            np.testing.assert_allclose(own, found[1], **tolerance(dtype))
+            assert np.all(np.diff(found[1], axis=1) >= 0)
+            assert all(len(set(row)) == len(row) for row in found[0])
+            assert found[3] == n_distances
+            np.testing.assert_array_equal(found[2][:, 0], np.arange(len(neighbors)))
+            np.testing.assert_allclose(
+                np.take_along_axis(averages, found[2], axis=1),
+                np.take_along_axis(averages, neighbors, axis=1),
+                **tolerance(dtype),
+            )
+            if dtype == np.float64:
+                np.testing.assert_array_equal(found[0], ids)
+                np.testing.assert_array_equal(found[2], neighbors)
+
+    @settings(max_examples=100, deadline=None)
+    @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]))
+    def test_nobody_chooses_the_dead_while_others_live(self, dtype, data, rows_per_tile):
+        """Their offset is infinite. Rows that already have some give them up, whatever else they know."""
+        problem = data.draw(problems(dtype, dead=True))
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                ids, energies, neighbors, _ = problem.search(rows_per_tile)
+            assert np.all((ids >= 0) & (ids < len(problem.means)))
+            assert np.all((neighbors >= 0) & (neighbors < len(problem.means)))
+            for _, rows in oracle.tiles(problem.candidates, len(problem.means), rows_per_tile):
+                known = oracle.search_set(rows, problem.candidates, problem.neighbors, problem.extra)
+                for row in rows:
+                    _, expected = oracle.keep_best(problem.table[row, known], known, ids.shape[1])
+                    if len(expected) == 0 or not np.isfinite(problem.table[row, known]).any():
+                        continue
+                    np.testing.assert_allclose(energies[row], expected, **tolerance(dtype))
+                    living = np.isfinite(expected)
+                    np.testing.assert_allclose(
+                        problem.table[row, ids[row]][living], expected[living], **tolerance(dtype)
+                    )
+                    assert len(set(ids[row])) == living.sum()
+
+    @settings(max_examples=30, deadline=None)
+    @given(data=st.data(), n_steps=st.integers(2, 5))
+    def test_energies_never_rise(self, dtype, data, n_steps):
+        """The k-th best component that a row keeps is at least as good as the k-th best that it had."""
+        problem = data.draw(problems(dtype))
+        before = np.sort(np.take_along_axis(problem.table, problem.candidates, axis=1), axis=1)
+        for _ in range(n_steps):
+            problem.candidates, energies, problem.neighbors, _ = problem.search()
+            assert np.all(energies <= before + tolerance(dtype)["atol"] * (1 + np.abs(before)))
+            before = energies.astype(float)
+
+    def test_what_a_row_knows_is_what_its_tile_knows(self, dtype):
+        """By hand: two rows of one component, of which only the first has heard of component 3."""
+        X = np.array([[0.0], [0.1], [9.0]], dtype=dtype)
+        candidates = np.array([[0, 3], [0, 1], [2, 1]], dtype=np.int32)
+        for rows_per_tile, second in [(1, [0, 1]), (16, [3, 0])]:
+            found, energies = candidates.copy(), np.empty((3, 2), dtype=dtype)
+            neighbors = np.arange(4, dtype=np.int32)[:, None].copy()
+            _kernels.truncated_search(
+                kernel_rows(X), np.array([[0.5], [1.0], [9.0], [0.1]], dtype=dtype), None,
+                np.ones(4, dtype=dtype), np.zeros(4, dtype=dtype), found, energies, neighbors, None,
+                rows_per_tile, True, 1,
+            )  # fmt: skip
+            np.testing.assert_array_equal(found, [[3, 0], second, [2, 1]])
+            np.testing.assert_allclose(energies[[0, 2]], [[0.01, 0.25], [0, 64]], rtol=1e-4)
+
+    @pytest.mark.parametrize("rows_per_tile", [1, 3, 16])
+    @pytest.mark.parametrize("n", [512, 513, 1700, 20_000])
+    def test_groups_of_many_rows(self, dtype, rows_per_tile, n):
+        problem = Problem(n, 3, 7, 2, 3, dtype, extra=True)
+        problem.candidates[: n - 5, 0], problem.candidates[: n - 5, 1] = 2, 4
+        ids, kept, neighbors, n_distances = problem.expected(rows_per_tile=rows_per_tile)
+        found = [problem.search(rows_per_tile, n_threads=n_threads) for n_threads in (1, 2, 3)]
+        np.testing.assert_allclose(found[0][1], kept, **tolerance(dtype))
+        np.testing.assert_array_equal(found[0][2], neighbors)
+        assert found[0][3] == n_distances
+        assert np.mean(found[0][0] == ids) > 0.999
+        same_bits(found[1:], [found[0], found[0]])
+
+    @pytest.mark.parametrize("scaled", [False, True])
+    def test_fused_instruction_sets_and_threads_agree_to_the_bit(self, dtype, scaled):
+        problem = Problem(3000, 37, 60, 5, 5, dtype, scaled=scaled, extra=True)
+        results = []
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = [problem.search(n_threads=n_threads) for n_threads in (1, 2, 3)]
+            same_bits(found[1:], [found[0], found[0]])
+            if name in FUSED:
+                results.append(found[0])
+        for result in results[1:]:
+            same_bits(result, results[0])
+
+    @pytest.mark.parametrize("scaled", [False, True])
+    def test_selected_rows(self, dtype, scaled):
+        problem = Problem(61, 19, 23, 3, 4, dtype, scaled=scaled)
+        expected = problem.search()
+        order = np.random.default_rng(0).permutation(61)
+        stored = np.empty_like(problem.X)
+        stored[order] = problem.X
+        same_bits(problem.search(rows=_kernels.select_rows(kernel_rows(stored), order)), expected)
+
+    def test_inputs_stay_and_neighbors_rest_unless_wanted(self, dtype):
+        problem = Problem(200, 5, 20, 3, 4, dtype, scaled=True, extra=True)
+        inputs = ("X", "means", "scales", "precisions", "offsets", "extra")
+        before = [getattr(problem, name).copy() for name in inputs]
+        _, _, neighbors, _ = problem.search(update_neighbors=False)
+        same_bits([getattr(problem, name) for name in inputs], before)
+        np.testing.assert_array_equal(neighbors, problem.neighbors)
+        assert np.any(problem.search()[2] != problem.neighbors)
+
+    def test_nothing_is_known_but_itself(self, dtype):
+        """With one candidate and one neighbour in tiles of one row no row can find another component."""
+        problem = Problem(50, 4, 9, 1, 1, dtype)
+        ids, _, neighbors, n_distances = problem.search(rows_per_tile=1)
+        np.testing.assert_array_equal(ids, problem.candidates)
+        np.testing.assert_array_equal(neighbors[:, 0], np.arange(9))
+        assert n_distances == 50
+
+    def test_equal_components(self, dtype):
+        """Rows that are equally close to all keep distinct ones, even where every energy is 0."""
+        problem = Problem(40, 3, 12, 5, 3, dtype)
+        problem.X[:], problem.means[:], problem.precisions[:], problem.offsets[:] = 1, 1, 1, 0
+        for _ in range(3):
+            problem.candidates, energies, problem.neighbors, _ = problem.search()
+            assert np.all(energies == 0)
+            assert all(len(set(row)) == 5 for row in problem.candidates)
+            assert all(len(set(row)) == 3 for row in problem.neighbors)
+
+    def test_stand_ins_give_way(self, dtype):
+        """Row 0 knew nothing but component 0, which stands in for itself; 1 is near enough to be found."""
+        candidates, energies = np.array([[0, 0]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
+        neighbors = np.array([[0, 1], [1, 0]], dtype=np.int32)
+        _kernels.truncated_search(
+            kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[1.0], [2.0]], dtype=dtype), None,
+            np.ones(2, dtype=dtype), np.zeros(2, dtype=dtype), candidates, energies, neighbors, None, 16, True, 1,
+        )  # fmt: skip
+        np.testing.assert_array_equal(candidates, [[0, 1]])
+        np.testing.assert_array_equal(energies, [[1, 4]])
+
+    def test_a_row_leaves_components_that_died(self, dtype):
+        """All that it had is dead; of what it meets, as many live as it keeps."""
+        candidates, energies = np.array([[0, 1]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
+        neighbors = np.array([[0, 2], [1, 3], [2, 3], [3, 2]], dtype=np.int32)
+        offsets = np.array([np.inf, np.inf, 0, 0], dtype=dtype)
+        _kernels.truncated_search(
+            kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[0.0], [0], [3], [2]], dtype=dtype), None,
+            np.ones(4, dtype=dtype), offsets, candidates, energies, neighbors, None, 16, True, 1,
+        )  # fmt: skip
+        np.testing.assert_array_equal(candidates, [[3, 2]])
+        np.testing.assert_array_equal(energies, [[4, 9]])
+
+    def test_where_all_are_dead_the_numbers_are_still_those_of_components(self, dtype):
+        problem = Problem(20, 3, 6, 2, 3, dtype, n_dead=6)
+        for _ in range(2):
+            problem.candidates, energies, problem.neighbors, _ = problem.search()
+            assert np.all((problem.candidates >= 0) & (problem.candidates < 6))
+            assert np.all(np.isinf(energies))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(means=np.zeros((3, 5))), "centers and rows differ in width"),
+        (dict(scales=np.ones((3, 3))), "scales and centers differ"),
+        (dict(precisions=np.ones(2)), "one precision per center"),
+        (dict(offsets=np.ones(4)), "one offset per center"),
+        (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates has the wrong shape"),
+        (
+            dict(candidates=np.zeros((5, 4), dtype=np.int32), energies=np.zeros((5, 4))),
+            "number of candidates",
+        ),
+        (
+            dict(candidates=np.zeros((5, 0), dtype=np.int32), energies=np.zeros((5, 0))),
+            "number of candidates",
+        ),
+        (dict(energies=np.zeros((5, 2))), "energies has the wrong shape"),
+        (dict(candidates=np.full((5, 1), 3, dtype=np.int32)), "a candidate is out of range"),
+        (dict(candidates=np.full((5, 1), -1, dtype=np.int32)), "a candidate is out of range"),
+        (dict(neighbors=np.zeros((2, 2), dtype=np.int32)), "neighbors has the wrong shape"),
+        (dict(neighbors=np.zeros((3, 4), dtype=np.int32)), "number of neighbors"),
+        (dict(neighbors=np.array([[0, 1], [1, 3], [2, 0]], dtype=np.int32)), "a neighbor is out of range"),
+        (
+            dict(neighbors=np.array([[0, 1], [2, 1], [2, 0]], dtype=np.int32)),
+            "begin with the component itself",
+        ),
+        (dict(extra=np.zeros(4, dtype=np.int32)), "one extra component per row"),
+        (dict(extra=np.full(5, 3, dtype=np.int32)), "an extra component is out of range"),
+        (dict(rows_per_tile=0), "rows_per_tile is out of range"),
+        (dict(rows_per_tile=513), "rows_per_tile is out of range"),
+    ],
+)
+def test_search_checks_its_arguments(change, message):
+    rows = kernel_rows(np.zeros((5, 4)))
+    _kernels.truncated_search(rows=rows, **SEARCH)
+    with pytest.raises(ValueError, match=message):
+        _kernels.truncated_search(rows=rows, **(SEARCH | change))

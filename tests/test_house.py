@@ -1,0 +1,243 @@
+"""The rules of the house that the import linter cannot see."""
+
+import ast
+import importlib
+import re
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import coterie
+from coterie import _kernels
+from tests.support.sources import (
+    ROOT,
+    SOURCES,
+    imports,
+    is_private,
+    parsed,
+    private_attributes,
+    private_definitions,
+    python_files,
+    room_of,
+)
+
+# docs/api.md has a section for each, which tests/docs/test_api.py compares with its names.
+PUBLIC_MODULES = [
+    "coterie",
+    "coterie.seeding",
+    "coterie.coresets",
+    "coterie.graphs",
+    "coterie.metrics",
+    "coterie.datasets",
+    "coterie.plotting",
+    "coterie.rows",
+    "coterie.estimators",
+]
+
+PAPERS = ["mixture", "laplacian_kmodes", "convex", "total_variation"]
+METHODS = ["kmeans", *PAPERS]
+
+# Every file of a kind has at most so many lines.
+MOST_LINES = {"src": 500, "cpp": 600, "tests": 600}
+
+in_checkout = pytest.mark.skipif(
+    not SOURCES.is_dir(), reason="the rules of the house are tested where the sources are at hand"
+)
+
+
+def place(path: Path, line: int) -> str:
+    return f"{path.relative_to(ROOT).as_posix()}:{line}"
+
+
+def listed(faults: list[str]) -> str:
+    return "\n".join(["", *faults])
+
+
+@in_checkout
+def test_every_method_has_its_rooms():
+    wanted = []
+    for room in METHODS:
+        wanted += [f"src/coterie/{room}/", f"tests/{room}/", f"benchmarks/{room}/"]
+        wanted += [f"docs/decisions/{room}.md", f"docs/benchmarks/{room}.md"]
+    for room in PAPERS:
+        wanted += [f"cpp/bindings/bind_{room}.cpp", f"cpp/include/coterie/{room}/"]
+    missing = [
+        name
+        for name in wanted
+        if not ((ROOT / name).is_dir() if name.endswith("/") else (ROOT / name).is_file())
+    ]
+    assert not missing, listed([f"{name} is missing" for name in missing])
+
+
+@in_checkout
+@pytest.mark.parametrize("folder", MOST_LINES)
+def test_no_file_is_too_long(folder):
+    kinds = {".py", ".pyi", ".cpp", ".hpp"}
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in kinds
+    }
+    assert lengths
+    most = MOST_LINES[folder]
+    faults = [
+        f"{place(path, length)} is more than {most}" for path, length in lengths.items() if length > most
+    ]
+    assert not faults, listed(faults)
+
+
+@in_checkout
+class TestImports:
+    def test_no_private_name_is_imported_from_another_room(self):
+        faults = []
+        for path in python_files(SOURCES):
+            for line, module, name in imports(parsed(path)):
+                first, _, rest = module.partition(".")
+                room = rest.partition(".")[0]
+                if first == "coterie" and room and is_private(name) and room != room_of(path):
+                    faults.append(f"{place(path, line)}: {name} of {module}")
+        assert not faults, listed(faults)
+
+    def test_the_package_itself_is_imported_for_the_kernels_only(self):
+        """The command line may: it stands above all of them."""
+        faults = [
+            f"{place(path, line)}: {name or 'import coterie'}"
+            for path in python_files(SOURCES)
+            if room_of(path) not in ("__init__", "__main__", "cli")
+            for line, module, name in imports(parsed(path))
+            if module == "coterie" and name != "_kernels"
+        ]
+        assert not faults, listed(faults)
+
+    def test_the_page_draws_the_floors_that_the_linter_holds(self):
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        (contract,) = settings["tool"]["importlinter"]["contracts"]
+        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        assert f"```\n{chr(10).join(contract['layers'])}\n```" in page
+
+    def test_no_test_module_is_imported(self):
+        faults = [
+            f"{place(path, line)}: {module}"
+            for path in python_files(ROOT / "tests")
+            for line, module, name in imports(parsed(path))
+            if f"{module}.{name}".startswith("tests.") and re.search(r"\.test_", f"{module}.{name}")
+        ]
+        assert not faults, listed(faults)
+
+    def test_a_benchmark_imports_what_is_its_own_or_shared(self):
+        folder = ROOT / "benchmarks"
+        systems = {path.parent.name for path in folder.glob("*/__init__.py")} - {"harness"}
+        faults = []
+        for path in python_files(folder):
+            own = path.relative_to(folder).parts[0]
+            for line, module, name in imports(parsed(path)):
+                parts = f"{module}.{name}".split(".")
+                if own in systems and parts[0] == "benchmarks" and parts[1] in systems - {own}:
+                    faults.append(f"{place(path, line)}: {module}")
+                if parts[0] == "coterie" and is_private(name) and name != "_kernels":
+                    faults.append(f"{place(path, line)}: {name} of {module}")
+        assert not faults, listed(faults)
+
+
+@in_checkout
+class TestPrivateAttributes:
+    def test_none_is_used_in_another_room(self):
+        """A private name that only other rooms define is theirs, whatever it is an attribute of."""
+        trees = {path: parsed(path) for path in python_files(SOURCES)}
+        rooms_of_name = defaultdict(set)
+        for path, tree in trees.items():
+            for name in private_definitions(tree):
+                rooms_of_name[name].add(room_of(path))
+        faults = [
+            f"{place(path, line)}: {name} of {', '.join(sorted(rooms_of_name[name]))}"
+            for path, tree in trees.items()
+            for line, name in private_attributes(tree)
+            if name in rooms_of_name and room_of(path) not in rooms_of_name[name]
+        ]
+        assert not faults, listed(faults)
+
+    def test_benchmarks_use_none(self):
+        folder = ROOT / "benchmarks"
+        own = set().union(*(private_definitions(parsed(path)) for path in python_files(folder)))
+        ours = set().union(*(private_definitions(parsed(path)) for path in python_files(SOURCES)))
+        faults = [
+            f"{place(path, line)}: {name}"
+            for path in python_files(folder)
+            for line, name in private_attributes(parsed(path))
+            if name in ours - own
+        ]
+        assert not faults, listed(faults)
+
+    def test_benchmarks_replace_no_kernels(self):
+        faults = [
+            place(path, node.lineno)
+            for path in python_files(ROOT / "benchmarks")
+            for node in ast.walk(parsed(path))
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "_kernels"
+        ]
+        assert not faults, listed(faults)
+
+
+class TestPublicNames:
+    @pytest.mark.parametrize("module", PUBLIC_MODULES)
+    def test_are_there(self, module):
+        found = importlib.import_module(module)
+        assert len(found.__all__) == len(set(found.__all__))
+        for name in found.__all__:
+            getattr(found, name)
+
+    @in_checkout
+    def test_have_a_section_each(self):
+        page = ROOT / "docs" / "api.md"
+        assert page.is_file(), "docs/api.md, which lists the public names, is missing"
+        assert (
+            re.findall(r"^## (coterie[\w.]*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+            == PUBLIC_MODULES
+        )
+
+
+class TestStub:
+    """The typed face of the compiled module is that of the module."""
+
+    STUB = parsed(Path(coterie.__file__).with_name("_kernels.pyi"))
+
+    def test_names(self):
+        constants = {node.target.id for node in self.STUB.body if isinstance(node, ast.AnnAssign)}
+        others = {node.name for node in self.STUB.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        found = {name for name in vars(_kernels) if not name.startswith("__")} | {"__version__"}
+        assert constants | others == found
+
+    def test_parameters(self):
+        wrong = {}
+        for node in self.STUB.body:
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            names = [argument.arg for argument in node.args.args]
+            first_default = len(names) - len(node.args.defaults)
+            stub = [(name, at >= first_default) for at, name in enumerate(names)]
+            overloads = [parameters_of(text) for text, *_ in getattr(_kernels, node.name).__nb_signature__]
+            if any(parameters != stub for parameters in overloads):
+                wrong[node.name] = overloads
+        assert not wrong
+
+    def test_attributes_of_classes(self):
+        for node in self.STUB.body:
+            if isinstance(node, ast.ClassDef):
+                stub = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+                found = {name for name in vars(getattr(_kernels, node.name)) if not name.startswith("__")}
+                assert stub == found, node.name
+
+
+def parameters_of(signature: str) -> list[tuple[str, bool]]:
+    """Return the parameters in a signature as nanobind writes it, and whether each has a default."""
+    depth, parts = 0, [""]
+    for character in signature[signature.index("(") + 1 : signature.rindex(")", 0, signature.rindex("->"))]:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    pairs = [part.partition(":") for part in parts if part.strip()]
+    return [(name.strip(), re.search(r" = [^=]*$", rest) is not None) for name, _, rest in pairs]
