@@ -212,8 +212,19 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"(the file was written by coterie {header.coterie_version}, this is {__version__})."
         )
     model = estimator_class(**state["parameters"])
-    model.__setstate__(state["fitted"])
+    preparation = _preparation_of(header.metadata)
+    model.__setstate__({**({"preparation_": preparation} if preparation else {}), **state["fitted"]})
     return model
+
+
+def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    """How the rows of a fit were prepared, by what `coterie fit` notes beside models that do not know it themselves.
+
+    These are estimators of other libraries, and all models in files of coterie 0.1 that lack a `preparation_`.
+    """
+    columns = metadata.get("columns")
+    steps: list[tuple[Any, ...]] = [] if columns is None else [("columns", columns)]
+    return (*steps, ("normalize",)) if metadata.get("normalize") else tuple(steps)
 
 
 def read_header(path: str | os.PathLike[str]) -> ModelHeader:

@@ -10,7 +10,7 @@ from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
-from tests.reference.k_means import square_distances
+from tests.reference.k_means import square_distances, unit_rows
 from tests.support.bits import same_bits
 
 K, D, N = 70, 133, 400
@@ -28,17 +28,23 @@ def exact(dtype):
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("k", [1, 3, 20, 70])
-def test_votes_that_move(instruction_set, kind, dtype, weighted, k):
+@pytest.mark.parametrize(
+    ("k", "unit_length"), [(1, False), (3, False), (20, False), (70, False), (3, True), (70, True)]
+)
+def test_votes_that_move(instruction_set, kind, dtype, weighted, k, unit_length):
     """Rounds of random votes, in two blocks each; clusters fill and empty again."""
     X = some_rows(dtype)
+    if unit_length:
+        X = unit_rows(X).astype(dtype)
     block = sp.csr_array(X) if kind is SparseMeans else X
     random = np.random.default_rng(1)
     weights = random.uniform(0.5, 2, size=N).astype(dtype) if weighted else None
     plain_weights = np.ones(N) if weights is None else weights.astype(float)
     squares_of_rows = np.sum(X.astype(float) ** 2, axis=1)
     centers = random.normal(size=(k, D)).astype(dtype)
-    means = kind(centers, np.zeros(D), 2)
+    if unit_length:
+        centers = unit_rows(centers).astype(dtype)
+    means = kind(centers, np.zeros(D), 2, unit_length=unit_length)
     plain = centers.astype(float)
     labels = np.full(N, -1, dtype=np.int32)
     for clusters in (k, max(1, k // 2), 1, k):
@@ -53,6 +59,7 @@ def test_votes_that_move(instruction_set, kind, dtype, weighted, k):
         for j in np.unique(labels):
             chosen = labels == j
             moved[j] = plain_weights[chosen] @ X[chosen] / plain_weights[chosen].sum()
+            moved[j] /= np.linalg.norm(moved[j]) if unit_length else 1
         squares = np.bincount(labels, plain_weights * squares_of_rows, minlength=k)
         empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
         shifts, within = means.move(squares, empty)
@@ -104,6 +111,82 @@ def test_a_centroid_that_is_put_somewhere_has_the_votes_it_is_given(kind):
     means.move(np.zeros(5))
     np.testing.assert_allclose(means.centers[3], 0.8 * X[11] + 0.2 * X[20])
     np.testing.assert_allclose(means.centers[[0, 1, 2, 4]], X[[0, 10, 2, 4]])
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_votes_that_cancel_out(kind, shifted):
+    """A direction that there is not: the centroid stays where it was, before any vote and after some."""
+    shift = np.full(D, 0.1) if shifted and kind is DenseMeans else np.zeros(D)
+    x = unit_rows(some_rows(np.float64)[:6])
+    rows = np.vstack([x, -x])
+    start = unit_rows(some_rows(np.float64, seed=1)[:2])
+    means = kind(start, shift, 1, unit_length=True)
+
+    def vote(numbers, label, before):
+        block = rows[numbers]
+        labels, was = (np.full(len(block), number, dtype=np.int32) for number in (label, before))
+        means.vote(kernel_rows(sp.csr_array(block) if kind is SparseMeans else block), labels, was, None)
+
+    def moved_to(expected):
+        found = means.frame, means.move(np.zeros(2))[0]
+        np.testing.assert_allclose(means.centers, expected, atol=1e-12)
+        labels, scores = np.empty(12, dtype=np.int32), np.empty(12)
+        means.frame.nearest(kernel_rows(sp.csr_array(rows) if kind is SparseMeans else rows), labels, scores)
+        distances = square_distances(rows, expected)
+        np.testing.assert_allclose(distances[np.arange(12), labels], distances.min(axis=1), atol=1e-9)
+        return found[1]
+
+    vote([0, 6], 0, -1)
+    assert np.all(moved_to(start) == 0)
+    vote([1, 7], 0, -1)
+    assert np.all(moved_to(start) == 0)
+    vote([2, 3], 0, -1)
+    later = np.vstack([unit_rows(rows[2:4].sum(axis=0)[None]), start[1:]])
+    assert moved_to(later)[0] > 0.1
+    vote([8, 9], 0, -1)
+    assert np.all(moved_to(later) == 0)
+    vote([8], 1, 0)
+    moved_to([rows[2], rows[8]])
+    np.testing.assert_allclose(means.masses, [7, 1])
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+def test_votes_that_cancel_out_and_leave(kind):
+    """Of three rows at 120 degrees only rounding is left; when they go, even that is nothing."""
+    angles = 0.3 + 2 * np.pi * np.arange(3) / 3
+    X = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(3)])
+    x = kernel_rows(sp.csr_array(X) if kind is SparseMeans else X)
+    start = np.eye(3)[1:]
+    means = kind(start, np.zeros(3), 1, unit_length=True)
+    first, second = np.zeros(3, dtype=np.int32), np.ones(3, dtype=np.int32)
+    means.vote(x, first, None, None)
+    assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+    means.vote(x, second, first, None)
+    assert np.all(means.move(np.zeros(2), np.array([0]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+    np.testing.assert_array_equal(means.masses, [0, 3])
+    means.vote(x, first, second, None)
+    assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
+    np.testing.assert_array_equal(means.centers, start)
+
+
+@pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+def test_directions_that_hardly_move(kind):
+    """How far they do is known to many digits, and nothing where nothing has changed."""
+    x = unit_rows(some_rows(np.float64)[:50])
+    means = kind(x[:1].copy(), np.zeros(D), 1, unit_length=True)
+    weights = np.full(50, 1e5)
+    for block, some_weights in ((x, weights), (x[:1], np.array([1e-3])), (x[:0], np.zeros(0))):
+        labels = np.zeros(len(block), dtype=np.int32)
+        means.vote(
+            kernel_rows(sp.csr_array(block) if kind is SparseMeans else block), labels, None, some_weights
+        )
+        before = means.centers
+        shifts, _ = means.move(np.zeros(1))
+        np.testing.assert_allclose(shifts[0], np.linalg.norm(means.centers - before), rtol=1e-5)
+    assert shifts[0] == 0
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])

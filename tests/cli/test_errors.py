@@ -159,7 +159,7 @@ def test_exit_codes_of_the_process(folder, rows):
     options = (
         "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
     )
-    for option in (*options.split(), "lam", "modes", "image"):
+    for option in (*options.split(), "lam", "modes", "image", "exclude", "sep", "decimal"):
         assert f"--{option}" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)

@@ -13,14 +13,19 @@ from tests.cli.running import everything, failed
 def test_table(folder, table, X, capsys):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     assert main(["fit", table, "-k", "3", "--columns", "d, a", "--out", "out"]) == 0
-    assert everything(folder / "out") == ["labels.parquet", "model.coterie", "summary.json"]
+    assert everything(folder / "out") == [
+        "examples.parquet",
+        "labels.parquet",
+        "model.coterie",
+        "summary.json",
+    ]
     labels = pyarrow.read_table("out/labels.parquet")
-    assert labels.column_names == ["label"]
+    assert labels.column_names[-3:] == ["cluster", "distance", "rank"]
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, [3, 0]]).labels_
-    assert np.array_equal(labels["label"], expected)
+    assert np.array_equal(labels["cluster"], expected)
     # The columns are remembered, so prediction takes the same ones.
     assert main(["predict", "out/model.coterie", table]) == 0
-    assert np.array_equal(pyarrow.read_table("labels.parquet")["label"], expected)
+    assert np.array_equal(pyarrow.read_table("labels.parquet")["cluster"], expected)
     assert main(["predict", "out/model.coterie", table, "--out", "labels.npy"]) == 0
     assert np.array_equal(np.load("labels.npy"), expected)
 
@@ -29,7 +34,79 @@ def test_columns_that_are_not_there(table, rows, capsys):
     assert "nothing" in failed(capsys, 1, "fit", table, "-k", "3", "--columns", "a,nothing")
     assert "name" in failed(capsys, 1, "fit", table, "-k", "3")  # text, and nobody left it out
     assert "column" in failed(capsys, 1, "fit", rows, "-k", "3", "--columns", "a")
-    assert "with commas" in failed(capsys, 2, "fit", table, "-k", "3", "--columns", "a,,b")
+    for option in ("--columns", "--exclude"):
+        message = failed(capsys, 2, "fit", table, "-k", "3", option, "a,,b")
+        assert option in message
+        assert "with commas" in message
+
+
+@pytest.fixture
+def vectors(folder, X):
+    """A table as an embedding pipeline writes it."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    embedding = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(X.ravel()), 4).cast(
+        pyarrow.list_(pyarrow.float64())
+    )
+    table = pyarrow.table({"id": [f"r{i}" for i in range(300)], "topic": [1] * 300, "embedding": embedding})
+    parquet.write_table(table.append_column("other", embedding), "two.parquet")
+    parquet.write_table(table, "vectors.parquet")
+    return "vectors.parquet"
+
+
+def test_a_column_of_vectors(folder, vectors, X, capsys):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X).labels_
+    assert main(["fit", vectors, "-k", "3", "--out", "out"]) == 0
+    assert "coterie: warning: Clustered by the vectors of 'embedding' alone" in capsys.readouterr().err
+    summary = json.loads((folder / "out/summary.json").read_text())
+    assert "'topic' (int64)" in summary["warnings"][0]
+    assert np.array_equal(pyarrow.read_table("out/labels.parquet")["cluster"], expected)
+    # A model of vectors also knows the rows of an array.
+    np.save("rows.npy", X)
+    for file in (vectors, "rows.npy"):
+        assert main(["predict", "out/model.coterie", file, "--out", "labels.npy", "-q"]) == 0
+        assert np.array_equal(np.load("labels.npy"), expected)
+    assert "Clustered" not in capsys.readouterr().err
+    assert main(["info", vectors]) == 0
+    assert "embedding[0]" in capsys.readouterr().out
+
+
+def test_several_columns_of_vectors(folder, vectors, X, capsys):
+    message = failed(capsys, 1, "fit", "two.parquet", "-k", "3")
+    assert "several columns of vectors: 'embedding' (list<" in message
+    command = message.split("or coterie ")[1].split(" -k")[0]
+    assert command == "fit two.parquet --columns embedding"
+    assert main([*command.split(), "-k", "3", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    # Which one, is remembered.
+    assert main(["predict", "coterie-out/model.coterie", "two.parquet", "-q"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        (["--columns", "c:d"], [2, 3]),
+        (["--columns", "2:4"], [1, 2]),  # name is column 1
+        (["--columns", "[ac],b"], [0, 2, 1]),
+        (["--exclude", "name,d"], [0, 1, 2]),
+        (["--exclude", "n*, 0"], [1, 2, 3]),
+        (["--columns", "a:d", "--exclude", "name"], [0, 1, 2, 3]),
+    ],
+)
+def test_choice_of_columns(options, chosen, folder, table, X):
+    assert main(["fit", table, "-k", "3", "-q", *options]) == 0
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, chosen])
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    summary = json.loads((folder / "coterie-out/summary.json").read_text())
+    assert summary["columns"] == ["abcd"[i] for i in chosen]
+    # By name: another order, and more columns, make no difference.
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, ::-1], columns=list("dcba")).assign(extra=1.0)
+    frame.to_parquet("other.parquet")
+    assert main(["predict", "coterie-out/model.coterie", "other.parquet", "--out", "labels.npy", "-q"]) == 0
+    assert np.array_equal(np.load("labels.npy"), expected.labels_)
 
 
 def test_text_table(folder, X, capsys):
@@ -41,6 +118,27 @@ def test_text_table(folder, X, capsys):
         model = coterie.load("coterie-out/model.coterie")
         expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, 1:3])
         assert np.allclose(model.cluster_centers_, expected.cluster_centers_)
+
+
+@pytest.mark.parametrize(
+    ("sep", "decimal", "options"),
+    [
+        (";", ",", []),
+        ("\t", ",", []),
+        (";", ".", ["--sep", ";", "--decimal", "."]),
+        ("\t", ".", ["--sep", "tab"]),
+        ("\t", ".", ["--sep", "\\t"]),
+        (":", ",", ["--sep", ":", "--decimal", ","]),
+    ],
+)
+def test_text_tables_of_other_dialects(sep, decimal, options, folder, X, capsys):
+    lines = [sep.join("abcd"), *(sep.join(map(repr, row)).replace(".", decimal) for row in X.tolist())]
+    (folder / "rows.csv").write_text("\n".join(lines))
+    assert main(["fit", "rows.csv", "-k", "3", "-q", *options]) == 0
+    expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert "sep must be one character" in failed(capsys, 1, "fit", "rows.csv", "-k", "3", "--sep", "::")
 
 
 @pytest.mark.parametrize("options", [[], ["--normalize"]])

@@ -4,7 +4,9 @@ import json
 import os
 
 import numpy as np
+import pytest
 
+import coterie
 from coterie.cli import main
 from tests.cli.running import failed
 
@@ -29,3 +31,39 @@ def test_label_file_that_cannot_be(folder, rows, capsys):
     (folder / "taken.npy").mkdir()
     model = "coterie-out/model.coterie"
     assert "taken.npy: Is a folder" in failed(capsys, 1, "predict", model, rows, "--out", "taken.npy")
+
+
+def test_columns_in_another_order(folder, X, capsys):
+    pandas, parquet = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.to_csv("rows.csv", index=False)
+    frame[list("dbac")].to_csv("moved.csv", index=False)
+    assert main(["fit", "rows.csv", "-k", "3", "-q"]) == 0
+    assert list(coterie.load("coterie-out/model.coterie").feature_names_in_) == list("abcd")
+    assert main(["predict", "coterie-out/model.coterie", "moved.csv", "-q"]) == 0
+    assert parquet.read_table("labels.parquet") == parquet.read_table("coterie-out/labels.parquet")
+    frame.rename(columns={"a": "x"}).to_csv("other.csv", index=False)
+    message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "other.csv")
+    assert "other.csv: The feature names should match" in message
+    assert (
+        "unseen at fit time: - x Feature names seen at fit time, yet now missing: - a --keep NAME" in message
+    )
+
+
+def test_python_prepares_rows_as_the_command_does(folder, X):
+    X = X * np.random.default_rng(1).uniform(1, 50, size=(300, 1))
+    np.save("rows.npy", X)
+    assert main(["fit", "rows.npy", "-k", "5", "--normalize", "-q"]) == 0
+    assert main(["predict", "coterie-out/model.coterie", "rows.npy", "-q"]) == 0
+    labels = np.load("labels.npy")
+    assert np.array_equal(labels, np.load("coterie-out/labels.npy"))
+    assert np.array_equal(coterie.load("coterie-out/model.coterie").predict(X), labels)
+
+
+def test_a_model_file_of_an_older_version(folder, table, X):
+    """It says only beside the model how its rows were prepared."""
+    unit = X[:, [3, 0]] / np.linalg.norm(X[:, [3, 0]], axis=1, keepdims=True)
+    model = coterie.KMeans(3, random_state=0).fit(unit)
+    coterie.save(model, "old.coterie", metadata={"normalize": True, "columns": ["d", "a"]})
+    assert main(["predict", "old.coterie", table, "--out", "labels.npy", "-q"]) == 0
+    assert np.array_equal(np.load("labels.npy"), model.labels_)

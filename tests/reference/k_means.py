@@ -65,6 +65,48 @@ def lloyd(
     return centers, labels, inertia, n_iter
 
 
+def unit_rows(X) -> Array:
+    X = np.asarray(X, dtype=np.float64)
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def spherical_lloyd(
+    X, centers, *, weights=None, max_iter=300
+) -> tuple[Array, npt.NDArray[np.intp], list[float], int]:
+    """Spherical k-means by cosines (Dhillon and Modha 2001, section 3.1), with the rules of `lloyd` for empty clusters.
+
+    A cluster whose rows cancel out keeps its centroid. Returns the sums of w (1 - cos), one of each iteration, for the
+    labels with the centroids that gave them, and at last that of the result.
+    """
+    X, centers = unit_rows(X), unit_rows(centers)
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
+    labels = np.full(len(X), -1)
+    objectives: list[float] = []
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
+        cosines = X @ centers.T
+        assigned = cosines.argmax(axis=1)
+        own = cosines[np.arange(len(X)), assigned]
+        objectives.append(float(np.sum(weights * (1 - own))))
+        if np.array_equal(assigned, labels):
+            break
+        empty = [j for j in range(len(centers)) if weights[assigned == j].sum() == 0]
+        far = np.where(weights > 0, 1 - own, 0.0)
+        for j, row in zip(empty, np.argsort(-far, kind="stable"), strict=False):
+            if far[row] > 1e-12:
+                assigned[row] = j
+        labels = assigned
+        for j in range(len(centers)):
+            total = weights[labels == j] @ X[labels == j]
+            if np.linalg.norm(total) > 1e-9:
+                centers[j] = total / np.linalg.norm(total)
+    cosines = X @ centers.T
+    labels = cosines.argmax(axis=1)
+    objectives.append(float(np.sum(weights * (1 - cosines.max(axis=1)))))
+    return centers, labels, objectives, n_iter
+
+
 def candidate_gains(X, weights, nearest, candidates) -> Array:
     """By how much each candidate lowers sum_i w_i nearest_i."""
     squares = square_distances(X, candidates)

@@ -42,7 +42,10 @@ def test_shards_must_be_alike(tmp_path):
     [
         ("x.npy::a", {}, "::a"),
         ("x.npy", {"columns": ["a"]}, "columns"),
+        ("x.npy", {"exclude": ["a"]}, "exclude"),
         ("x.npy", {"header": True}, "header"),
+        ("x.npy", {"sep": ";"}, "sep"),
+        ("x.npy", {"decimal": ","}, "decimal"),
         ("x.npy", {"n_columns": 3}, "n_columns"),
     ],
 )

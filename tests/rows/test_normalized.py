@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
+from tests.support.bits import same_bits
+from tests.support.counting import CountingSource
 
 
 @pytest.fixture
@@ -65,6 +67,55 @@ def test_data_are_not_changed(X):
         list(NormalizedRows(as_rows(data)).blocks())
     assert np.array_equal(X, before)
     assert np.array_equal(sparse.toarray(), before)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_rows_of_zeros_are_found(X, kind):
+    X[[3, 17]] = 0
+    X[5] = np.arange(7)
+    np.testing.assert_array_equal(rows_of_zeros(as_rows(kind(X))), [3, 17])
+    NormalizedRows(as_rows(kind(X))).read()
+    rows = NormalizedRows(as_rows(kind(X)), refuse_zeros=True)
+    for size in (1, 4, 10, 1000):
+        with pytest.raises(ValueError, match=r"no direction. First bad row: 3\."):
+            list(rows.blocks(size))
+    with pytest.raises(ValueError, match=r"no direction. First bad row: 17\."):
+        rows.take([4, 17])
+    rows.take([0, 4, 5])
+
+
+def test_explicit_zeros_of_a_sparse_row_are_zeros():
+    X = sp.csr_array((np.array([0.0, 0, 5]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    np.testing.assert_array_equal(rows_of_zeros(as_rows(X)), [0])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_selected_rows(X, kind, dtype):
+    numbers = np.flatnonzero(np.arange(len(X)) % 7 < 3)
+    rows = SelectedRows(as_rows(kind(X)), numbers).with_dtype(dtype)
+    expected = kind(X[numbers].astype(dtype))
+    for size in (1, 4, 10, 1000):
+        blocks = [block for _, block in rows.blocks(size)]
+        same_bits(sp.csr_array(sp.vstack(blocks)) if kind is sp.csr_array else np.vstack(blocks), expected)
+    same_bits(rows.read(), expected)
+    same_bits(rows.take([0, 2, 2, 5]), expected[[0, 2, 2, 5]])
+    np.testing.assert_array_equal(
+        rows.scattered(numbers, missing=-1),
+        np.where(np.isin(np.arange(len(X)), numbers), np.arange(len(X)), -1),
+    )
+
+
+def test_selected_rows_of_a_source_in_pieces(X):
+    class InPieces(CountingSource):
+        def pieces(self, start, stop, rows):
+            for low in range(start, stop, 3):
+                yield from super().pieces(low, min(low + 3, stop), rows)
+
+    numbers = np.array([4, 5, 12, 13, 14])
+    rows = SelectedRows(InPieces(as_rows(X)), numbers)
+    np.testing.assert_array_equal(rows.read(), X[numbers])
+    np.testing.assert_array_equal(np.vstack([block for _, block in rows.blocks(2)]), X[numbers])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -51,7 +51,7 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
 
 def kept_in_memory(rows: RowSource) -> RowSource:
     """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
-    if rows.in_memory or rows.is_sparse or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > KEPT_BYTES:
+    if rows.in_memory or rows.shape[0] * rows.row_bytes() > KEPT_BYTES:
         return rows
     return as_rows(rows.read())
 

@@ -51,12 +51,17 @@ class Lloyd:
         Where the centroids begin.
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
         How rows find their nearest centroids; the labels are the same, bit for bit.
+    unit_length : bool
+        Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
+        the centroids are from where they were.
     """
 
-    def __init__(self, data: Dataset, centers: Array, algorithm: str = "auto") -> None:
+    def __init__(
+        self, data: Dataset, centers: Array, algorithm: str = "auto", *, unit_length: bool = False
+    ) -> None:
         self._data = data
         self._frame = CenterFrame(centers, data.shift, data.n_threads)
-        self._clusters = ClusterSums(data, len(centers))
+        self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
         self._assignment = _assignment(data, self._frame, algorithm)
         self._n_changed: int | None = None
 
@@ -73,8 +78,8 @@ class Lloyd:
             return LloydStep(objective, 0, 0.0)
         self._relocate_empty()
         before = self._frame
-        means = self._clusters.means(before.centers)
-        self._frame = CenterFrame(means, self._data.shift, self._data.n_threads)
+        moved = self._clusters.centers(before.centers)
+        self._frame = CenterFrame(moved, self._data.shift, self._data.n_threads)
         return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
 
     def labels(self) -> IntArray:

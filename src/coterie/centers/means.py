@@ -1,7 +1,8 @@
-"""Centroids that are the means of votes: what both kinds of mini-batch k-means move.
+"""Centroids that are the means of votes, or their directions: what both kinds of mini-batch k-means move.
 
 A vote is a row that counts for a cluster. `DenseMeans` and `SparseMeans` have one face: `vote` takes votes in or moves
-them from cluster to cluster, `move` brings each centroid to the mean of its votes.
+them from cluster to cluster, `move` brings each centroid to the mean of its votes, scaled to length 1 where rows are
+compared by their angles.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.frame import CenterFrame
+from coterie.centers.positions import moved_centers
 from coterie.centers.sparse_means import NONE, SparseMeans
 
 __all__ = ["DenseMeans", "Means", "means_of"]
@@ -29,6 +31,8 @@ class DenseMeans:
         See `coterie.centers.assignment.FitRows`.
     n_threads : int
         Threads of the kernels.
+    unit_length : bool
+        Whether centroids are scaled to length 1; one whose votes cancel out stays where it is.
 
     Attributes
     ----------
@@ -40,12 +44,15 @@ class DenseMeans:
         The centroids.
     """
 
-    def __init__(self, centers: Array, shift: FloatArray, n_threads: int) -> None:
+    def __init__(
+        self, centers: Array, shift: FloatArray, n_threads: int, *, unit_length: bool = False
+    ) -> None:
         self.frame = CenterFrame(centers, shift, n_threads)
         self.sums = np.zeros(centers.shape)
         self.masses = np.zeros(len(centers))
         self._shift = shift
         self._n_threads = n_threads
+        self.unit_length = unit_length
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -58,7 +65,7 @@ class DenseMeans:
         return self.frame.centers
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
-        """Take over votes whose means the centroids are already."""
+        """Take over votes that the centroids are at already."""
         self.sums, self.masses = sums, masses
 
     def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
@@ -68,7 +75,7 @@ class DenseMeans:
         )
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
-        """Bring each centroid to the mean of its votes.
+        """Bring each centroid to its votes.
 
         Parameters
         ----------
@@ -90,8 +97,14 @@ class DenseMeans:
         cross, _ = np.empty(len(squares)), np.empty(len(squares))
         _kernels.compare_centers(self.sums, before.relative, cross, _, self._n_threads)
         within = np.maximum(squares + self.masses * before.squares - 2 * cross, 0.0)
-        after = np.empty_like(before.centers)
-        _kernels.move_centers(self.sums, self.masses, self._shift, before.centers, after, self._n_threads)
+        after = moved_centers(
+            self.sums,
+            self.masses,
+            self._shift,
+            before.centers,
+            self._n_threads,
+            unit_length=self.unit_length,
+        )
         self.frame = CenterFrame(after, self._shift, self._n_threads)
         return np.sqrt(self.frame.square_distances(before)), within
 

@@ -1,29 +1,40 @@
-"""Means of sparse rows, whose steps cost in proportion to the entries of the votes."""
+"""Means of sparse rows, or their directions, whose steps cost in proportion to the entries of the votes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
+from coterie.centers.positions import direction_lengths
 
 __all__ = ["SparseMeans"]
 
 NONE: IndexArray = np.empty(0, dtype=np.intp)
+
+# Rows, labels now and before, and weights; see `SparseMeans.vote`.
+_Votes: TypeAlias = tuple[Any, IntArray, IntArray | None, Array | None]
+
+# The squared length of a sum is kept up to date by additions. Where it is less than this part of the squared mass, what
+# they have rounded off could matter, and it is computed anew.
+_SHORT = 1e-4
 
 
 class SparseMeans:
     """Means of sparse rows; a step costs in proportion to the entries of its votes.
 
     The kernels see sums instead of centroids, so that a vote changes only its row's own columns, and one scale per
-    centroid; see cpp/include/coterie/centers/sparse_means.hpp. A centroid without votes is kept as a sum of scale 1.
-    Parameters and attributes as those of `DenseMeans`, with a shift of 0.
+    centroid: 1 / mass, or 1 / length of the sum where centroids have length 1; see
+    cpp/include/coterie/centers/sparse_means.hpp. A centroid without votes, or whose votes cancel out, is held: kept as
+    a sum of scale 1. Parameters and attributes as those of `DenseMeans`, with a shift of 0.
     """
 
-    def __init__(self, centers: Array, shift: FloatArray, n_threads: int) -> None:
+    def __init__(
+        self, centers: Array, shift: FloatArray, n_threads: int, *, unit_length: bool = False
+    ) -> None:
         k, d = centers.shape
         lanes = lanes_of(centers.dtype)
         n_panels = -(-k // lanes)
@@ -33,8 +44,10 @@ class SparseMeans:
         self._panels = aligned_zeros(n_slabs * d * self._stride, centers.dtype)
         self._scales = aligned_zeros(n_slabs * self._stride, centers.dtype)
         self._offsets = aligned_zeros(n_slabs * self._stride, centers.dtype)
-        self._waiting: list[tuple[Any, IntArray, IntArray | None, Array | None]] = []
+        self._waiting: list[_Votes] = []
         self._n_threads = n_threads
+        self.unit_length = unit_length
+        self._held = dict(enumerate(centers.copy()))
         self.sums = np.zeros((k, d))
         self.masses = np.zeros(k)
         # Squared norms of the sums, and of the centroids.
@@ -44,20 +57,22 @@ class SparseMeans:
         self._squares[:] = np.einsum("ij,ij->i", centers, centers, dtype=np.float64)
         self._rescale()
 
-    def _lane(self, cluster: int) -> Array:
-        return self._panels.reshape(-1, self.sums.shape[1], self._stride)[
-            cluster // self._stride, :, cluster % self._stride
-        ]
-
     def _write_lanes(self, clusters: IndexArray, vectors: Array) -> None:
         _kernels.write_lanes(
             np.ascontiguousarray(vectors), clusters.astype(np.int32), self._panels,
             len(self.masses), self._n_beside, self._n_threads,
         )  # fmt: skip
 
+    def _divisors(self) -> FloatArray:
+        """Return what each sum is divided by to be a centroid; 0 where the centroid is held."""
+        if self.unit_length:
+            return direction_lengths(self._sum_squares, self.masses)
+        return self.masses.copy()
+
     def _rescale(self) -> None:
         k = len(self.masses)
-        scales = np.divide(1.0, self.masses, out=np.ones(k), where=self.masses > 0)
+        divisors = self._divisors()
+        scales = np.divide(1.0, divisors, out=np.ones(k), where=divisors > 0)
         self._scales[:k] = -2 * scales
         self._offsets[:k] = self._squares
         self._offsets[k:] = np.inf
@@ -77,18 +92,18 @@ class SparseMeans:
         """The centroids, shape (k, d); computed at each call."""
         d = self.sums.shape[1]
         centers = np.empty(self.sums.shape, dtype=self._panels.dtype)
-        for cluster in np.flatnonzero(self.masses == 0):
-            centers[cluster] = self._lane(int(cluster))
-        _kernels.move_centers(self.sums, self.masses, np.zeros(d), centers, centers, self._n_threads)
+        for cluster, center in self._held.items():
+            centers[cluster] = center
+        _kernels.move_centers(self.sums, self._divisors(), np.zeros(d), centers, centers, self._n_threads)
         return centers
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
-        """Take over votes whose means the centroids are already."""
+        """Take over votes that the centroids are at already."""
         self.sums, self.masses = sums, masses
-        voted = np.flatnonzero(masses > 0)
-        self._write_lanes(voted, sums[voted])
         self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
-        self._squares[voted] = self._sum_squares[voted] / masses[voted] ** 2
+        divisors = self._divisors()
+        self._let_go(np.flatnonzero(divisors > 0))
+        np.divide(self._sum_squares, divisors**2, out=self._squares, where=divisors > 0)
         self._rescale()
 
     def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
@@ -103,25 +118,32 @@ class SparseMeans:
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
         """Bring each centroid to the mean of its votes; see `DenseMeans.move`."""
-        before = self.masses.copy()
+        before = self._divisors()
         scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
-        died = empty[before[empty] > 0]
+        died = empty[self.masses[empty] > 0]
         last_centers = self.sums[died] * scales[died, None]
-        changes, with_sums, with_panels = self._take_votes()
-        after = self.masses
-        after[empty] = 0
+        for place in np.flatnonzero(before[died] == 0):  # their votes cancelled out
+            last_centers[place] = self._held[int(died[place])]
+        votes, self._waiting = self._waiting, []
+        changes, with_sums, with_panels = self._take(votes)
+        self.masses[empty] = 0
         # Change of the sum, times the centroid before the move.
         cross = scales * np.where(before > 0, with_sums, with_panels)
-        within = squares + after * self._squares - 2 * (scales * self._sum_squares + cross)
-        # A mean moves by (change of its sum - change of its mass * mean) / its new mass.
-        gained = after - before
-        moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
-        shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
-        self._sum_squares += 2 * with_sums + changes
-        born = np.flatnonzero((before == 0) & (after > 0))
-        # All of them, at the first votes: without a copy.
-        self._write_lanes(born, self.sums if len(born) == len(self.sums) else self.sums[born])
+        within = squares + self.masses * self._squares - 2 * (scales * self._sum_squares + cross)
+        grown = 2 * with_sums + changes
+        self._sum_squares += grown
         self._hold(died, last_centers, 0.0)
+        if self.unit_length:
+            self._hold_cancelled(before, scales, votes)
+            after = self._divisors()
+            moved = _moves_of_directions(before, after, changes, grown, cross, self._squares)
+        else:
+            after = self._divisors()
+            # A mean moves by (change of its sum - change of its mass * mean) / its new mass.
+            gained = after - before
+            moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
+        shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
+        self._let_go(np.flatnonzero((before == 0) & (after > 0)))
         np.divide(self._sum_squares, after**2, out=self._squares, where=after > 0)
         self._rescale()
         return shifts, np.maximum(within, 0.0)
@@ -140,18 +162,73 @@ class SparseMeans:
         self.sums[clusters] = mass * centers
         self._squares[clusters] = np.einsum("ij,ij->i", centers, centers)
         self._sum_squares[clusters] = mass**2 * self._squares[clusters]
+        for cluster, center in zip(clusters.tolist(), centers):
+            if mass > 0:
+                self._held.pop(cluster, None)
+            else:
+                self._held[cluster] = center
 
-    def _take_votes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _let_go(self, clusters: IndexArray) -> None:
+        """Keep centroids that were held by the sums of their votes from now on."""
+        # All of them, at the first votes: without a copy.
+        self._write_lanes(clusters, self.sums if len(clusters) == len(self.sums) else self.sums[clusters])
+        for cluster in clusters.tolist():
+            self._held.pop(cluster, None)
+
+    def _hold_cancelled(self, before: FloatArray, scales: FloatArray, votes: list[_Votes]) -> None:
+        """Leave centroids whose votes cancel out where they were before these votes."""
+        short = np.flatnonzero((self.masses > 0) & (self._sum_squares <= _SHORT * self.masses**2))
+        self._sum_squares[short] = np.einsum("ij,ij->i", self.sums[short], self.sums[short])
+        for cluster in short[self._divisors()[short] == 0]:
+            if before[cluster] > 0:
+                center = scales[cluster] * (self.sums[cluster] - self._change_of_sum(cluster, votes))
+            else:
+                center = self._held[cluster]
+            mass = self.masses[cluster]
+            self._hold(np.array([cluster]), center[None, :], 0.0)
+            self.masses[cluster] = mass
+
+    def _change_of_sum(self, cluster: int, votes: list[_Votes]) -> FloatArray:
+        """Return by how much votes have changed the sum of one cluster: all others count as one."""
+        sums, masses = np.zeros((2, self.sums.shape[1])), np.zeros(2)
+        for x, labels, before, weights in votes:
+            now = (labels != cluster).astype(np.int32)
+            then = None if before is None else np.where(before < 0, -1, before != cluster).astype(np.int32)
+            zero = np.zeros(self.sums.shape[1])
+            _kernels.add_to_clusters(x, now, then, weights, zero, sums, masses, self._n_threads)
+        return sums[0]
+
+    def _take(self, votes: list[_Votes]) -> tuple[FloatArray, FloatArray, FloatArray]:
         squares, with_sums, with_panels = (np.zeros(len(self.masses)) for _ in range(3))
-        if self._waiting:
-            blocks, *columns = zip(*self._waiting)
-            self._waiting = []
+        if votes:
+            blocks, *columns = zip(*votes)
             labels, before, weights = (_joined(column) for column in columns)
             _kernels.take_votes(
                 list(blocks), labels, before, weights, self.sums, self.masses, self._panels, self._n_beside,
                 squares, with_sums, with_panels, self._n_threads,
             )  # fmt: skip
         return squares, with_sums, with_panels
+
+
+def _moves_of_directions(
+    before: FloatArray,
+    after: FloatArray,
+    changes: FloatArray,
+    grown: FloatArray,
+    cross: FloatArray,
+    squares: FloatArray,
+) -> FloatArray:
+    """Return the squared movements of centroids of length 1, times the squared lengths of their sums after it.
+
+    Of sums of lengths a and b that differ by D, the directions differ by (|D|^2 - (b - a)^2) / (a b), squared: the law
+    of cosines. A centroid that was held has no sum before; c . D is its product with that of its first votes.
+    """
+    total = np.where(before > 0, before + after, 1.0)
+    turned = (changes - (grown / total) ** 2) * np.divide(
+        after, before, out=np.zeros_like(after), where=before > 0
+    )
+    first = after * (after * (1 + squares) - 2 * cross)
+    return np.maximum(np.where(before > 0, turned, first), 0.0)
 
 
 def _joined(parts: Sequence[Array | None]) -> Any:

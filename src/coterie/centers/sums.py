@@ -11,6 +11,7 @@ from coterie.arrays import Array, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
+from coterie.centers.positions import moved_centers
 
 __all__ = ["ClusterSums"]
 
@@ -20,10 +21,20 @@ class ClusterSums:
 
     Rows are added in their order in the data; later passes move only the rows whose label changed, so the sums do
     not depend on how the labels were found.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    n_clusters : int
+        Number of clusters k.
+    unit_length : bool
+        Whether centroids have length 1; see `coterie.centers.positions.moved_centers`.
     """
 
-    def __init__(self, data: Dataset, n_clusters: int) -> None:
+    def __init__(self, data: Dataset, n_clusters: int, *, unit_length: bool = False) -> None:
         self._data = data
+        self._unit_length = unit_length
         self.sums = np.zeros((n_clusters, data.n_columns))
         self.masses = np.zeros(n_clusters)
 
@@ -45,14 +56,19 @@ class ClusterSums:
         label = np.array([target], dtype=np.int32)
         self.add(slice(row, row + 1), x, label, np.array([source], dtype=np.int32))
 
-    def means(self, centers: Array) -> Array:
-        """Return the mean of each cluster as centroids; a cluster without mass keeps its old one."""
-        out = np.empty_like(centers)
-        _kernels.move_centers(self.sums, self.masses, self._data.shift, centers, out, self._data.n_threads)
-        return out
+    def centers(self, before: Array) -> Array:
+        """Return the centroid of each cluster; one without mass, or whose rows cancel out, keeps its old one."""
+        return moved_centers(
+            self.sums,
+            self.masses,
+            self._data.shift,
+            before,
+            self._data.n_threads,
+            unit_length=self._unit_length,
+        )
 
     def inertia(self, frame: CenterFrame) -> float:
-        """Return the inertia of the labels that the sums stand for, without a pass over the data."""
+        """Return the inertia of the labels that the sums stand for with any centroids, without a pass over the data."""
         cross, distances = np.empty(len(frame)), np.empty(len(frame))
         _kernels.compare_centers(self.sums, frame.relative, cross, distances, frame.n_threads)
         return max(0.0, self._data.total_square + float(np.sum(self.masses * frame.squares - 2 * cross)))

@@ -27,6 +27,9 @@ Switch = Annotated[bool, Parameter(negative="")]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
 Threads = Annotated[int | None, Parameter(name="--threads")]
 
+# What --sep may say for a tab, which is hard to type.
+_TABS = {"tab": "\t", "\\t": "\t"}
+
 
 def run(arguments: list[str]) -> None:
     """Parse the arguments and run the command that they name.
@@ -63,6 +66,7 @@ def build_app() -> App:
     app.command(with_options(fit, method_options(offered), after="method", more=more))
     app.command(predict)
     app.command(with_options(path, method_options([path_method()]), after="file"))
+    app.command(verify)
     app.command(info)
     app.command(demo)
     return app
@@ -81,6 +85,11 @@ def fit(
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
+    exclude: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    id: str | None = None,
+    keep: str | None = None,
     image: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
@@ -111,12 +120,27 @@ def fit(
     normalize
         Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
     columns
-        Use only these columns of a table: names, or positions from 0, with commas between them.
+        Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
+        ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
+    exclude
+        Leave out these columns of a table.
+    sep
+        What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
+    id
+        The column of a table that says which row is which; it is not clustered. By default one that is not clustered
+        and is called id, _id or uuid, or is the index.
+    keep
+        Columns of a table that the results keep beside the clusters, with commas between them; they are not clustered.
+        By default all that are not.
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
         centre), mean and nearest rows to modes.png.
     out
-        Folder for model.coterie, labels.npy (labels.parquet for a table), summary.json and modes.png.
+        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, rank; and
+        examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones), summary.json and
+        modes.png.
     json
         Print one JSON object on the standard output.
     quiet
@@ -136,10 +160,14 @@ def fit(
         parameters={**given(limits), **given(parameters)},
         seed=seed,
         normalize=normalize,
-        columns=_names(columns),
+        columns=_names(columns, "--columns"),
+        exclude=_names(exclude, "--exclude"),
+        sep=_TABS.get(str(sep), sep),
+        decimal=decimal,
         image_shape=_image_shape(image),
         quiet=quiet,
         labels=labels,
+        beside=_beside(id, keep),
     )
     _report(run_fit(job)[1], _fit_lines, json, quiet)
 
@@ -150,6 +178,8 @@ def predict(
     /,
     *,
     out: Path | None = None,
+    id: str | None = None,
+    keep: str | None = None,
     threads: int | None = None,
     json: Switch = False,
     quiet: Quiet = False,
@@ -163,7 +193,12 @@ def predict(
     file
         The rows; any file that `coterie fit` reads.
     out
-        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table.
+        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table, with
+        examples.parquet beside it.
+    id
+        The column of a table that says which row is which; by default as for `coterie fit`.
+    keep
+        Columns of a table that the results keep, with commas between them; by default all that the model does not use.
     threads
         Threads; by default all processors of this process.
     json
@@ -173,7 +208,7 @@ def predict(
     """
     from coterie.cli.predict import predict as run_predict
 
-    facts = run_predict(model, file, out, threads=threads, quiet=quiet)
+    facts = run_predict(model, file, out, threads=threads, beside=_beside(id, keep), quiet=quiet)
     _report(facts, _predict_lines, json, quiet)
 
 
@@ -220,8 +255,39 @@ def path(
     from coterie.cli.path import PathJob, follow
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-    job = PathJob(file, out, {**given(limits), **given(parameters)}, clusters, _names(columns), quiet)
+    job = PathJob(
+        file, out, {**given(limits), **given(parameters)}, clusters, _names(columns, "--columns"), quiet
+    )
     _report(follow(job), _path_lines, json, quiet)
+
+
+def verify(
+    folder: Path,
+    file: str | None = None,
+    /,
+    *,
+    n_threads: Threads = None,
+    json: Switch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat the fit that wrote a folder, and say whether the bits are the same: exit code 0 if so, else 1.
+
+    Parameters
+    ----------
+    folder
+        What `coterie fit` wrote: model.coterie and summary.json.
+    file
+        The rows, if they are no longer where the summary says.
+    n_threads
+        Threads; they change no bit.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    """
+    from coterie.cli.verify import verify as run_verify
+
+    _report(run_verify(folder, file, threads=n_threads, quiet=quiet), _verify_lines, json, quiet)
 
 
 def info(file: str, /, *, json: Switch = False) -> None:
@@ -319,6 +385,10 @@ def _predict_lines(facts: dict[str, Any]) -> list[str]:
     ]
 
 
+def _verify_lines(facts: dict[str, Any]) -> list[str]:
+    return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
+
+
 def _path_lines(facts: dict[str, Any]) -> list[str]:
     source, counts = facts["input"], facts["clusters"]
     return [
@@ -355,14 +425,22 @@ def _in_words(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _names(columns: str | None) -> list[str | int] | None:
-    """The names and positions between the commas of --columns."""
+def _names(columns: str | None, flag: str) -> list[str | int] | None:
+    """The names and positions between the commas of --columns and its like."""
     if columns is None:
         return None
     names = [name.strip() for name in columns.split(",")]
     if not all(names):
-        raise UsageError(f"--columns must be names or positions with commas between them, got {columns!r}.")
+        raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
+
+
+def _beside(id: str | None, keep: str | None) -> Any:
+    """The columns of --id and --keep, which are names."""
+    from coterie.cli.results import Beside
+
+    names = _names(keep, "--keep")
+    return Beside(id, None if names is None else [str(name) for name in names])
 
 
 def _image_shape(image: str | None) -> tuple[int, ...] | None:

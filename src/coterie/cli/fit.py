@@ -11,6 +11,7 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli import UsageError
+from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
 from coterie.cli.models import (
     fit_model,
@@ -21,7 +22,9 @@ from coterie.cli.models import (
     settings_of,
     size_facts,
 )
-from coterie.cli.output import check_label_file, check_writable, staged_files, to_json, write_labels
+from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
+from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource
@@ -50,9 +53,13 @@ class FitJob:
     seed: int = 0
     normalize: bool = False
     columns: list[str | int] | None = None
+    exclude: list[str | int] | None = None
+    sep: str | None = None
+    decimal: str | None = None
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     labels: str | None = None
+    beside: Beside = field(default_factory=Beside)
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
 
 
@@ -75,23 +82,42 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.image_shape is not None:
         require_matplotlib()
     check_writable(job.out)
-    rows = open_prepared(job.file, columns=job.columns, normalize=job.normalize)
+    told: list[str] = []
+    rows = open_prepared(
+        job.file,
+        columns=job.columns,
+        normalize=job.normalize,
+        warned=told,
+        exclude=[*(job.exclude or []), *job.beside.names] or None,
+        sep=job.sep,
+        decimal=job.decimal,
+    )
     method = usual_method(candidates, rows.shape[0])
     model = models[method.name]
     _check_rows(job, method, rows)
     known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], job.n_clusters)
-    label_name = "labels.parquet" if rows.is_table else "labels.npy"
-    check_label_file(job.out / label_name)
+    label_file = job.out / ("labels.parquet" if rows.is_table else "labels.npy")
+    check_label_file(label_file)
+    beside = names_beside(rows, job.beside, label_file)
 
     seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
-    names = [MODEL, label_name, SUMMARY, *([PICTURE] if picture else [])]
+    results = RowResults(model, rows, model.labels_, beside)
+    files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
+    files.update({"modes": job.out / PICTURE} if picture else {})
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
-        "warnings": warned,
-        "files": {name.split(".")[0]: str(job.out / name) for name in names},
+        "known_labels": job.labels,
+        "reading": {"sep": job.sep, "decimal": job.decimal},
+        "hashes": {
+            "data": hash_of_rows(rows),
+            "parameters": hash_of_parameters(model),
+            **hashes_of_fit(model),
+        },
+        "warnings": [*told, *warned],
+        "files": {name: str(path) for name, path in files.items()},
     }
-    _write(job, method, model, summary, picture)
+    _write(job, method, model, results, summary, picture)
     return model, summary
 
 
@@ -151,7 +177,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "method": method.name,
         "input": input_facts(job.file, rows),
         "normalize": job.normalize,
-        "columns": job.columns,
+        "columns": _columns_of(job, rows),
         "parameters": settings_of(model),
         "clusters": job.n_clusters,
         "clusters_left": n_clusters,
@@ -165,15 +191,29 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     }
 
 
-def _write(job: FitJob, method: Method, model: Any, summary: dict[str, Any], picture: Figure | None) -> None:
+def _columns_of(job: FitJob, rows: RowSource) -> Any:
+    """Return the columns that a user chose, as `predict` must choose them, too; None where all or the usual are."""
+    if job.columns is None and job.exclude is None:
+        return None
+    return rows.chosen or job.columns
+
+
+def _write(
+    job: FitJob,
+    method: Method,
+    model: Any,
+    results: RowResults,
+    summary: dict[str, Any],
+    picture: Figure | None,
+) -> None:
     """Write all files of a fit, or none."""
-    names = [Path(path).name for path in summary["files"].values()]
-    with staged_files(job.out, names) as paths:
-        # The rows must be prepared in the same way for `predict`, so the model file says how.
-        metadata = {"method": method.name, "normalize": job.normalize, "columns": job.columns}
-        persistence.save(model, paths[MODEL], metadata=metadata)
-        label_path = next(path for name, path in paths.items() if name.startswith("labels."))
-        write_labels(label_path, model.labels_)
-        paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+    names = {name: Path(path).name for name, path in summary["files"].items()}
+    with staged_files(job.out, list(names.values())) as staged:
+        paths = {name: staged[file] for name, file in names.items()}
+        # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
+        metadata = {"method": method.name, "normalize": job.normalize, "columns": summary["columns"]}
+        persistence.save(model, paths["model"], metadata=metadata)
+        results.write(paths)
+        paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")
         if picture is not None:
-            picture.savefig(paths[PICTURE])
+            picture.savefig(paths["modes"])

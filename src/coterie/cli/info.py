@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from coterie import persistence
-from coterie.cli.inputs import input_facts
+from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of, settings_of
 from coterie.estimators import Method, method_of
-from coterie.rows import open_rows
 
 __all__ = ["describe"]
 
@@ -32,7 +31,7 @@ def _is_model(file: str) -> bool:
 
 
 def _row_facts(file: str) -> dict[str, Any]:
-    rows = open_rows(file)
+    rows = open_prepared(file, columns=None, normalize=False)
     facts: dict[str, Any] = {"kind": "rows", **input_facts(file, rows)}
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)

@@ -61,14 +61,9 @@ def check_label_file(path: Path) -> None:
 
 
 def write_labels(path: Path, labels: np.ndarray) -> None:
-    """Labels as `.npy` or as a `.parquet` table with the one column `label`."""
-    if path.suffix == ".npy":
-        with open(path, "wb") as file:
-            np.save(file, labels, allow_pickle=False)
-        return
-    import pyarrow
-
-    pyarrow_parquet().write_table(pyarrow.table({"label": labels}), path)
+    """Labels as a `.npy` file."""
+    with open(path, "wb") as file:
+        np.save(file, labels, allow_pickle=False)
 
 
 @contextmanager

@@ -12,17 +12,26 @@ from sklearn.utils import get_tags
 import coterie
 from coterie import persistence
 from coterie.arrays import IntArray
-from coterie.cli.inputs import input_facts, open_prepared
+from coterie.cli.inputs import input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
-from coterie.cli.output import check_label_file, recorded_warnings, staged_files, write_labels
+from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
+from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.estimators import Estimator
 from coterie.rows import RowSource
+from coterie.rows.part import part_of
 
 __all__ = ["predict"]
 
 
 def predict(
-    model_file: str, file: str, out: Path | None, *, threads: int | None = None, quiet: bool = False
+    model_file: str,
+    file: str,
+    out: Path | None,
+    *,
+    threads: int | None = None,
+    beside: Beside | None = None,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Label the rows of a file with a saved model, block by block.
 
@@ -33,24 +42,25 @@ def predict(
     """
     if out is not None:
         check_label_file(out)
-    header = persistence.read_header(model_file)
+    beside = beside or Beside()
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
-    preparation = header.metadata
-    rows = open_prepared(
-        file, columns=preparation.get("columns"), normalize=bool(preparation.get("normalize", False))
-    )
+    with recorded_warnings() as warned:
+        rows = open_for_model(model, file, exclude=beside.names or None)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
+    names = names_beside(rows, beside, out)
 
     started = time.perf_counter()
-    with recorded_warnings() as warned:
+    with recorded_warnings() as more_warned:
         labels = _label(rows, model, quiet=quiet)
-    with staged_files(out.parent, [out.name]) as paths:
-        write_labels(paths[out.name], labels)
+    files = result_files(out)
+    results = RowResults(model, rows, labels, names)
+    with staged_files(out.parent, [path.name for path in files.values()]) as staged:
+        results.write({name: staged[path.name] for name, path in files.items()})
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
     return {
         "coterie": coterie.__version__,
@@ -60,8 +70,8 @@ def predict(
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": n_clusters,
         "cluster_sizes": size_facts(labels, n_clusters),
-        "warnings": warned,
-        "files": {"labels": str(out)},
+        "warnings": list(dict.fromkeys([*warned, *more_warned])),
+        "files": {name: str(path) for name, path in files.items()},
     }
 
 
@@ -84,11 +94,16 @@ def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
     """Return the labels of all rows; shows how far it is."""
     n_rows = rows.shape[0]
     labels = np.empty(n_rows, dtype=np.int32)
+    # Estimators of other libraries know arrays, not sources of rows.
+    is_own = isinstance(model, Estimator)
     started = time.perf_counter()
     with display(quiet) as screen:
         for start, block in rows.blocks():
             stop = start + block.shape[0]
-            labels[start:stop] = model.predict(block)
+            try:
+                labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
+            except ValueError as error:  # which counts rows from the first of the block
+                raise ValueError(f"Of the rows from {start} on, counted from 0: {error}") from error
             done = time.perf_counter() - started
             rate = stop / max(done, 1e-9)
             screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))

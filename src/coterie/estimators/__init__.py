@@ -13,6 +13,7 @@ Examples
 from coterie.estimators.base import Estimator
 from coterie.estimators.method import (
     OBJECTIVE,
+    Belonging,
     Method,
     Objective,
     Option,
@@ -27,6 +28,7 @@ from coterie.estimators.method import (
 
 __all__ = [
     "OBJECTIVE",
+    "Belonging",
     "Estimator",
     "Method",
     "Objective",

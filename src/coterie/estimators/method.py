@@ -14,11 +14,13 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
+from coterie.arrays import FloatArray, IntArray
 from coterie.persistence import persistable
+from coterie.rows import RowSource
 
 __all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Method", "Objective", "Option", "Progress", "find_method",
-    "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Objective", "Option", "Progress",
+    "find_method", "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
 # The group of entry points in which installed packages name their records.
@@ -26,8 +28,9 @@ ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
-    "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads", "--normalize",
-    "--columns", "--image", "--out", "--json", "--quiet", "-q", "--help", "-h", "--version",
+    "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
+    "--normalize", "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
+    "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 
@@ -74,6 +77,23 @@ class Progress:
     name: str | None = None
     step: str = "iteration"
     limit: str | None = "max_iter"
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """How well a row belongs to its cluster, where a method says more of it than a distance.
+
+    Attributes
+    ----------
+    name : str
+        What it is: "posterior" or "membership"; so the column of results is called.
+    measure : callable
+        ``measure(model, rows, labels)`` gives a number for each row, the larger the better, or None where these rows
+        have none. The rows are a `RowSource` as `Estimator.prepared` gives it.
+    """
+
+    name: str
+    measure: Callable[[Any, RowSource, IntArray], FloatArray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +156,8 @@ class Method:
         Whether `fit(X, y)` learns from known classes, -1 where they are not known.
     drops_clusters : bool
         Whether fewer clusters may be left than were asked for.
+    belonging : Belonging, optional
+        How well rows belong to their clusters, where that is more than the distance to a centre.
     pictures : mapping of str to callable
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
         estimator that gives Axes.
@@ -160,6 +182,7 @@ class Method:
     usual_above: int | None = None
     takes_labels: bool = False
     drops_clusters: bool = False
+    belonging: Belonging | None = None
     pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     page: str = ""
 

@@ -13,24 +13,40 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.centers.labels import labels_and_squares, nearest_labels
+from coterie.centers.means import Means, means_of
+from coterie.centers.positions import unit_centers
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.checks import check_iteration_parameters, check_positive_integer, check_sample_weight
+from coterie.fitting.checks import (
+    check_iteration_parameters,
+    check_option,
+    check_positive_integer,
+    check_sample_weight,
+)
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
+from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
 
-__all__ = ["CentroidEstimator"]
+__all__ = ["METRICS", "ZERO_ROWS", "CentroidEstimator"]
+
+METRICS = ("euclidean", "cosine")
+ZERO_ROWS = ("error", "ignore")
+
+# The label of a row that is in no cluster.
+_NO_CLUSTER = -1
 
 
 class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SeededEstimator):
     """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
 
     n_clusters: int
+    metric: str
+    zero_rows: str
     n_threads: int | None
     history_: Array
     max_time: float | None
@@ -67,7 +83,11 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
-        return nearest_labels(rows, self.cluster_centers_, self._shift, effective_n_threads(self.n_threads))
+        n_threads = effective_n_threads(self.n_threads)
+        labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
+        if self._ignores_zeros:
+            labels[_zeros_among(rows)] = _NO_CLUSTER
+        return labels
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row of X to every centroid.
@@ -80,14 +100,15 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         ndarray of shape (n, k), float32 or float64
-            Euclidean distances.
+            Euclidean distances, or with `metric="cosine"` 1 - cos, which is 1 for an ignored row of zeros.
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
+        distances = cosine_distances if self._by_angle else euclidean_distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
-            out[start : start + block.shape[0]] = euclidean_distances(block, centers)
+            out[start : start + block.shape[0]] = distances(block, centers)
         return out
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Array:
@@ -109,19 +130,71 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         float
-            Minus the (weighted) sum of squared distances to the nearest centroids.
+            Minus the (weighted) sum of squared distances to the nearest centroids, or of 1 - cos.
         """
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
-        weights = check_sample_weight(sample_weight, rows)
+        rows = self._fit_rows_of(X, reset=False)
+        weights = self._weights_of(rows, sample_weight)
         return -self._labels_and_inertia(rows, weights)[1]
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
+        check_option("metric", self.metric, METRICS)
+        check_option("zero_rows", self.zero_rows, ZERO_ROWS)
         check_iteration_parameters(self)
         self._check_init()
+
+    @property
+    def _by_angle(self) -> bool:
+        """Whether rows and centroids have length 1."""
+        return self.metric == "cosine"
+
+    @property
+    def _ignores_zeros(self) -> bool:
+        return self._by_angle and self.zero_rows == "ignore"
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        """Return the rows of X; with the cosine metric at length 1, those of zeros as they are or refused."""
+        rows = super()._rows_of(X, reset)
+        if not self._by_angle:
+            return rows
+        n_threads = effective_n_threads(self.n_threads)
+        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros, n_threads=n_threads)
+
+    def _fit_rows_of(self, X: Any, reset: bool) -> RowSource:
+        """Return the rows of X that have a direction, where others are ignored: a fit is that of these, to the bit."""
+        rows = self._rows_of(X, reset)
+        if not self._ignores_zeros:
+            return rows
+        zeros = _zeros_among(rows)
+        if len(zeros) == 0:
+            return rows
+        others = np.delete(np.arange(rows.shape[0]), zeros)
+        if len(others) == 0:
+            raise ValueError("All rows of X are zeros, which have no direction.")
+        return SelectedRows(rows, others)
+
+    def _weights_of(self, rows: RowSource, sample_weight: npt.ArrayLike | None) -> Array | None:
+        """Return the weights of the rows of a fit; they are given for all rows."""
+        if not isinstance(rows, SelectedRows):
+            return check_sample_weight(sample_weight, rows)
+        weights = check_sample_weight(sample_weight, rows.source)
+        return None if weights is None else check_sample_weight(weights[rows.numbers], rows)
+
+    def _mark_ignored(self, rows: RowSource) -> None:
+        """Give all rows labels, where those of a fit are not all."""
+        if isinstance(rows, SelectedRows) and hasattr(self, "labels_"):
+            self.labels_ = rows.scattered(self.labels_, missing=_NO_CLUSTER)
+
+    def _inertia_of(self, squares: float) -> float:
+        """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
+        return squares / 2 if self._by_angle else squares
+
+    def _checked_centers(self, centers: Any, rows: RowSource) -> Array:
+        centers = super()._checked_centers(centers, rows)
+        return unit_centers(centers) if self._by_angle else centers
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
         relative = centers - shift if np.any(shift) else centers
@@ -130,6 +203,10 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
+
+    def _new_means(self, rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> Means:
+        """Return means of votes of such rows, without a vote."""
+        return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._by_angle)
 
     def _store_centers(self, centers: Array, shift: FloatArray) -> None:
         self.cluster_centers_ = centers
@@ -157,4 +234,9 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _labels_and_inertia(self, rows: RowSource, weights: Array | None) -> tuple[IntArray, float]:
         n_threads = effective_n_threads(self.n_threads)
         labels, squares = labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
-        return labels, weighted_sum(squares, weights)
+        return labels, self._inertia_of(weighted_sum(squares, weights))
+
+
+def _zeros_among(rows: RowSource) -> IndexArray:
+    """Return the numbers of the rows of zeros; where rows are scaled, as they were before, which is less work."""
+    return rows_of_zeros(rows.source if isinstance(rows, NormalizedRows) else rows)

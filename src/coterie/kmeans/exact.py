@@ -15,7 +15,7 @@ from coterie.blocks.dataset import Dataset, weighted_sum
 from coterie.centers.lloyd import ALGORITHMS, Lloyd
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -56,7 +56,7 @@ class KMeans(CentroidEstimator):
         Iterations per start, at most.
     tol : float
         A start has converged when the centroids' squared movement is at most `tol` times the mean variance of the
-        columns, or no label changed.
+        columns (of the rows at length 1, where `metric` is "cosine"), or no label changed.
     verbose : bool or int
         Print each iteration.
     random_state : int, RandomState or None
@@ -69,6 +69,13 @@ class KMeans(CentroidEstimator):
     coreset_size : int, optional
         Fit a lightweight coreset of so many weighted rows instead of all rows (see `coterie.coresets`); all rows are
         labelled at the end. The inertia is then a few percent above that of a fit of all rows.
+    metric : {"euclidean", "cosine"}
+        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
+        length 1, those of `init` too, and the inertia is the (weighted) sum of 1 - cos. See Notes.
+    zero_rows : {"error", "ignore"}
+        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
+        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
+        to find them takes one more pass over the rows.
     max_time : float, optional
         Seconds. The best model found by then is returned, with a ConvergenceWarning.
     n_threads : int, optional
@@ -83,7 +90,7 @@ class KMeans(CentroidEstimator):
     labels_ : ndarray of shape (n,), int32
         Which centroid is the nearest to each row.
     inertia_ : float
-        (Weighted) sum of squared distances of the rows to their centroids.
+        (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
     n_iter_ : int
         Iterations of the best start.
     history_ : record array
@@ -112,6 +119,13 @@ class KMeans(CentroidEstimator):
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
+    Spherical k-means. At length 1 the squared distance of a row to a centroid is 2 - 2 cos, so the nearest centroid is
+    the one at the smallest angle, and of all vectors of length 1 the scaled mean has the least sum of 1 - cos. So the
+    loop is the same, and all values of `algorithm` agree to the bit here too. The lengths of rows do not matter. Rows
+    that were scaled by hand give other clusters with `metric="euclidean"`, for its centroids lie inside the sphere, the
+    deeper the wider their clusters. Rows of at most 1 GiB as floats are scaled once and kept, larger ones block by
+    block in every pass. A cluster whose rows cancel out keeps its centroid.
+
     With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
     n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.
 
@@ -120,6 +134,8 @@ class KMeans(CentroidEstimator):
     Lloyd, Least squares quantization in PCM, 1982. Elkan, Using the triangle inequality to accelerate k-means, 2003.
     Hamerly, Making k-means even faster, 2010. Ding et al., Yinyang k-means, 2015. Newling and Fleuret, Fast k-means
     with accurate bounds, 2016. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight coresets, 2018.
+    Dhillon and Modha, Concept decompositions for large sparse text data using clustering, 2001. Hornik et al.,
+    Spherical k-means clustering, 2012.
 
     Examples
     --------
@@ -131,6 +147,9 @@ class KMeans(CentroidEstimator):
     16.0
     >>> model.predict([[0, 0], [12, 3]]).shape
     (2,)
+    >>> by_angle = KMeans(n_clusters=2, metric="cosine", random_state=0).fit(X)
+    >>> bool(by_angle.predict([[1, 5]]) == by_angle.predict([[20, 100]]))
+    True
     """
 
     def __init__(
@@ -146,6 +165,8 @@ class KMeans(CentroidEstimator):
         copy_x: bool = True,
         algorithm: str = "auto",
         coreset_size: int | None = None,
+        metric: str = "euclidean",
+        zero_rows: str = "error",
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -160,6 +181,8 @@ class KMeans(CentroidEstimator):
         self.copy_x = copy_x
         self.algorithm = algorithm
         self.coreset_size = coreset_size
+        self.metric = metric
+        self.zero_rows = zero_rows
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -187,10 +210,10 @@ class KMeans(CentroidEstimator):
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
-        rows = self._rows_of(X, reset=True)
+        rows = self._fit_rows_of(X, reset=True)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
-        weights = check_sample_weight(sample_weight, rows)
+        weights = self._weights_of(rows, sample_weight)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             if self.coreset_size is None:
@@ -215,6 +238,7 @@ class KMeans(CentroidEstimator):
             if self.coreset_size is not None:
                 self._label(rows, weights)
         self._warn_of_empty_clusters()
+        self._mark_ignored(rows)
         monitor.warn_if_out_of_time()
         return self
 
@@ -223,12 +247,12 @@ class KMeans(CentroidEstimator):
     def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
-        lloyd = Lloyd(data, centers, self.algorithm)
+        lloyd = Lloyd(data, centers, self.algorithm, unit_length=self._by_angle)
         tolerance = self.tol * data.mean_variance
         for _ in range(self.max_iter):
             step = lloyd.step()
             stop = monitor.report(
-                step.objective,
+                self._inertia_of(step.objective),
                 lloyd.centers,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
@@ -236,7 +260,8 @@ class KMeans(CentroidEstimator):
             if stop or step.center_shift <= tolerance:
                 break
         labels = lloyd.labels()
-        inertia = weighted_sum(data.own_square_distances(lloyd.centers, labels), data.weights)
+        squares = data.own_square_distances(lloyd.centers, labels)
+        inertia = self._inertia_of(weighted_sum(squares, data.weights))
         return Run(lloyd.centers, labels, inertia, monitor.history())
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------

@@ -25,12 +25,26 @@ _ALGORITHM = Option(
     choices=dict.fromkeys(ALGORITHMS, ""),
 )
 
+_METRIC = Option(
+    "metric",
+    "--metric",
+    "what is near",
+    choices={"euclidean": "by distance", "cosine": "by angle, whatever the lengths of rows are"},
+)
+
+_ZERO_ROWS = Option(
+    "zero_rows",
+    "--zero-rows",
+    "rows of zeros, which have no angle",
+    choices={"error": "are refused", "ignore": "are left out and get the label -1"},
+)
+
 K_MEANS = Method(
     name="k-means",
     estimator=KMeans,
     summary="exact k-means",
     objective=_INERTIA,
-    options=(_ALGORITHM, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
+    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
     page=_PAGE,
 )
@@ -41,6 +55,8 @@ NESTED = Method(
     summary="k-means by nested mini-batches, within 1% of exact k-means far sooner",
     objective=_INERTIA,
     options=(
+        _METRIC,
+        _ZERO_ROWS,
         INIT,
         Option("batch_size", "--batch-size", "rows of the first batch", type=int),
         CENTER_TOLERANCE,
@@ -57,6 +73,8 @@ MINI_BATCH = Method(
     # `max_iter` limits epochs, but each batch is reported.
     progress=Progress(step="step", limit=None),
     options=(
+        _METRIC,
+        _ZERO_ROWS,
         INIT,
         N_INIT,
         Option("batch_size", "--batch-size", "rows of a batch", type=int),

@@ -17,10 +17,10 @@ from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_in_memory
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
-from coterie.centers.means import Means, means_of
+from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -59,7 +59,7 @@ class MiniBatchKMeans(CentroidEstimator):
         is no `labels_`, and `inertia_` of a fit is the last estimate of `history_`.
     tol : float
         If positive, stop when the centroids' squared movement in one batch is at most `tol` times the mean variance of
-        the columns (of the rows that the centroids were drawn from).
+        the columns (of the rows that the centroids were drawn from, at length 1 where `metric` is "cosine").
     max_no_improvement : int or None
         Stop after so many batches in a row without a lower smoothed inertia; None: never.
     init_size : int or None
@@ -70,6 +70,13 @@ class MiniBatchKMeans(CentroidEstimator):
     reassignment_ratio : float
         A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
         to time. 0: never.
+    metric : {"euclidean", "cosine"}
+        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
+        length 1, and the inertia is the (weighted) sum of 1 - cos; see `KMeans`.
+    zero_rows : {"error", "ignore"}
+        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
+        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
+        to find them takes one more pass over the rows.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
     random_state, n_threads
@@ -84,7 +91,7 @@ class MiniBatchKMeans(CentroidEstimator):
     labels_ : ndarray of shape (n,), int32
         Which centroid is the nearest to each row (after `partial_fit`: of its batch).
     inertia_ : float
-        (Weighted) sum of squared distances of these rows to their centroids.
+        (Weighted) sum of squared distances of these rows to their centroids, or of 1 - cos.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
     n_iter_ : int
@@ -151,6 +158,8 @@ class MiniBatchKMeans(CentroidEstimator):
         init_size: int | None = None,
         n_init: int | str = "auto",
         reassignment_ratio: float = 0.01,
+        metric: str = "euclidean",
+        zero_rows: str = "error",
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -167,6 +176,8 @@ class MiniBatchKMeans(CentroidEstimator):
         self.init_size = init_size
         self.n_init = n_init
         self.reassignment_ratio = reassignment_ratio
+        self.metric = metric
+        self.zero_rows = zero_rows
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -190,12 +201,12 @@ class MiniBatchKMeans(CentroidEstimator):
             This estimator.
         """
         self.check_parameters()
-        rows = self._rows_of(X, reset=True)
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(rows.shape[0]))
-        rows = kept_in_memory(rows)
+        fit_rows = self._fit_rows_of(X, reset=True)
+        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(fit_rows.shape[0]))
+        rows = kept_in_memory(fit_rows)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
-        weights = check_sample_weight(sample_weight, rows)
+        weights = self._weights_of(fit_rows, sample_weight)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
@@ -206,6 +217,7 @@ class MiniBatchKMeans(CentroidEstimator):
             if self.compute_labels:
                 self._label(rows, weights)
                 self._warn_of_empty_clusters()
+                self._mark_ignored(fit_rows)
             else:
                 self._leave_unlabelled()
         monitor.warn_if_out_of_time()
@@ -232,8 +244,8 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         first = not hasattr(self, "_centers")
         self.check_parameters()
-        rows = self._rows_of(X, reset=first)
-        weights = check_sample_weight(sample_weight, rows)
+        rows = fit_rows = self._fit_rows_of(X, reset=first)
+        weights = self._weights_of(fit_rows, sample_weight)
         with single_threaded_blas():
             if first:
                 self._random = check_random_state(self.random_state)
@@ -249,6 +261,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._centers = None
             if self.compute_labels:
                 self.labels_, self.inertia_ = self._assigned(batch)
+                self._mark_ignored(fit_rows)
         self.n_steps_ += 1
         return self
 
@@ -334,7 +347,8 @@ class MiniBatchKMeans(CentroidEstimator):
         scores = np.empty(batch.n_rows, dtype=self._means.dtype)
         for part, x in batch.blocks():
             self._means.frame.nearest(x, labels[part], scores[part])
-        return labels, weighted_sum(np.maximum(squares + scores, 0), batch.weights)
+        inertia = weighted_sum(np.maximum(squares + scores, 0), batch.weights)
+        return labels, self._inertia_of(inertia)
 
     def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
         """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
@@ -374,7 +388,7 @@ class MiniBatchKMeans(CentroidEstimator):
                 test = self._sample(rows, weights, random)
                 centers = min(drawn, key=lambda tried: _inertia(tried, test))
         self._check_distances(centers, shift)
-        self._means = means_of(rows.is_sparse)(centers, shift, effective_n_threads(self.n_threads))
+        self._means = self._new_means(rows, centers, shift, effective_n_threads(self.n_threads))
         self._votes = (self._means.sums, self._means.masses)
         self._store_centers(centers, shift)
         self._n_since_reassignment = 0
@@ -414,7 +428,7 @@ class MiniBatchKMeans(CentroidEstimator):
             if rows.is_sparse:  # there are no shifts between sparse rows
                 sums, self._shift = sums + masses[:, None] * self._shift, np.zeros_like(self._shift)
             n_threads = effective_n_threads(self.n_threads)
-            self._means = means_of(rows.is_sparse)(self.cluster_centers_, self._shift, n_threads)
+            self._means = self._new_means(rows, self.cluster_centers_, self._shift, n_threads)
             self._means.restore(sums, masses)
             self._votes = (sums, masses)
         return rows.with_dtype(self._means.dtype)

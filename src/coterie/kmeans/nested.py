@@ -17,10 +17,10 @@ from coterie.blocks.kernel_rows import kept_in_memory
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
-from coterie.centers.means import Means, means_of
+from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -65,12 +65,19 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Rounds, at most.
     tol : float
         The fit has converged when all rows are in the sample and the centroids' squared movement is at most `tol` times
-        the mean variance of the columns, or no label changed.
+        the mean variance of the columns (of the rows at length 1, where `metric` is "cosine"), or no label changed.
     verbose : bool or int
         Print each round.
     compute_labels : bool
         Whether to label all rows at the end, which takes one pass; without, there is no `labels_`, and `inertia_` is
         the last estimate of `history_`.
+    metric : {"euclidean", "cosine"}
+        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
+        length 1, and the inertia is the (weighted) sum of 1 - cos; see `KMeans` and Notes.
+    zero_rows : {"error", "ignore"}
+        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
+        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
+        to find them takes one more pass over the rows.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
     random_state, n_threads
@@ -86,7 +93,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     labels_ : ndarray of shape (n,), int32
         Which centroid is the nearest to each row.
     inertia_ : float
-        (Weighted) sum of squared distances of the rows to their centroids.
+        (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
     n_iter_ : int
@@ -118,12 +125,16 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per bound (float32) beside them, and 20 k d
     bytes for the centroids. The clusters do not depend on the bounds.
 
+    Cosine. The standard error of a centroid is then that of a direction: the spread of its votes at right angles to it,
+    over the mean of cos.
+
     Time. A round costs O(b k d) at worst for a sample of b rows, in practice far less; with sparse rows in proportion
     to the entries of the sample, for any d.
 
     References
     ----------
-    Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5 and section 3.3.
+    Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5 and section 3.3. Fisher, Lewis and
+    Embleton, Statistical analysis of spherical data, 1987.
 
     Examples
     --------
@@ -150,6 +161,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         verbose: int | bool = 0,
         compute_labels: bool = True,
         random_state: int | np.random.RandomState | None = None,
+        metric: str = "euclidean",
+        zero_rows: str = "error",
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -163,6 +176,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.verbose = verbose
         self.compute_labels = compute_labels
         self.random_state = random_state
+        self.metric = metric
+        self.zero_rows = zero_rows
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -215,11 +230,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
-        rows = kept_in_memory(self._rows_of(X, reset=not goes_on))
+        fit_rows = self._fit_rows_of(X, reset=not goes_on)
+        rows = kept_in_memory(fit_rows)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
             self._check_n_rows(rows)
-        weights = check_sample_weight(sample_weight, rows)
+        weights = self._weights_of(fit_rows, sample_weight)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
@@ -228,7 +244,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             if centers is None:
                 centers = self._centers_from_first_batch(data, random)
             self._check_distances(centers, data.shift)
-            votes = Votes(data, means_of(rows.is_sparse)(centers, data.shift, n_threads), earlier)
+            votes = Votes(data, self._new_means(rows, centers, data.shift, n_threads), earlier)
             self._run(data, votes, monitor)
             if self.compute_labels:
                 self._label(rows, weights)
@@ -236,6 +252,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 self._leave_unlabelled()
         if self.compute_labels and not goes_on:
             self._warn_of_empty_clusters()
+        self._mark_ignored(fit_rows)
         monitor.warn_if_out_of_time()
         return self
 
@@ -291,7 +308,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             shifts, within = means.move(votes.squares, votes.empty_clusters(assignment))
             center_shift = float(np.sum(shifts**2))
             stop = monitor.report(
-                votes.scaled_up(within),
+                self._inertia_of(votes.scaled_up(within)),
                 lambda: means.centers,
                 batch_size=data.size,
                 n_changed=n_changed,
@@ -405,6 +422,8 @@ class Votes:
         unit = self._data.total_weight / self._data.n_rows
         votes = self.means.masses / unit
         with np.errstate(divide="ignore", invalid="ignore"):
+            if self.means.unit_length:
+                within = _across(within, self.means.masses)
             return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
 
     def scaled_up(self, within: FloatArray) -> float:
@@ -418,6 +437,18 @@ class Votes:
         mass = self.means.masses.sum()
         mean = self.means.sums.sum(axis=0) / mass
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+
+
+def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
+
+    A direction c = S / |S| moves only by what its votes add at right angles to it, over |S| = r v, with r the mean of
+    cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
+    within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
+    error is too large if at all, by the votes' spread along c, one direction of d. Without a direction it is infinite.
+    """
+    mean_cosine = 1 - within / (2 * masses)
+    return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
 
 
 # Lower bounds may take this much of the memory of the rows themselves.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie.estimators.method import Method, Objective, Option, Progress
+from coterie.estimators.belonging import own_memberships
+from coterie.estimators.method import Belonging, Method, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
 
@@ -28,5 +29,6 @@ LAPLACIAN_KMODES = Method(
         ),
         OBJECTIVE_TOLERANCE,
     ),
+    belonging=Belonging("membership", own_memberships),
     page="docs/decisions/laplacian_kmodes.md",
 )

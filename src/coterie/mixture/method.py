@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie.estimators.method import Method, Objective, Option
+from coterie.estimators.belonging import own_posteriors
+from coterie.estimators.method import Belonging, Method, Objective, Option
 from coterie.estimators.options import CORESET, INIT, OBJECTIVE_TOLERANCE
 from coterie.mixture.estimator import ASSIGNMENTS, COVARIANCE_TYPES, TruncatedGaussianMixture
 
@@ -48,5 +49,6 @@ GMM = Method(
         OBJECTIVE_TOLERANCE,
     ),
     drops_clusters=True,
+    belonging=Belonging("posterior", own_posteriors),
     page="docs/decisions/mixture.md",
 )

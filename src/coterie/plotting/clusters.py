@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.estimators import Estimator
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.rows import RowSource, as_rows
+from coterie.rows.part import part_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +103,9 @@ def _sampled(rows: RowSource, model: Any, random_state: int) -> tuple[Any, np.nd
     sample = rows.take(chosen)
     labels = getattr(model, "labels_", None)
     if labels is None or len(labels) != n_rows:
-        return sample, np.asarray(model.predict(sample))
+        # Estimators of other libraries know arrays, not sources of rows.
+        data = part_of(rows, sample) if isinstance(model, Estimator) else sample
+        return sample, np.asarray(model.predict(data))
     return sample, np.asarray(labels)[chosen]
 
 

@@ -14,15 +14,24 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
+from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import check_requested_dtype, check_shape
+from coterie.rows.columns import Columns
+from coterie.rows.dask_frames import DaskFrameSource
 from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
-from coterie.rows.tables import ArrowSource, PandasSource, PolarsSource
+from coterie.rows.tables import PandasSource, PolarsSource
 
 __all__ = ["as_rows"]
 
 
-def as_rows(X: Any, *, dtype: npt.DTypeLike | None = None) -> RowSource:
+def as_rows(
+    X: Any,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    columns: Columns | None = None,
+    exclude: Columns | None = None,
+) -> RowSource:
     """Give anything with rows the face of a `RowSource`; numeric data are neither copied nor converted.
 
     Parameters
@@ -30,11 +39,15 @@ def as_rows(X: Any, *, dtype: npt.DTypeLike | None = None) -> RowSource:
     X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
         NumPy arrays and memory maps of any real dtype; what converts to one (lists, arrays of objects,
         objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
-        other formats than CSR are converted to CSR once; pandas and polars data frames and pyarrow tables
-        of numbers; Dask arrays, HDF5 datasets and Zarr arrays. A `RowSource` is returned as it is.
+        other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and pyarrow tables of
+        numbers or of vectors (lists of numbers, all of the same length); Dask arrays, HDF5 datasets and Zarr
+        arrays. A `RowSource` is returned as it is.
     dtype : {float32, float64}, optional
         Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (for a
         table: if all its columns are of these), float64 for the rest.
+    columns, exclude : list of str or int, optional
+        Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default a
+        table with one column of vectors is clustered by that, any other by all columns.
 
     Returns
     -------
@@ -44,8 +57,9 @@ def as_rows(X: Any, *, dtype: npt.DTypeLike | None = None) -> RowSource:
     Raises
     ------
     ValueError
-        Where `X` does not have two dimensions, has no rows or no columns, is complex, or has columns that
-        are not numbers. NaN and infinities are found when their block is read.
+        Where `X` does not have two dimensions, has no rows or no columns, is complex, has columns that are not
+        numbers or several columns of vectors, or is no table and has no columns to choose. NaN, infinities and
+        vectors of other lengths are found when their block is read.
     TypeError
         Where `X` is a path (see `open_rows`), or its objects do not convert to numbers.
 
@@ -57,7 +71,7 @@ def as_rows(X: Any, *, dtype: npt.DTypeLike | None = None) -> RowSource:
            [3., 4.]])
     """
     requested = check_requested_dtype(dtype)
-    source = _source_of(X)
+    source = _source_of(X) if columns is None and exclude is None else _chosen_of(X, columns, exclude)
     return source if requested is None or requested == source.dtype else source.with_dtype(requested)
 
 
@@ -70,7 +84,18 @@ def _source_of(X: Any) -> RowSource:
         return SparseSource(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
         return _of_array(X)
-    return _of_table(X) or _of_store(X) or ArraySource(_converted(X))
+    return _of_table(X, None, None) or _of_store(X) or ArraySource(_converted(X))
+
+
+def _chosen_of(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource:
+    found = _of_table(X, columns, exclude)
+    if found is None or found.is_sparse:
+        option = "exclude" if columns is None else "columns"
+        raise ValueError(
+            f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose."
+        )
+    found.preparation = (("columns", list(found.chosen or [])),)
+    return found
 
 
 def _of_array(X: Array) -> RowSource:
@@ -88,7 +113,7 @@ def _converted(X: Any) -> Array:
     return array.astype(np.float64) if array.dtype.kind == "O" else array
 
 
-def _of_table(X: Any) -> RowSource | None:
+def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
     # A library that nobody imported cannot have made X, so none is imported here.
     pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
     if pandas is not None and isinstance(X, pandas.DataFrame):
@@ -97,15 +122,18 @@ def _of_table(X: Any) -> RowSource | None:
             source: RowSource = SparseSource(X.sparse.to_coo(), "sparse pandas DataFrame")
             source.is_table = True
             return source
-        return PandasSource(X)
+        return PandasSource(X, columns, exclude)
+    dask = sys.modules.get("dask.dataframe")
+    if dask is not None and isinstance(X, dask.DataFrame):
+        return DaskFrameSource(X, columns, exclude)
     if polars is not None and isinstance(X, polars.DataFrame):
-        return PolarsSource(X)
+        return PolarsSource(X, columns, exclude)
     if polars is not None and isinstance(X, polars.LazyFrame):
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
-        return ArrowSource(pyarrow.Table.from_batches([X]))
+        return ArrowSource(pyarrow.Table.from_batches([X]), columns, exclude)
     if pyarrow is not None and isinstance(X, pyarrow.Table):
-        return ArrowSource(X)
+        return ArrowSource(X, columns, exclude)
     return None
 
 

@@ -6,7 +6,7 @@ meet the sentences that they know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,15 @@ from coterie.arrays import IndexArray
 
 __all__ = [
     "check_finite",
-    "check_numeric_columns",
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
+    "missing_by_column",
     "reading",
 ]
+
+# So many columns are named in an error.
+_SHOWN_COLUMNS = 8
 
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
@@ -74,18 +77,6 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     return n_rows, n_columns
 
 
-def check_numeric_columns(others: Mapping[str, str]) -> None:
-    """Raise where a table has columns that are not numbers: `others` maps their names to their types."""
-    if not others:
-        return
-    shown = [f"{name!r} ({kind})" for name, kind in list(others.items())[:8]]
-    if len(others) > len(shown):
-        shown.append(f"and {len(others) - len(shown)} more")
-    raise ValueError(
-        f"X has columns that are not numbers: {', '.join(shown)}. Drop or encode them, or select others."
-    )
-
-
 def check_finite(block: Any, rows: int | IndexArray) -> None:
     """Raise a ValueError that names the first row of `block` with a NaN or an infinity.
 
@@ -117,6 +108,36 @@ def check_finite(block: Any, rows: int | IndexArray) -> None:
         found = f"infinity or a value too large for {block.dtype!r}"
     row = rows + first if isinstance(rows, int) else int(rows[first])
     raise ValueError(f"Input X contains {found}. First bad row: {row}.")
+
+
+def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dtype[Any]) -> str:
+    """Say in which columns, and in how many rows, numbers are missing or infinite.
+
+    Parameters
+    ----------
+    pieces : iterable of ndarray
+        The rows.
+    names : sequence of str
+        What the columns are called.
+    dtype : dtype
+        Type to compute in; what is too large for it is infinite.
+    """
+    counts = np.zeros(len(names), dtype=np.int64)
+    n_rows = n_bad = 0
+    for piece in pieces:
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(np.asarray(piece, dtype=dtype))
+        counts += bad.sum(axis=0)
+        n_rows += len(bad)
+        n_bad += int(bad.any(axis=1).sum())
+    found = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
+    shown = [f"{names[i]!r} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
+    if len(found) > len(shown):
+        shown.append(f"and {len(found) - len(shown)} more columns")
+    way = "Fill in numbers or drop the rows"
+    if len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
+        way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
+    return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from coterie.rows.columns import Columns
 from coterie.rows.formats import Format, format_of, known_extensions
 from coterie.rows.source import RowSource, ShardedSource
 
@@ -16,9 +17,12 @@ __all__ = ["open_rows"]
 
 def open_rows(
     path: str | os.PathLike[str],
-    columns: Sequence[str | int] | None = None,
+    columns: Columns | None = None,
     *,
+    exclude: Columns | None = None,
     header: bool | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
     n_columns: int | None = None,
 ) -> RowSource:
     """Open a file of rows, larger than memory or not.
@@ -32,18 +36,30 @@ def open_rows(
         other in the natural order of the file names (``part-2`` before ``part-10``). Files of other
         formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
         formats are added by `coterie.rows.register_format`.
-    columns : sequence of str or int, optional
-        Columns of a table to read, by name or position, in this order; all by default.
+    columns : list of str or int, optional
+        Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
+        both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
+        names (``"e*"``). Columns hold numbers, or vectors: lists of numbers, all of the same length. By default
+        a table with one column of vectors is clustered by that alone (with a warning where it has numbers, too),
+        any other by all columns, which must be numbers.
+    exclude : list of str or int, optional
+        Columns of a table to leave out, written in the same ways.
     header : bool, optional
         Whether the first line of a .csv or .tsv file names its columns; by default it does where it is
         text above numbers.
+    sep : str, optional
+        What separates the fields of a .csv or .tsv file; by default that of tab, ``;``, ``|`` and ``,`` which fits
+        its first lines, and a tab for .tsv.
+    decimal : {".", ","}, optional
+        The decimal sign of such a file; by default a comma where its first lines have such numbers, and no others.
     n_columns : int, optional
         Number of columns of .svm files, which do not state it; by default their largest index.
 
     Returns
     -------
     RowSource
-        The rows. Files are read in blocks; only .svm and sparse .npz files are held in memory.
+        The rows. Files are read in blocks; only .svm and sparse .npz files are held in memory. Its `carried` reads
+        the columns of a table that are not clustered.
 
     Raises
     ------
@@ -52,21 +68,34 @@ def open_rows(
     ImportError
         Where the format needs an extra that is not installed.
     ValueError
-        Where the format is unknown, the file is damaged or not a table of numbers, or shards differ. Damage
-        behind a file's beginning is found when it is read.
+        Where the format is unknown, the file is damaged or not a table of numbers or vectors, or shards differ.
+        Damage behind a file's beginning, and vectors of other lengths, are found when it is read.
 
     Examples
     --------
     >>> import coterie
-    >>> rows = coterie.open_rows("vectors.parquet", columns=["x", "y"])  # doctest: +SKIP
+    >>> rows = coterie.open_rows("vectors.parquet", columns=["embedding"])  # doctest: +SKIP
     >>> labels = coterie.KMeans(n_clusters=8).fit_predict(rows)  # doctest: +SKIP
     """
     base, key = _split_key(os.fspath(path))
     paths, is_shards = _shards(base)
-    options = {"key": key, "columns": columns, "header": header, "n_columns": n_columns}
+    options = {
+        "key": key,
+        "columns": columns,
+        "exclude": exclude,
+        "header": header,
+        "sep": sep,
+        "decimal": decimal,
+        "n_columns": n_columns,
+    }
     parts = _common_format(paths).open_all(paths, options)
-    if not is_shards:
-        return parts[0]
+    rows = _together(parts, paths) if is_shards else parts[0]
+    if columns is not None or exclude is not None:
+        rows.preparation = (*rows.preparation, ("columns", list(rows.chosen or [])))
+    return rows
+
+
+def _together(parts: Sequence[RowSource], paths: Sequence[Path]) -> RowSource:
     count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
     return ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
 

@@ -15,7 +15,7 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
-__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "sliced"]
+__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "release_map", "sliced"]
 
 # Memory maps larger than this give their pages back after each block; smaller ones may stay resident.
 _RESIDENT_BYTES = 256 * 2**20
@@ -249,6 +249,12 @@ def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
     high_byte -= high_byte % mmap.PAGESIZE
     if high_byte > low_byte:
         pages.madvise(mmap.MADV_DONTNEED, low_byte, high_byte - low_byte)
+
+
+def release_map(pages: mmap.mmap) -> None:
+    """Drop all pages of a large read-only map from this process; the file's cache still has them."""
+    if len(pages) > _RESIDENT_BYTES and hasattr(pages, "madvise"):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _address(pages: mmap.mmap) -> int:

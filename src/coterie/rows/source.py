@@ -12,7 +12,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
-from coterie.rows.checks import check_finite, check_shape, compute_dtype
+from coterie.rows.carried import Carried, carried_of_shards
+from coterie.rows.checks import check_finite, check_shape, compute_dtype, missing_by_column
 
 __all__ = ["Block", "RowSource", "ShardedSource"]
 
@@ -21,6 +22,9 @@ Block: TypeAlias = Any
 
 _BLOCK_BYTES = 16 * 2**20
 _ROW_MULTIPLE = 4096
+
+# Rows in which missing numbers are counted, for an error.
+_COUNTED_BYTES = 2**30
 
 
 class RowSource:
@@ -35,7 +39,7 @@ class RowSource:
         Number of rows and of columns.
     dtype : dtype
         Type of the numbers as they are stored, or to compute in.
-    is_sparse, column_names, is_table, description
+    is_sparse, column_names, is_table, description, carried, chosen
         See the attributes.
 
     Attributes
@@ -48,11 +52,20 @@ class RowSource:
         Whether blocks are `scipy.sparse.csr_array` (sorted int32 indices, no duplicates) instead of
         C-contiguous arrays.
     column_names : list of str or None
-        Names of the columns where the data have them.
+        Names of the columns that are clustered, where the data have them. The numbers of a column of vectors are
+        called ``embedding[0]``, ``embedding[1]``, ...
     is_table : bool
         Whether the data came as a table: a data frame or a file of one.
     description : str
         What was read, in words, such as ``"parquet, 3 shards"``.
+    carried : Carried or None
+        The columns of the table that are not clustered: `names` now, values by `read` or `batches`, with a row for
+        each row. None where there are none, or nothing is known of them.
+    chosen : list of str or int, or None
+        The columns of the table that are clustered, such as ``columns=`` of `open_rows` would have them.
+    preparation : tuple of tuple
+        What was done to the rows as they were stored, step by step, in plain values: ``("columns", ["a", "c"])`` (or
+        positions, where columns have no names), ``("normalize",)``. A fit stores it, so that other rows get the same.
 
     Examples
     --------
@@ -68,6 +81,8 @@ class RowSource:
            [8., 9.]], dtype=float32)
     """
 
+    preparation: tuple[tuple[Any, ...], ...] = ()
+
     def __init__(
         self,
         shape: tuple[int, ...],
@@ -77,6 +92,8 @@ class RowSource:
         column_names: list[str] | None = None,
         is_table: bool = False,
         description: str = "rows",
+        carried: Carried | None = None,
+        chosen: Sequence[str | int] | None = None,
     ) -> None:
         self.shape = check_shape(shape)
         self.dtype = compute_dtype(dtype)
@@ -84,6 +101,8 @@ class RowSource:
         self.column_names = column_names
         self.is_table = is_table
         self.description = description
+        self.carried = carried
+        self.chosen = chosen
         self._n_checked = 0
 
     def __repr__(self) -> str:
@@ -157,7 +176,7 @@ class RowSource:
             return empty((0, self.shape[1]), dtype=self.dtype)
         block = self._join([self.take_rows(indices)])
         if indices[-1] >= self._n_checked:
-            check_finite(block, indices)
+            self._check_finite(block, indices)
         return block
 
     def read(self) -> Block:
@@ -234,10 +253,25 @@ class RowSource:
         for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
             stop = start + block.shape[0]
             if stop > self._n_checked:
-                check_finite(block, start)
+                self._check_finite(block, start)
                 if start <= self._n_checked:
                     self._n_checked = stop
             yield start, block
+
+    def _check_finite(self, block: Block, rows: int | IndexArray) -> None:
+        try:
+            check_finite(block, rows)
+        except ValueError as error:
+            if not self.is_table or self.is_sparse:
+                raise
+            # A table's first bad row says little: its columns do, and how many rows are to be mended.
+            names = self.column_names or [str(i) for i in range(self.shape[1])]
+            n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
+            try:
+                found = missing_by_column(self.pieces(0, n_rows, self.rows_per_block), names, self.dtype)
+            except ValueError:  # other damage, behind this row
+                raise error from None
+            raise ValueError(f"{error} {found}") from None
 
     def _regroup(self, pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Block]]:
         """Cut and join pieces into blocks of exactly `rows` rows; only the last may be shorter."""
@@ -323,6 +357,8 @@ class ShardedSource(RowSource):
             column_names=first.column_names,
             is_table=first.is_table,
             description=description,
+            carried=carried_of_shards([part.carried for part in parts]),
+            chosen=first.chosen,
         )
         self._parts = [part.with_dtype(dtype) for part in parts]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])

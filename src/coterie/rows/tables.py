@@ -1,44 +1,80 @@
-"""Rows of data frames and tables: pandas, polars and pyarrow.
+"""Rows of data frames: pandas and polars.
 
-The libraries are imported by whoever made the table, never here.
+The libraries are imported by whoever made the frame, never here.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
-from coterie.rows.checks import check_numeric_columns, check_shape, compute_dtype
+from coterie.rows.arrow import arrow_dtype, arrow_kind, arrow_vectors
+from coterie.rows.carried import Carried
+from coterie.rows.checks import check_shape, compute_dtype
+from coterie.rows.columns import Column, Columns, choose_columns
 from coterie.rows.source import RowSource
+from coterie.rows.vectors import ChosenColumns, dtype_of_names, first_width, unlike_vector
 
-__all__ = ["ArrowSource", "PandasSource", "PolarsSource", "arrow_block", "check_arrow_schema"]
-
-# Arrow's and polars' names of the types that float32 holds exactly.
-_FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
-_FLOAT32_NAMES |= {"Float16", "Float32", "Int8", "Int16", "UInt8", "UInt16"}
+__all__ = ["PandasSource", "PolarsSource"]
 
 
 class PandasSource(RowSource):
-    """Rows of a `pandas.DataFrame` whose columns are numbers, or objects that convert to floats."""
+    """Rows of a `pandas.DataFrame` whose columns are numbers, objects that convert to floats, or vectors.
 
-    def __init__(self, frame: Any) -> None:
-        shape = check_shape(frame.shape)
-        frame, dtypes = _numeric_frame(frame)
-        names = list(frame.columns)
+    Vectors are arrays or lists in cells, or lists of Arrow. `first_row` is the number of the first row, for errors.
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        columns: Columns | None = None,
+        exclude: Columns | None = None,
+        *,
+        first_row: int = 0,
+    ) -> None:
+        n_rows, _ = check_shape(frame.shape)
+        cells = [_PandasColumn(frame.iloc[:, i]) for i in range(frame.shape[1])]
+        if columns is not None or not any(column.is_vector for column in cells):
+            for column in cells:
+                column.convert()
+        names = [name if isinstance(name, str) else None for name in frame.columns]
+        table = [Column(name, column.type, column.kind) for name, column in zip(names, cells)]
+        positions = choose_columns(table, columns, exclude)
+        called = [str(frame.columns[i]) for i in positions]
+        is_named = all(names[i] is not None for i in positions)
+        widths = [cells[i].width(name) for i, name in zip(positions, called)]
+        self._chosen = ChosenColumns(called, widths)
+        self._first_row = first_row
+        carried = _carried_of_pandas(frame, positions)
         super().__init__(
-            shape,
-            np.result_type(*(compute_dtype(dtype) for dtype in dtypes)),
-            column_names=names if all(isinstance(name, str) for name in names) else None,
+            (n_rows, self._chosen.n_columns),
+            np.result_type(*(compute_dtype(cells[i].dtype) for i in positions)),
+            column_names=self._chosen.column_names if is_named else None,
             is_table=True,
             description="pandas DataFrame",
+            carried=carried,
+            chosen=called if is_named else positions,
         )
-        self._frame = frame
+        self._frame = _converted_frame(frame, cells, positions)
         # Only extension types can hold pandas' own missing value.
-        self._missing = {} if all(isinstance(d, np.dtype) for d in frame.dtypes) else {"na_value": np.nan}
+        is_plain = all(isinstance(kind, np.dtype) for kind in self._frame.dtypes)
+        self._missing = {} if is_plain else {"na_value": np.nan}
+
+    def _block(self, frame: Any, rows: int | IndexArray) -> Array:
+        if not self._chosen.has_vectors:
+            return self._numbers(frame)
+
+        def values(position: int, width: int | None) -> Array:
+            column = frame.iloc[:, position]
+            if width is None:
+                return self._numbers(column)
+            return _pandas_vectors(column, width, self._chosen.names[position], rows)
+
+        return self._chosen.block(len(frame), self.dtype, values)
 
     def _numbers(self, frame: Any) -> Array:
         with np.errstate(all="ignore"):
@@ -46,123 +82,102 @@ class PandasSource(RowSource):
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
-            yield self._numbers(self._frame.iloc[low : min(low + rows, stop)])
+            yield self._block(self._frame.iloc[low : min(low + rows, stop)], self._first_row + low)
 
     def take_rows(self, indices: IndexArray) -> Any:
-        return self._numbers(self._frame.iloc[indices])
+        return self._block(self._frame.iloc[indices], self._first_row + indices)
 
 
 class PolarsSource(RowSource):
-    """Rows of a `polars.DataFrame` whose columns are numbers or booleans."""
+    """Rows of a `polars.DataFrame` whose columns are numbers, booleans or vectors of these."""
 
-    def __init__(self, frame: Any) -> None:
-        shape = check_shape(frame.shape)
-        kinds = dict(frame.schema)
-        check_numeric_columns(
-            {
-                name: str(kind)
-                for name, kind in kinds.items()
-                if not kind.is_numeric() and str(kind) not in ("Boolean", "Null")
-            }
-        )
+    def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
+        n_rows, _ = check_shape(frame.shape)
+        kinds = list(frame.schema.items())
+        table = [Column(name, str(kind), _polars_kind(kind)) for name, kind in kinds]
+        positions = choose_columns(table, columns, exclude)
+        names = [kinds[i][0] for i in positions]
+        self._frame = frame.select(names)
+        self._chosen = ChosenColumns(names, [_polars_width(self._frame[name]) for name in names])
+        others = [name for name in frame.columns if name not in names]
         super().__init__(
-            shape,
-            _dtype_of_names(str(kind) for kind in kinds.values()),
-            column_names=list(kinds),
+            (n_rows, self._chosen.n_columns),
+            dtype_of_names(str(getattr(kinds[i][1], "inner", kinds[i][1])) for i in positions),
+            column_names=self._chosen.column_names,
             is_table=True,
             description="polars DataFrame",
+            carried=Carried(others, _PolarsBatches(frame.select(others))) if others else None,
+            chosen=names,
         )
-        self._frame = frame
 
-    def _numbers(self, frame: Any) -> Array:
+    def _block(self, frame: Any, rows: int | IndexArray) -> Array:
         polars = sys.modules["polars"]
         kind = polars.Float32 if self.dtype == np.float32 else polars.Float64
-        return frame.select(polars.all().cast(kind)).to_numpy(order="c")
+        if not self._chosen.has_vectors:
+            return frame.select(polars.all().cast(kind)).to_numpy(order="c")
+
+        def values(position: int, width: int | None) -> Array:
+            column = frame.to_series(position)
+            return column.cast(kind).to_numpy() if width is None else _polars_vectors(column, width, rows)
+
+        return self._chosen.block(frame.height, self.dtype, values)
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         for low in range(start, stop, rows):
-            yield self._numbers(self._frame.slice(low, min(rows, stop - low)))
+            yield self._block(self._frame.slice(low, min(rows, stop - low)), low)
 
     def take_rows(self, indices: IndexArray) -> Any:
-        return self._numbers(self._frame[indices])
+        return self._block(self._frame[indices], indices)
 
 
-class ArrowSource(RowSource):
-    """Rows of a `pyarrow.Table` whose columns are numbers or booleans."""
+class _PandasColumn:
+    """A column of a frame: what it holds, and its numbers where these had to be made of objects."""
 
-    def __init__(self, table: Any) -> None:
-        shape = check_shape(table.shape)
-        super().__init__(
-            shape,
-            check_arrow_schema(table.schema),
-            column_names=list(table.schema.names),
-            is_table=True,
-            description="pyarrow Table",
-        )
-        self._table = table
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
-            yield arrow_block(batch, self.dtype)
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        batches = self._table.take(sys.modules["pyarrow"].array(indices)).to_batches()
-        return self._join([arrow_block(batch, self.dtype) for batch in batches])
-
-
-def check_arrow_schema(schema: Any) -> np.dtype[Any]:
-    """Return the compute dtype of an Arrow schema; raise where columns are not numbers."""
-    types = sys.modules["pyarrow"].types
-    accepted = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    check_numeric_columns(
-        {field.name: str(field.type) for field in schema if not any(is_a(field.type) for is_a in accepted)}
-    )
-    return _dtype_of_names(str(field.type) for field in schema)
-
-
-def arrow_block(batch: Any, dtype: np.dtype[Any]) -> Array:
-    """Return a `pyarrow.RecordBatch` as an array of shape (n_rows, n_columns); nulls become NaN."""
-    block = np.empty((batch.num_rows, batch.num_columns), dtype=dtype)
-    with np.errstate(all="ignore"):
-        for position, column in enumerate(batch.columns):
-            block[:, position] = _arrow_numbers(column)
-    return block
-
-
-def _arrow_numbers(column: Any) -> Array:
-    pyarrow = sys.modules["pyarrow"]
-    is_plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
-    if column.null_count or not is_plain:
-        # Integers above 2**53 lose digits in float64, which NumPy's conversion allows as well.
-        column = column.cast(pyarrow.float64(), safe=False)
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _dtype_of_names(names: Iterable[str]) -> np.dtype[Any]:
-    return np.dtype(np.float32 if set(names) <= _FLOAT32_NAMES else np.float64)
-
-
-def _numeric_frame(frame: Any) -> tuple[Any, list[np.dtype[Any]]]:
-    """Return a frame whose object columns are floats, and the NumPy dtype of each column."""
-    dtypes, others, converted = [], {}, {}
-    for position, (name, kind) in enumerate(zip(frame.columns, frame.dtypes)):
-        dtype = _pandas_dtype(kind)
-        if dtype is not None and dtype.kind == "O":
-            try:
-                converted[position] = np.asarray(frame.iloc[:, position], dtype=np.float64)
-                dtype = np.dtype(np.float64)
-            except (TypeError, ValueError):
-                dtype = None
-        if dtype is None or dtype.kind not in "fiubc":
-            others[str(name)] = str(kind)
+    def __init__(self, series: Any) -> None:
+        self._series = series
+        self.type = str(series.dtype)
+        self.dtype: Any = _vector_dtype(series)
+        self.is_vector = self.dtype is not None
+        self.numbers: Array | None = None
+        if self.is_vector:
+            self.type = self.type if _is_arrow(series.dtype) else f"vectors of {self.dtype}"
         else:
-            dtypes.append(dtype)
-    check_numeric_columns(others)
+            self.dtype = _pandas_dtype(series.dtype)
+
+    @property
+    def kind(self) -> Any:
+        if self.is_vector:
+            return "vector"
+        return "number" if self.dtype is not None and self.dtype.kind in "fiubc" else "other"
+
+    def convert(self) -> None:
+        """Make numbers of objects, where they are."""
+        if self.is_vector or self.dtype is None or self.dtype.kind != "O":
+            return
+        try:
+            self.numbers = np.asarray(self._series, dtype=np.float64)
+            self.dtype = np.dtype(np.float64)
+        except (TypeError, ValueError):
+            self.dtype = None
+
+    def width(self, name: str) -> int | None:
+        """Return how many numbers a cell has, None where the cells are numbers."""
+        if not self.is_vector:
+            return None
+        first = self._series.iloc[0]
+        return first_width(len(first) if isinstance(first, (np.ndarray, list, tuple)) else None, name)
+
+
+def _converted_frame(frame: Any, cells: Sequence[_PandasColumn], positions: Sequence[int]) -> Any:
+    """Return the columns chosen, those of objects as the numbers that were made of them."""
+    if list(positions) != list(range(frame.shape[1])):
+        frame = frame.iloc[:, list(positions)]
+    converted = {at: cells[i].numbers for at, i in enumerate(positions) if cells[i].numbers is not None}
     if converted:
         frame = frame.copy(deep=False)
-        for position, numbers in converted.items():
-            frame.isetitem(position, numbers)
-    return frame, dtypes
+        for at, numbers in converted.items():
+            frame.isetitem(at, numbers)
+    return frame
 
 
 def _pandas_dtype(kind: Any) -> np.dtype[Any] | None:
@@ -172,3 +187,114 @@ def _pandas_dtype(kind: Any) -> np.dtype[Any] | None:
     if isinstance(kind, sys.modules["pandas"].SparseDtype):
         return np.dtype(kind.subtype)
     return getattr(kind, "numpy_dtype", None)  # nullable and Arrow-backed columns
+
+
+def _is_arrow(kind: Any) -> bool:
+    return getattr(kind, "pyarrow_dtype", None) is not None
+
+
+def _vector_dtype(series: Any) -> np.dtype[Any] | None:
+    """Return the type of the numbers in a column of vectors, None where it is no such column."""
+    if _is_arrow(series.dtype):
+        kind = series.dtype.pyarrow_dtype
+        return arrow_dtype([kind]) if arrow_kind(kind) == "vector" else None
+    if series.dtype != object:
+        return None
+    cells = series.to_numpy()
+    first = next((cell for cell in cells if cell is not None and not isinstance(cell, float)), None)
+    if not _is_vector(first):
+        return None
+    # Lists hold Python's numbers.
+    kinds = {cell.dtype if isinstance(cell, np.ndarray) else np.dtype(np.float64) for cell in cells}
+    return np.result_type(*(kind for kind in kinds if kind.kind in "fiub"))
+
+
+def _is_vector(cell: Any) -> bool:
+    if isinstance(cell, np.ndarray):
+        return cell.ndim == 1 and cell.dtype.kind in "fiub"
+    is_list = isinstance(cell, (list, tuple)) and len(cell) > 0
+    return is_list and all(isinstance(number, (int, float, np.number, type(None))) for number in cell)
+
+
+def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) -> Array:
+    """Return a column of vectors as an array of shape (n_rows, width)."""
+    if _is_arrow(column.dtype):
+        return arrow_vectors(sys.modules["pyarrow"].array(column), width, name, rows)
+    cells = column.to_numpy()
+    for position, cell in enumerate(cells):
+        if not isinstance(cell, (np.ndarray, list, tuple)) or len(cell) != width:
+            length = len(cell) if isinstance(cell, (np.ndarray, list, tuple)) else None
+            raise unlike_vector(name, width, length, position, rows)
+    numbers = np.concatenate(cells)
+    return (numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers).reshape(len(cells), width)
+
+
+def _carried_of_pandas(frame: Any, positions: Sequence[int]) -> Carried | None:
+    """Return the columns that are not clustered, and the index where it says more than the number of the row."""
+    left = [i for i in range(frame.shape[1]) if i not in set(positions)]
+    names = [str(frame.columns[i]) for i in left]
+    if not isinstance(frame.index, sys.modules["pandas"].RangeIndex):
+        names += [
+            f"__index_level_{level}__" if name is None else str(name)
+            for level, name in enumerate(frame.index.names)
+        ]
+    return Carried(names, _PandasBatches(frame.iloc[:, left])) if names else None
+
+
+class _PandasBatches:
+    """Reads columns of a frame, and its index behind them. A class, so that sources can be pickled."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __call__(self, positions: list[int]) -> Iterator[Any]:
+        import pyarrow
+
+        n_columns = self._frame.shape[1]
+        arrays = [
+            self._frame.iloc[:, i] if i < n_columns else self._frame.index.get_level_values(i - n_columns)
+            for i in positions
+        ]
+        table = pyarrow.table(
+            [pyarrow.array(values, from_pandas=True) for values in arrays], list(map(str, positions))
+        )
+        yield from table.to_batches()
+
+
+def _polars_kind(kind: Any) -> Any:
+    polars = sys.modules["polars"]
+    if isinstance(kind, (polars.List, polars.Array)):
+        return "vector" if _polars_kind(kind.inner) == "number" and str(kind.inner) != "Null" else "other"
+    return "number" if kind.is_numeric() or str(kind) in ("Boolean", "Null") else "other"
+
+
+def _polars_width(column: Any) -> int | None:
+    polars, kind = sys.modules["polars"], column.dtype
+    if isinstance(kind, polars.Array):
+        return first_width(kind.size, column.name)
+    return first_width(column.list.len()[0], column.name) if isinstance(kind, polars.List) else None
+
+
+def _polars_vectors(column: Any, width: int, rows: int | IndexArray) -> Array:
+    """Return a column of vectors as an array of shape (n_rows, width), a view where polars can give one."""
+    if isinstance(column.dtype, sys.modules["polars"].List):
+        lengths = column.list.len()
+        wrong = (lengths != width).fill_null(True)
+    else:
+        lengths = column.is_null().replace_strict({True: None, False: width})
+        wrong = lengths.is_null()
+    if wrong.any():
+        first = wrong.arg_true()[0]
+        raise unlike_vector(column.name, width, lengths[first], first, rows)
+    return column.explode().to_numpy().reshape(column.len(), width)
+
+
+class _PolarsBatches:
+    """Reads columns of a frame. A class, so that sources can be pickled."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __call__(self, positions: list[int]) -> Iterator[Any]:
+        names = [self._frame.columns[i] for i in positions]
+        yield from self._frame.select(names).to_arrow().to_batches()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from coterie.estimators.method import Method, Objective, Progress
+from coterie.estimators.belonging import own_memberships
+from coterie.estimators.method import Belonging, Method, Objective, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -32,6 +33,7 @@ TOTAL_VARIATION = Method(
         OBJECTIVE_TOLERANCE,
     ),
     takes_labels=True,
+    belonging=Belonging("membership", own_memberships),
     pictures={"memberships": _plot_memberships},
     page="docs/decisions/total_variation.md",
 )

@@ -60,13 +60,102 @@ def test_csv_header_can_be_told(tmp_path):
         ("a,b\n1,x\n", r"columns that are not numbers: 'b' \(string\)"),
         ("1,x\n2,y\n", r"columns that are not numbers: '1' \(string\)"),
         ("a,b\n1,2020-01-01\n", "columns that are not numbers: 'b'"),
-        ("a;b\n1,5;2,5\n", "Expected 1 columns, got 3"),
+        ("a;b\n1,5;2,x\n", r"columns that are not numbers: 'b' \(string\)"),
+        ("1;2\n3;4;5\n", "Expected 2 columns, got 3"),
     ],
 )
 def test_bad_csv_texts(text, message, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(ValueError, match=rf"Cannot read .*x\.csv: .*{message}"):
         open_rows(tmp_path / "x.csv")
+
+
+NUMBERS = [[1.5, -2.25], [1000.0, 4.0]]
+
+# Of people and their programs: what separates fields, decimal signs, marks at the beginning.
+DIALECTS = {
+    "semicolons": "a;b\n1.5;-2.25\n1e3;4\n",
+    "decimal commas": "a;b\n1,5;-2,25\n1e3;4\n",
+    "decimal commas, no header": "1,5;-2,25\n1000,0;4\n",
+    "decimal commas late in the line": "a;b\n1,50;-2,25\n1000;4,0\n",
+    "tabs": "a\tb\n1.5\t-2.25\n1e3\t4\n",
+    "tabs and decimal commas": "a\tb\n1,5\t-2,25\n1000\t4\n",
+    "bars": "a|b\n1.5|-2.25\n1e3|4\n",
+    "quotes": '"a, or b";"b; or c"\n"1,5";"-2,25"\n1000;4\n',
+    "blank lines": "\n\na;b\n\n1,5;-2,25\n\n1000;4\n",
+    "windows": "a;b\r\n1,5;-2,25\r\n1000;4\r\n",
+    "byte order mark": "\ufeffa;b\n1,5;-2,25\n1000;4\n",
+    "spaces": "a ; b\n1.5 ; -2.25\n1000 ; 4\n",
+}
+
+
+@pytest.mark.parametrize("text", DIALECTS.values(), ids=DIALECTS)
+def test_dialects(text, tmp_path):
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    source = open_rows(tmp_path / "x.csv")
+    assert source.read().tolist() == NUMBERS
+    assert source.take([1]).tolist() == NUMBERS[1:]
+    assert (source.column_names is None) == (text[0] == "1")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_what_spreadsheets_write(encoding, tmp_path):
+    text = "Größe;Ort\r\n1,5;Köln\r\n2,25;Łódź\r\n"
+    (tmp_path / "x.csv").write_bytes(text.encode(encoding))
+    source = open_rows(tmp_path / "x.csv", exclude="Ort")
+    assert source.column_names == ["Größe"]
+    assert source.read().tolist() == [[1.5], [2.25]]
+    assert source.carried.read().to_pydict() == {"Ort": ["Köln", "Łódź"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "X"),
+    [
+        ("1;2\n3;4\n", {"sep": ";"}, [[1, 2], [3, 4]]),
+        ("1:2\n3:4\n", {"sep": ":"}, [[1, 2], [3, 4]]),
+        ("1 2\n3 4\n", {"sep": " "}, [[1, 2], [3, 4]]),
+        ("1;2\n3;4,5\n", {"decimal": ","}, [[1, 2], [3, 4.5]]),
+        ("1,5\n2,5\n", {"decimal": ",", "sep": ";"}, [[1.5], [2.5]]),
+        ("1,5\n2,5\n", {}, [[1, 5], [2, 5]]),
+        ("a,b|c\n1,2\n", {}, [[1, 2]]),
+    ],
+)
+def test_dialects_that_are_told(text, options, X, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    assert open_rows(tmp_path / "x.csv", **options).read().tolist() == X
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sep": ";;"}, "sep must be one character, such as ';' or a tab, got ';;'"),
+        ({"sep": ""}, "sep must be one character"),
+        ({"sep": '"'}, "sep must be one character"),
+        ({"decimal": ";"}, r"decimal must be '\.' or ',', got ';'"),
+        ({"decimal": ",", "sep": ","}, "sep and decimal must differ, got ',' for both"),
+    ],
+)
+def test_dialects_that_make_no_sense(options, message, tmp_path):
+    (tmp_path / "x.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(ValueError, match=message):
+        open_rows(tmp_path / "x.csv", **options)
+
+
+def test_commas_in_text_and_text_with_other_separators(tmp_path):
+    """As many bars or semicolons in each line do not make a table of them, where commas make more numbers."""
+    (tmp_path / "x.csv").write_text("1,2,a|b\n3,4,c|d\n")
+    assert open_rows(tmp_path / "x.csv", columns=[0, 1]).read().tolist() == [[1, 2], [3, 4]]
+    (tmp_path / "y.csv").write_text('n;t\n1,5;"a, b"\n2,5;"c, d"\n')
+    assert open_rows(tmp_path / "y.csv", columns="n").read().tolist() == [[1.5], [2.5]]
+
+
+def test_wide_lines(tmp_path):
+    """Longer than the beginning by which the separator is told, and than a field may be."""
+    X = np.random.default_rng(0).normal(size=(3, 40_000))
+    for sep, decimal in ((",", "."), (";", ",")):
+        lines = [sep.join(f"{x:.12f}" for x in row).replace(".", decimal) for row in X]
+        (tmp_path / "x.csv").write_text("\n".join(lines))
+        np.testing.assert_allclose(open_rows(tmp_path / "x.csv").read(), X, atol=1e-11)
 
 
 def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coterie.rows import open_rows
+from coterie.rows import as_rows, open_rows
 from tests.rows.formats import WRITERS, assert_same_rows, numbers
 
 
@@ -27,9 +27,8 @@ def test_columns_of_tables(name, tmp_path):
             open_rows(path, columns=wrong)
     with pytest.raises(ValueError, match="asked for twice"):
         open_rows(path, columns=[names[1], 1])
-    for wrong in ("a", []):
-        with pytest.raises(ValueError, match="columns must be a list"):
-            open_rows(path, columns=wrong)
+    with pytest.raises(ValueError, match="columns must be a list"):
+        open_rows(path, columns=[])
 
 
 @pytest.mark.parametrize(
@@ -64,3 +63,37 @@ def test_missing_values_of_files_are_nan(tmp_path):
     for name in ("x.parquet", "x.csv"):
         with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
             open_rows(tmp_path / name).read()
+
+
+def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
+    frame = pd.DataFrame(numbers(100), columns=["age", "size", "income", "b", "c"])
+    frame.loc[20:31, "age"] = np.nan
+    frame.loc[30:34, "income"] = np.inf
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=13)
+    frame[:50].to_csv(tmp_path / "1.csv", index=False, na_rep="n/a")
+    frame[50:].to_csv(tmp_path / "2.csv", index=False, na_rep="n/a")
+    message = (
+        r"^Input X contains NaN\. First bad row: 20\. Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
+        r"Fill in numbers or drop the rows, or leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
+    )
+    for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):
+        for read in (rows.read, lambda rows=rows: rows.take([0, 20]), lambda rows=rows: list(rows.blocks(7))):
+            with pytest.raises(ValueError, match=message):
+                read()
+    monkeypatch.setattr("coterie.rows.source._COUNTED_BYTES", 25 * 5 * 8)
+    with pytest.raises(ValueError, match=r"Of 25 rows 5 have such values: 'age' in 5\."):
+        list(open_rows(tmp_path / "x.parquet").blocks(7))
+
+
+def test_missing_values_of_many_columns():
+    frame = pd.DataFrame(np.full((3, 10), np.nan))
+    with pytest.raises(
+        ValueError, match=r"'7' in 3, and 2 more columns\. Fill in numbers or drop the rows\.$"
+    ):
+        as_rows(frame).read()
+
+
+def test_damage_behind_a_missing_value(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 5 + "1,\n" + "1,2\n" * 2**21 + "1,x\n")
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\. First bad row: 5\.$"):
+        list(open_rows(tmp_path / "x.csv").blocks(100))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import IndexArray
+from coterie.rows.arrow import ArrowColumns, first_batch
+from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
+from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import cut_batches, select_columns
+from coterie.rows.formats.tabular import check_unique, cut_batches
+from coterie.rows.memory import release_map
 from coterie.rows.source import RowSource
-from coterie.rows.tables import arrow_block, check_arrow_schema
 
 __all__ = ["ARROW"]
 
@@ -21,30 +26,45 @@ __all__ = ["ARROW"]
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch from a memory map."""
 
-    def __init__(self, path: Path, columns: Sequence[str | int] | None) -> None:
+    def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         # Only a file, not a stream, begins with this word.
         with open(path, "rb") as file:
             self._is_stream = file.read(6) != b"ARROW1"
-        with self._mapped() as file:
-            whole = self._reader(file, None).schema
-            self._names, schema = select_columns(whole, columns)
-            self._fields = sorted(whole.get_field_index(name) for name in self._names)
+        with self._mapped() as (file, _):
+            schema = self._reader(file, None).schema
+            check_unique(schema.names)
+            self._columns = ArrowColumns(
+                schema,
+                columns,
+                exclude,
+                lambda positions: first_batch(self._batches(file, 0, positions)),
+                path,
+            )
             # One column is enough to count rows, and only its buffers are decompressed.
-            counts = [batch.num_rows for batch in self._batches(file, 0, self._fields[:1])]
+            smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
+            counts = [batch.num_rows for batch in self._batches(file, 0, [smallest])]
+        carried = self._columns.carried
         super().__init__(
-            (sum(counts), len(self._names)),
-            check_arrow_schema(schema),
-            column_names=self._names,
+            (sum(counts), self._columns.chosen.n_columns),
+            self._columns.dtype,
+            column_names=self._columns.chosen.column_names,
             is_table=True,
             description="arrow" if path.suffix.lower() == ".arrow" else "feather",
+            carried=Carried([schema.names[i] for i in carried], self._carried_batches) if carried else None,
+            chosen=self._columns.chosen.names,
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
-    def _mapped(self) -> Any:
+    @contextmanager
+    def _mapped(self) -> Iterator[tuple[Any, mmap.mmap]]:
+        """Map the file into memory: what pyarrow reads, and the pages behind it."""
         import pyarrow
 
-        return pyarrow.memory_map(str(self._path))
+        with open(self._path, "rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # The pages are unmapped when no batch uses them any more.
+        yield pyarrow.BufferReader(pyarrow.py_buffer(pages)), pages
 
     def _reader(self, file: Any, fields: list[int] | None) -> Any:
         from pyarrow import ipc
@@ -53,31 +73,51 @@ class ArrowFileSource(RowSource):
         opened = ipc.open_stream if self._is_stream else ipc.open_file
         return opened(file, options=ipc.IpcReadOptions(included_fields=fields or []))
 
-    def _batches(self, file: Any, first: int, fields: list[int]) -> Iterator[Any]:
+    def _batches(self, file: Any, first: int, positions: list[int]) -> Iterator[Any]:
+        """Read these columns of all batches from the `first` on."""
+        fields = sorted(positions)  # which is the order in which the reader gives them
+        order = [fields.index(position) for position in positions]
         reader = self._reader(file, fields)
-        if not self._is_stream:
-            yield from (reader.get_batch(i) for i in range(first, reader.num_record_batches))
-            return
-        for number, batch in enumerate(reader):
-            if number >= first:
+        if self._is_stream:
+            batches = (batch for number, batch in enumerate(reader) if number >= first)
+        else:
+            batches = (reader.get_batch(i) for i in range(first, reader.num_record_batches))
+        for batch in batches:
+            yield batch.select(order)
+
+    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
+        carried = self._columns.carried
+        with reading(self._path), self._mapped() as (file, pages):
+            for batch in self._batches(file, 0, [carried[i] for i in positions]):
                 yield batch
+                release_map(pages)
 
     def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        with reading(self._path), self._mapped() as file:
-            batches = self._batches(file, first, self._fields)
+        with reading(self._path), self._mapped() as (file, pages):
+            batches = self._batches(file, first, self._columns.positions)
             for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
-                yield arrow_block(batch.select(self._names), self.dtype)
+                yield self._columns.block(batch, self.dtype, start)
+                start += batch.num_rows
+                release_map(pages)
+
+
+def _size(kind: Any) -> float:
+    """Return the bits of a value, infinite where they differ: texts and lists."""
+    try:
+        return kind.bit_width
+    except ValueError:
+        return float("inf")
 
 
 ARROW = Format(
     "arrow",
     (".feather", ".arrow"),
     ArrowFileSource,
-    ("columns",),
+    ("columns", "exclude"),
     library="pyarrow.ipc",
     install="coterie[io]",
 )

@@ -14,7 +14,7 @@ from coterie.rows.source import RowSource
 __all__ = ["Format"]
 
 # What `open_rows` can be told about a file; the key is what stands behind `::`.
-_OPTIONS = ("key", "columns", "header", "n_columns")
+_OPTIONS = ("key", "columns", "exclude", "header", "sep", "decimal", "n_columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Format:
     open : callable
         ``open(path, **options)`` returns the `RowSource` of one file. It gets each of `options`, None where the
         user said nothing. What it raises becomes a ValueError that names the file.
-    options : tuple of {"key", "columns", "header", "n_columns"}
+    options : tuple of {"key", "columns", "exclude", "header", "sep", "decimal", "n_columns"}
         The options of `open_rows` that it understands, "key" being what stands behind ``::``. Users are told
         that the others have no meaning.
     library : str, optional
@@ -109,9 +109,6 @@ class Format:
             if given.get(name) is not None and name not in self.options:
                 shown = f"::{given[name]}" if name == "key" else name
                 raise ValueError(f"{shown} has no meaning for {path}.")
-        columns = given.get("columns")
-        if columns is not None and (isinstance(columns, str) or not len(columns)):
-            raise ValueError(f"columns must be a list of names or positions, got {columns!r}.")
 
     def _check_library(self, path: Path) -> None:
         if self.library is None:

@@ -1,11 +1,11 @@
-"""Tables in files: which columns to read, and cutting of what pyarrow reads."""
+"""Tables in files: cutting of what pyarrow reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["column_positions", "cut_batches", "select_columns"]
+__all__ = ["check_unique", "cut_batches"]
 
 
 def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) -> Iterator[Any]:
@@ -20,39 +20,7 @@ def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) ->
         skipped = max(0, skipped - batch.num_rows)
 
 
-def select_columns(schema: Any, columns: Sequence[str | int] | None) -> tuple[list[str], Any]:
-    """Return the names of the columns to read and their part of the schema.
-
-    Without `columns` these are all but the index that pandas stored beside them.
-    """
-    names = list(schema.names)
+def check_unique(names: Sequence[str]) -> None:
+    """Raise where two columns of a file have the same name, by which they are read."""
     if len(set(names)) < len(names):
         raise ValueError("its column names are not unique.")
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    if columns is None:
-        chosen = [i for i, name in enumerate(names) if name not in index]
-    else:
-        chosen = column_positions(names, len(names), columns)
-    fields = [schema.field(i) for i in chosen]
-    return [field.name for field in fields], fields
-
-
-def column_positions(
-    names: list[str] | None, n_columns: int, columns: Sequence[str | int] | None
-) -> list[int]:
-    """Return the positions of the columns that were asked for by name or by position."""
-    if columns is None:
-        return list(range(n_columns))
-    known = list(names or [])
-    chosen = []
-    for column in columns:
-        if isinstance(column, str) and column in known:
-            chosen.append(known.index(column))
-        elif not isinstance(column, str) and 0 <= column < n_columns:
-            chosen.append(int(column))
-        else:
-            shown = ", ".join(repr(name) for name in known[:12]) or f"0 to {n_columns - 1}, without names"
-            raise ValueError(f"no column {column!r}. Its columns are {shown}{', ...' * (len(known) > 12)}.")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError("a column was asked for twice.")
-    return chosen

@@ -1,0 +1,97 @@
+"""What `fit` and `predict` write of the rows: labels alone, or a table of results with the examples of each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coterie.arrays import IntArray
+from coterie.cli import UsageError
+from coterie.cli.output import pyarrow_parquet, write_labels
+from coterie.results import Examples, carried_names, place_rows, result_batches
+from coterie.rows import RowSource
+
+__all__ = ["Beside", "RowResults", "names_beside", "result_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Which columns of a table stand beside those that are clustered in its results: `--id` and `--keep`."""
+
+    id: str | None = None
+    keep: Sequence[str] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns asked for by name; they are not clustered."""
+        return [*([] if self.id is None else [self.id]), *(self.keep or [])]
+
+
+def result_files(labels: Path) -> dict[str, Path]:
+    """Return the files of results: that of labels, and for a table the examples beside it."""
+    if labels.suffix == ".npy":
+        return {"labels": labels}
+    name = "examples.parquet" if labels.stem == "labels" else f"{labels.stem}-examples.parquet"
+    return {"labels": labels, "examples": labels.with_name(name)}
+
+
+class RowResults:
+    """The results of rows, ready to be written.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted one.
+    rows : RowSource
+        The rows.
+    labels : ndarray of shape (n,), int32
+        Their clusters.
+    names : sequence of str
+        Columns of a table to keep, as `names_beside` gives them.
+    """
+
+    def __init__(self, model: Any, rows: RowSource, labels: IntArray, names: Sequence[str]) -> None:
+        self._model = model
+        self._rows = rows
+        self._labels = labels
+        self._names = names
+
+    def write(self, paths: Mapping[str, Path]) -> None:
+        """Write the files of `result_files`; a table is written piece by piece."""
+        if "examples" not in paths:
+            write_labels(paths["labels"], self._labels)
+            return
+        placement = place_rows(self._model, self._rows, self._labels)
+        examples, writer = Examples(placement), None
+        parquet = pyarrow_parquet()
+        try:
+            for batch in result_batches(placement, self._rows, self._names):
+                writer = writer or parquet.ParquetWriter(paths["labels"], batch.schema)
+                # Shards may differ in what they call a text.
+                batch = batch.cast(writer.schema)
+                writer.write_batch(batch)
+                examples.look_at(batch)
+        finally:
+            if writer is not None:
+                writer.close()
+        parquet.write_table(examples.table(), paths["examples"])
+
+
+def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
+    """Return the columns that the results keep, the id first.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column, or labels are written alone.
+    """
+    if labels.suffix == ".npy":
+        if beside.names:
+            raise UsageError(f"--id and --keep are for results in a .parquet file, not for {labels.name}.")
+        return []
+    try:
+        return carried_names(rows, beside.id, beside.keep)
+    except ValueError as error:
+        raise UsageError(str(error)) from error

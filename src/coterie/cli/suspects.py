@@ -1,0 +1,98 @@
+"""Columns of a table that should perhaps not be clustered: ids, and those whose scale drowns the others."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray
+from coterie.rows import RowSource
+
+__all__ = ["column_warnings"]
+
+# Rows at the beginning of a table that are looked at: enough to see what a column is, nothing beside the fit.
+_SEEN_ROWS = 1 << 16
+_FEWEST_ROWS = 20
+
+# Hashes and such: whole numbers too large for a count or a measurement.
+_HUGE = 2.0**40
+
+# A column that has most of the variance is named only if its spread is so many times that of the median column. Of the
+# variance of Fisher's irises 69% is in the length of the petals, with 2.4 times the spread; nothing is wrong with that.
+_WIDE = 4.0
+
+
+def column_warnings(rows: RowSource) -> list[str]:
+    """Name columns that look like ids, and one that carries more than half of all variance.
+
+    Parameters
+    ----------
+    rows : RowSource
+        As they were read, before they are scaled. Only tables of numbers are looked at, by their first rows.
+
+    Returns
+    -------
+    list of str
+        A sentence or two for each.
+    """
+    has_vectors = rows.chosen is not None and len(rows.chosen) < rows.shape[1]
+    if (
+        not rows.is_table
+        or rows.is_sparse
+        or has_vectors
+        or rows.shape[1] < 2
+        or rows.shape[0] < _FEWEST_ROWS
+    ):
+        return []
+    _, block = next(rows.blocks(min(_SEEN_ROWS, rows.shape[0])))
+    ids = [i for i in range(rows.shape[1]) if _looks_like_ids(block[:, i])]
+    if len(ids) == rows.shape[1]:
+        return []
+    told = [
+        f"The column {_name(rows, i)!r} looks like an id or a row number: whole numbers, all different. It is "
+        f"clustered like the others; {_way_out(rows, i)}, --id does so and keeps it in the results."
+        for i in ids
+    ]
+    others = [i for i in range(rows.shape[1]) if i not in ids]
+    spread = block[:, others].std(axis=0, dtype=np.float64)
+    widest = _drowning(spread)
+    if widest is None:
+        return told
+    share = spread[widest] ** 2 / (spread @ spread)
+    return [
+        *told,
+        f"The column {_name(rows, others[widest])!r} carries {share:.0%} of all variance, more than all others "
+        f"together; {_way_out(rows, others[widest])}; or scale the columns before.",
+    ]
+
+
+def _looks_like_ids(column: Array) -> bool:
+    if np.any(column != np.floor(column)):
+        return False
+    steps = np.diff(column)
+    if np.all(steps > 0):
+        return True
+    values = np.sort(column)
+    if np.any(values[1:] == values[:-1]):
+        return False
+    is_dense = values[-1] - values[0] < 2 * len(values)
+    return bool(is_dense or np.median(np.abs(values)) >= _HUGE)
+
+
+def _drowning(spread: FloatArray) -> int | None:
+    """Return the column that has most of the variance because it is measured on another scale, None if none has."""
+    widest = int(spread.argmax())
+    others = np.delete(spread, widest)
+    others = others[others > 0]
+    if not len(others) or 2 * spread[widest] ** 2 <= spread @ spread:
+        return None
+    return widest if spread[widest] >= _WIDE * np.median(others) else None
+
+
+def _name(rows: RowSource, position: int) -> str | int:
+    return position if rows.column_names is None else rows.column_names[position]
+
+
+def _way_out(rows: RowSource, position: int) -> str:
+    return f"--exclude {shlex.quote(str(_name(rows, position)))} leaves it out"

@@ -1,0 +1,102 @@
+"""`coterie verify`: the run of a folder once more, and whether it gives the same bits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from coterie import persistence
+from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
+from coterie.cli.inputs import open_for_model, read_known_labels
+from coterie.cli.models import fit_model
+
+__all__ = ["verify"]
+
+# What is said of a hash that is another one than before.
+_DIFFERENCES = {
+    "data": "the rows are not those of the run",
+    "parameters": "the model file has other parameters than the run",
+    "labels": "the labels differ",
+    "centers": "the centres differ",
+}
+
+
+def verify(
+    folder: Path, file: str | None = None, *, threads: int | None = None, quiet: bool
+) -> dict[str, Any]:
+    """Repeat the fit that wrote a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        What `coterie fit` wrote.
+    file : str, optional
+        The rows, where they are no longer at the path that the summary names.
+    threads : int, optional
+        Threads of the new run, which change no bit.
+    quiet : bool
+        Whether to show no progress.
+
+    Returns
+    -------
+    dict
+        The report.
+
+    Raises
+    ------
+    ValueError
+        If the folder has no summary with hashes, or a bit differs; the message says what does.
+    """
+    summary = _summary(folder)
+    file = file or summary["input"]["file"]
+    model = persistence.load(folder / "model.coterie")
+    again = clone(model)
+    if threads is not None:
+        again.set_params(n_threads=threads)
+    rows = open_for_model(model, file, **summary.get("reading", {}))
+    found = {"data": hash_of_rows(rows), "parameters": hash_of_parameters(model)}
+    _compare(summary["hashes"], found, folder)
+    known = summary.get("known_labels")
+    classes = None if known is None else read_known_labels(known, rows.shape[0], summary["clusters"])
+    seconds, warned = fit_model(again, rows, classes, quiet=quiet)
+    found.update(hashes_of_fit(again))
+    _compare(summary["hashes"], found, folder)
+    return {
+        "command": "verify",
+        "folder": str(folder),
+        "file": file,
+        "same": True,
+        "seconds": round(seconds, 6),
+        "hashes": found,
+        "warnings": warned,
+    }
+
+
+def hashes_of_fit(model: Any) -> dict[str, str]:
+    """Return the hashes of what a fit found: labels, and centres where it has them."""
+    centers = getattr(model, "cluster_centers_", None)
+    found = {"labels": hash_of_array(model.labels_)}
+    return found if centers is None else {**found, "centers": hash_of_array(centers)}
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    path = folder / "summary.json"
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        if summary["command"] == "fit" and "hashes" in summary:
+            return dict(summary)
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not the summary of a fit, or it is damaged.") from error
+    raise ValueError(
+        f"{path} has no hashes: it is not of coterie fit, or of an older one. Run the fit again."
+    )
+
+
+def _compare(expected: dict[str, str], found: dict[str, str], folder: Path) -> None:
+    wrong = [name for name, value in found.items() if expected.get(name) != value]
+    if wrong:
+        reasons = " and ".join(_DIFFERENCES[name] for name in wrong)
+        raise ValueError(f"{folder}: not the same bits: {reasons}.")

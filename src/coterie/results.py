@@ -1,0 +1,292 @@
+"""What a clustering says of each row, as people need it: its id, its cluster, how near it is, its rank there.
+
+All of it is computed block by block; only a few numbers for each row are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.estimators import Estimator, method_of
+from coterie.estimators.preparation import prepared_rows
+from coterie.fitting.threads import effective_n_threads
+from coterie.graphs import nearest_neighbors
+from coterie.rows import RowSource
+
+__all__ = ["Examples", "Placement", "carried_names", "place_rows", "result_batches", "results_table"]
+
+_EXAMPLES = 10
+_BATCH_ROWS = 1 << 16
+
+# What columns of ids are called; the last is what pandas calls an index without a name in a file.
+_ID_NAMES = ("id", "_id", "uuid", "__index_level_0__")
+
+# Columns of the results; a column of the data that is called so is renamed.
+_OWN_NAMES = ("cluster", "distance", "membership", "posterior", "rank", "example", "place", "row")
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where rows are in their clusters.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        Their clusters, -1 for rows that are in none.
+    measures : dict of str to ndarray of shape (n,)
+        How well they belong there, by names of columns: "distance" to the centre, and what the method has besides.
+    ranks : ndarray of shape (n,), int32
+        1 for the row that belongs best to its cluster; 0 for rows that are in none.
+    doubts : ndarray of shape (n,), int32
+        1 for the row of each cluster that could best be in another one.
+    """
+
+    labels: IntArray
+    measures: dict[str, FloatArray]
+    ranks: IntArray
+    doubts: IntArray
+
+
+def results_table(
+    model: Any,
+    X: Any,
+    *,
+    labels: npt.ArrayLike | None = None,
+    id: str | None = None,
+    keep: Sequence[str] | None = None,
+) -> Any:
+    """Return a row for each row of X: its id, columns that were not clustered, its cluster and its rank there.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted one.
+    X : array-like, table, Dask array or RowSource of shape (n, d)
+        The rows, those of the fit or others.
+    labels : array-like of shape (n,), optional
+        The clusters of the rows; for those of the fit, `model.labels_`. By default what `model.predict` says.
+    id : str, optional
+        The column of X that says which row is which. By default one that is not clustered and is called id, _id or
+        uuid, or is the index of a data frame.
+    keep : sequence of str, optional
+        Other columns of X to keep. By default all that are not clustered.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns: the id, those kept, and
+
+        - ``cluster``: the label;
+        - ``distance``: to the centre, where clusters have centres;
+        - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships for the rows
+          of the fit only);
+        - ``rank``: 1 for the row of the cluster with the largest membership or posterior, else the least distance.
+
+    Raises
+    ------
+    ValueError
+        If the model cannot label other rows than its own and no labels are given, or X has no such column that is not
+        clustered.
+    ImportError
+        If pyarrow is missing.
+
+    Examples
+    --------
+    >>> import coterie
+    >>> X = [[0.0], [1.0], [5.0], [20.0], [22.0]]
+    >>> model = coterie.KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> table = coterie.results_table(model, X)
+    >>> table.column_names
+    ['cluster', 'distance', 'rank']
+    >>> table["rank"].to_pylist()
+    [2, 1, 3, 1, 2]
+    """
+    rows = _prepared(model, X)
+    found = _labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
+    if found.shape != (rows.shape[0],):
+        raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
+    names = carried_names(rows, id, keep)
+    pyarrow = _pyarrow()
+    return pyarrow.Table.from_batches(list(result_batches(place_rows(model, rows, found), rows, names)))
+
+
+def place_rows(model: Any, X: Any, labels: IntArray) -> Placement:
+    """Measure how well rows belong to their clusters, and rank them; see `results_table`."""
+    rows = _prepared(model, X)
+    measures: dict[str, FloatArray] = {}
+    doubts = np.zeros(len(labels))
+    centers = getattr(model, "cluster_centers_", None)
+    if centers is not None and np.shape(centers)[1:] == rows.shape[1:]:
+        distances, doubts = _distances(rows, np.asarray(centers), labels, model)
+        measures["distance"] = distances
+    method = method_of(model)
+    if method is not None and method.belonging is not None:
+        values = method.belonging.measure(model, rows, labels)
+        if values is not None:
+            measures[method.belonging.name] = values
+            doubts = -values
+    nearness = [-values if name != "distance" else values for name, values in measures.items()]
+    ranks = _ranks(labels, nearness)
+    return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -doubts]))
+
+
+def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
+    """Return the columns beside the clustered ones that go into the results, the id first.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    names = [] if rows.carried is None else list(rows.carried.names)
+    for name in [*([] if id is None else [id]), *(keep or [])]:
+        if name not in names:
+            known = ", ".join(map(repr, names[:12])) or "none"
+            clustered = f" {name!r} is clustered." if name in (rows.column_names or []) else ""
+            raise ValueError(
+                f"No column {name!r} beside those that are clustered:{clustered} There are {known}."
+            )
+    first = id if id is not None else next((name for name in names if name.lower() in _ID_NAMES), None)
+    others = [name for name in (names if keep is None else keep) if name != first]
+    return others if first is None else [first, *others]
+
+
+def result_batches(placement: Placement, rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
+    """Yield the results of all rows in their order, as `pyarrow.RecordBatch`es, with these columns of the table."""
+    start = 0
+    for batch in _carried_batches(rows, names):
+        part = slice(start, start + batch.num_rows)
+        yield _with_results(batch, placement, part)
+        start = part.stop
+
+
+class Examples:
+    """The rows of each cluster that are nearest to its centre, and the most doubtful ones.
+
+    Parameters
+    ----------
+    placement : Placement
+        Where the rows are.
+    """
+
+    def __init__(self, placement: Placement) -> None:
+        chosen = []
+        for kind, places in (("nearest", placement.ranks), ("doubtful", placement.doubts)):
+            rows = np.flatnonzero((places > 0) & (places <= _EXAMPLES))
+            order = np.lexsort((places[rows], placement.labels[rows]))
+            chosen.append((np.full(len(rows), kind), places[rows][order], rows[order]))
+        kinds, places, rows = (np.concatenate(parts) for parts in zip(*chosen))
+        # A cluster's nearest rows stand before its doubtful ones.
+        order = np.argsort(placement.labels[rows], kind="stable")
+        self._kinds, self._places, self._rows = kinds[order], places[order], rows[order]
+        self._sorted = np.unique(self._rows)
+        self._found: list[Any] = []
+        self._start = 0
+
+    def look_at(self, batch: Any) -> None:
+        """Take what is needed of the next batch of results."""
+        stop = self._start + batch.num_rows
+        low, high = np.searchsorted(self._sorted, [self._start, stop])
+        self._found.append(batch.take(_pyarrow().array(self._sorted[low:high] - self._start)))
+        self._start = stop
+
+    def table(self) -> Any:
+        """Return the examples once all batches were seen: their kind, place and row number, and their results."""
+        pyarrow = _pyarrow()
+        found = pyarrow.Table.from_batches(self._found)
+        found = found.take(pyarrow.array(np.searchsorted(self._sorted, self._rows)))
+        columns = {"example": self._kinds, "place": self._places, "row": self._rows}
+        for position, (name, values) in enumerate(columns.items()):
+            found = found.add_column(position, name, pyarrow.array(values))
+        return found
+
+
+def _prepared(model: Any, X: Any) -> RowSource:
+    return model.prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+
+
+def _labels_of(model: Any, rows: RowSource) -> IntArray:
+    if hasattr(model, "predict"):
+        # Estimators of other libraries know arrays, not sources of rows.
+        return np.asarray(
+            model.predict(rows if isinstance(model, Estimator) else rows.read()), dtype=np.int32
+        )
+    labels = getattr(model, "labels_", None)
+    if labels is None or len(labels) != rows.shape[0]:
+        raise ValueError(
+            f"This {type(model).__name__} knows the clusters of its own rows only, not of others."
+        )
+    return np.asarray(labels, dtype=np.int32)
+
+
+def _distances(
+    rows: RowSource, centers: Array, labels: IntArray, model: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Return the distance of each row to its own centre, and how nearly another one is as near, from 0 to 1."""
+    n_threads = effective_n_threads(getattr(model, "n_threads", None))
+    own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)
+    measure = SquareDistances(centers, n_threads)
+    among = sp.csr_array(centers) if rows.is_sparse else centers
+    for start, block in rows.blocks():
+        part = slice(start, start + block.shape[0])
+        measure.write(kernel_rows(block), np.maximum(labels[part], 0), own[part])
+        if len(centers) > 1:
+            ids, squares = nearest_neighbors(among, 2, queries=block, method="exact", n_threads=n_threads)
+            other[part] = np.where(ids[:, 0] == labels[part], squares[:, 1], squares[:, 0])
+    own[labels < 0] = np.nan
+    with np.errstate(invalid="ignore", divide="ignore"):
+        doubts = np.where(other > 0, own / other, 1.0)
+    by_angle = getattr(model, "metric", "euclidean") == "cosine"
+    return own / 2 if by_angle else np.sqrt(own), doubts
+
+
+def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
+    """Return places from 1 in each cluster, ascending by the last key, then by those before it, then by row."""
+    most_important_last: list[Array] = [*keys, labels]
+    order = np.lexsort(most_important_last)
+    sizes = np.bincount(labels[labels >= 0])
+    places = np.concatenate(
+        [np.zeros(np.count_nonzero(labels < 0)), *(np.arange(1, size + 1) for size in sizes)]
+    )
+    ranks = np.empty(len(labels), dtype=np.int32)
+    ranks[order] = places
+    return ranks
+
+
+def _carried_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
+    if rows.carried is not None and names:
+        yield from rows.carried.batches(list(names))
+        return
+    pyarrow = _pyarrow()
+    for start in range(0, rows.shape[0], _BATCH_ROWS):
+        n_rows = min(_BATCH_ROWS, rows.shape[0] - start)
+        yield pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}] * n_rows, pyarrow.struct([])))
+
+
+def _with_results(batch: Any, placement: Placement, part: slice) -> Any:
+    pyarrow = _pyarrow()
+    ours: dict[str, Array] = {"cluster": placement.labels, **placement.measures, "rank": placement.ranks}
+    nowhere = placement.labels[part] < 0
+    columns = [
+        pyarrow.array(values[part], mask=None if name == "cluster" else nowhere)
+        for name, values in ours.items()
+    ]
+    kept = [f"{name}_kept" if name in _OWN_NAMES else name for name in batch.schema.names]
+    return pyarrow.RecordBatch.from_arrays([*batch.columns, *columns], names=[*kept, *ours])
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("Tables of results need pyarrow: pip install 'coterie[io]'") from error
+    return pyarrow

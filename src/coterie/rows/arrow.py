@@ -1,0 +1,262 @@
+"""Columns of Arrow tables as blocks: numbers, and vectors in lists. Rows of `pyarrow.Table`.
+
+pyarrow is imported by whoever made or opened the table, never here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, IndexArray
+from coterie.rows.carried import Carried
+from coterie.rows.checks import check_shape
+from coterie.rows.columns import Column, Columns, choose_columns
+from coterie.rows.source import RowSource
+from coterie.rows.vectors import ChosenColumns, dtype_of_names, first_width, unlike_vector
+
+__all__ = [
+    "ArrowColumns",
+    "ArrowSource",
+    "arrow_dtype",
+    "arrow_kind",
+    "arrow_vectors",
+    "carried_of_table",
+    "first_batch",
+]
+
+
+class ArrowColumns:
+    """The columns of an Arrow table that are clustered, and those that are carried along.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        All columns.
+    columns, exclude : columns, optional
+        Which to cluster, see `choose_columns`.
+    first_row : callable, optional
+        ``first_row(positions)`` gives a `pyarrow.RecordBatch` of these columns that begins with the first row, or
+        None where there is no row. Called where lists may have any length, which the first row then decides;
+        not needed where there are no lists.
+    path : Path, optional
+        The file, whose index of pandas is taken only where it is asked for.
+    is_named : bool
+        Whether users know the columns by the names of the schema.
+
+    Attributes
+    ----------
+    positions, carried : list of int
+        Columns that are clustered, in their order, and the others.
+    chosen : ChosenColumns
+        What they are called and how many numbers a row of each has.
+    dtype : numpy.dtype
+        Type to compute in.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        columns: Columns | None,
+        exclude: Columns | None,
+        first_row: Callable[[list[int]], Any] | None = None,
+        path: Path | None = None,
+        is_named: bool = True,
+    ) -> None:
+        fields = list(schema)
+        table = [
+            Column(field.name if is_named else None, str(field.type), arrow_kind(field.type))
+            for field in fields
+        ]
+        index = (schema.pandas_metadata or {}).get("index_columns", []) if path else []
+        unasked = [i for i, field in enumerate(fields) if field.name in index]
+        self.positions = choose_columns(table, columns, exclude, unasked=unasked, path=path)
+        self.carried = [i for i in range(len(fields)) if i not in set(self.positions)]
+        chosen = [fields[i] for i in self.positions]
+        self.chosen = ChosenColumns(
+            [field.name for field in chosen], _widths(chosen, self.positions, first_row)
+        )
+        self.dtype = arrow_dtype([field.type for field in chosen])
+
+    def block(self, batch: Any, dtype: np.dtype[Any], rows: int | IndexArray) -> Array:
+        """Return a `pyarrow.RecordBatch` of the columns as an array of shape (n_rows, n_columns); nulls become NaN.
+
+        A single column of vectors is not copied, nor converted.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            The columns that are clustered, in their order.
+        dtype : dtype
+            Type of the array where it is made here.
+        rows : int or ndarray of intp
+            Number of the first row, or of each, for errors.
+        """
+
+        def values(position: int, width: int | None) -> Array:
+            column = batch.column(position)
+            if width is None:
+                return _numbers(column)
+            return arrow_vectors(column, width, self.chosen.names[position], rows)
+
+        return self.chosen.block(batch.num_rows, dtype, values)
+
+
+class ArrowSource(RowSource):
+    """Rows of a `pyarrow.Table` whose columns are numbers, booleans or vectors of these."""
+
+    def __init__(self, table: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
+        n_rows, _ = check_shape(table.shape)
+        self._columns = ArrowColumns(
+            table.schema, columns, exclude, lambda i: first_batch(table.select(i).to_batches())
+        )
+        super().__init__(
+            (n_rows, self._columns.chosen.n_columns),
+            self._columns.dtype,
+            column_names=self._columns.chosen.column_names,
+            is_table=True,
+            description="pyarrow Table",
+            carried=carried_of_table(table, self._columns.carried),
+            chosen=self._columns.chosen.names,
+        )
+        self._table = table.select(self._columns.positions)
+
+    @property
+    def in_memory(self) -> bool:
+        column = self._table.column(0)
+        if self._table.num_columns > 1 or column.num_chunks != 1 or self._columns.chosen.widths[0] is None:
+            return False
+        values = _storage(column.chunk(0)).flatten()
+        if values.null_count or str(values.type) != {4: "float", 8: "double"}[self.dtype.itemsize]:
+            return False
+        return values.to_numpy().flags.aligned
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
+            yield self._columns.block(batch, self.dtype, start)
+            start += batch.num_rows
+
+    def take_rows(self, indices: IndexArray) -> Any:
+        found, first = [], 0
+        for batch in self._table.to_batches():
+            low, high = np.searchsorted(indices, [first, first + batch.num_rows])
+            if high > low:
+                taken = batch.take(sys.modules["pyarrow"].array(indices[low:high] - first))
+                found.append(self._columns.block(taken, self.dtype, indices[low:high]))
+            first += batch.num_rows
+        return self._join(found)
+
+
+def arrow_kind(kind: Any) -> Any:
+    """Return what the cells of an Arrow type are: "number", "vector" or "other"."""
+    types = sys.modules["pyarrow"].types
+    if _is_list(kind):
+        inner = _storage_type(kind).value_type
+        return "vector" if arrow_kind(inner) == "number" and not types.is_null(inner) else "other"
+    accepted = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return "number" if any(is_a(kind) for is_a in accepted) else "other"
+
+
+def arrow_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
+    """Return the type to compute in for columns of these Arrow types, of numbers or of vectors."""
+    return dtype_of_names(str(_storage_type(kind).value_type if _is_list(kind) else kind) for kind in kinds)
+
+
+def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) -> Array:
+    """Return an array of lists as an array of shape (n_rows, width); a view where no number is missing.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or pyarrow.ChunkedArray
+        Lists.
+    width : int
+        How long they must be.
+    name : str
+        What the column is called, for errors.
+    rows : int or ndarray of intp
+        Number of the first row, or of each, for errors.
+    """
+    if hasattr(column, "chunks"):
+        column = column.combine_chunks()
+    column = _storage(column)
+    first = (
+        int(column.is_null().to_numpy(zero_copy_only=False).argmax()) if column.null_count else len(column)
+    )
+    if not hasattr(column.type, "list_size"):
+        wrong = np.diff(column.offsets.to_numpy()[: first + 1]) != width
+        first = int(wrong.argmax()) if wrong.any() else first
+    if first < len(column):
+        length = len(column[first]) if column[first].is_valid else None
+        raise unlike_vector(name, width, length, first, rows)
+    return _numbers(column.flatten()).reshape(len(column), width)
+
+
+def carried_of_table(table: Any, positions: Collection[int]) -> Carried | None:
+    """Return columns of a `pyarrow.Table` as what is carried, None where there are none."""
+    if not positions:
+        return None
+    part = table.select(list(positions))
+    return Carried(part.schema.names, _TableBatches(part))
+
+
+class _TableBatches:
+    """Reads columns of a table. A class, so that sources can be pickled."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __call__(self, positions: list[int]) -> Iterator[Any]:
+        yield from self._table.select(positions).to_batches()
+
+
+def first_batch(batches: Iterable[Any]) -> Any:
+    """Return the first batch that has rows, None where none has."""
+    return next((batch for batch in batches if batch.num_rows), None)
+
+
+def _is_list(kind: Any) -> bool:
+    types, kind = sys.modules["pyarrow"].types, _storage_type(kind)
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _storage_type(kind: Any) -> Any:
+    """Return what an extension type, such as that of tensors of a fixed shape, is stored as."""
+    return getattr(kind, "storage_type", kind)
+
+
+def _storage(column: Any) -> Any:
+    return getattr(column, "storage", column)
+
+
+def _widths(
+    fields: list[Any], positions: list[int], first_row: Callable[[list[int]], Any] | None
+) -> list[int | None]:
+    """Return how many numbers a row of each column has, None for a column of numbers."""
+    widths: list[int | None] = []
+    unknown = []
+    for i, field in enumerate(fields):
+        size = getattr(_storage_type(field.type), "list_size", None) if _is_list(field.type) else None
+        if _is_list(field.type) and size is None:
+            unknown.append(i)
+        widths.append(size)
+    if not unknown or first_row is None:
+        return widths
+    batch = first_row([positions[i] for i in unknown])
+    for column, i in enumerate(unknown):
+        cell = None if batch is None else _storage(batch.column(column))[0]
+        length = None if cell is None or not cell.is_valid else len(cell)
+        widths[i] = 1 if batch is None else first_width(length, fields[i].name)
+    return widths
+
+
+def _numbers(column: Any) -> Array:
+    pyarrow = sys.modules["pyarrow"]
+    is_plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+    if column.null_count or not is_plain:
+        # Integers above 2**53 lose digits in float64, which NumPy's conversion allows as well.
+        column = column.cast(pyarrow.float64(), safe=False)
+    return column.to_numpy(zero_copy_only=False)

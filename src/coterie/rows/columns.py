@@ -1,0 +1,175 @@
+"""Which columns of a table are clustered: those asked for by name, position, range or pattern, else a rule."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["Column", "Columns", "choose_columns", "column_positions", "listed_columns"]
+
+Columns: TypeAlias = Sequence[str | int] | str | int
+"""Some columns of a table: names, positions, ranges (``"e0:e255"``, ``"2:258"``) and patterns (``"e*"``)."""
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its name (None where it has none), its type in words, and what its cells are."""
+
+    name: str | None
+    type: str
+    kind: Literal["number", "vector", "other"]
+
+
+def choose_columns(
+    table: Sequence[Column],
+    columns: Columns | None,
+    exclude: Columns | None,
+    *,
+    unasked: Collection[int] = (),
+    path: Path | None = None,
+) -> list[int]:
+    """Return the positions of the columns that are clustered, in their order.
+
+    What is asked for is taken. Else a table with one column of vectors is clustered by that column, with a warning
+    where numbers stand beside it; a table without vectors is clustered by all columns, which must be numbers.
+
+    Parameters
+    ----------
+    table : sequence of Column
+        All columns.
+    columns, exclude : columns, optional
+        What the user asked for, and what not.
+    unasked : collection of int
+        Columns that are taken only where they are asked for, such as the index of pandas.
+    path : Path, optional
+        The file, for a command that mends an error.
+    """
+    names = [column.name for column in table]
+    excluded = set() if exclude is None else set(column_positions(names, exclude))
+    if columns is not None:
+        if not isinstance(columns, int) and not len(columns):
+            raise ValueError(f"columns must be a list of names or positions, got {columns!r}.")
+        chosen = [i for i in column_positions(names, columns) if i not in excluded]
+        _check_numbers(table, chosen)
+    else:
+        candidates = [i for i in range(len(table)) if i not in excluded and i not in unasked]
+        chosen = _usual_columns(table, candidates, path)
+    if excluded and not chosen:
+        raise ValueError("exclude leaves no column.")
+    return chosen
+
+
+def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
+    """Return the positions of columns asked for, each once, in the order in which they were asked for.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        Names of all columns, None for those without.
+    wanted : columns
+        A name before it is anything else; a position from 0; a range, by names with both ends
+        (``"e0:e255"``) or by positions without the end (``"2:258"``, ``"2:"``); a pattern of names (``"e*"``).
+    """
+    chosen: dict[int, None] = {}
+    for column in [wanted] if isinstance(wanted, (str, int)) else wanted:
+        found, is_single = _matches(names, column)
+        if is_single and found[0] in chosen:
+            raise ValueError(f"a column was asked for twice: {column!r}.")
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
+
+
+def _matches(names: Sequence[str | None], column: Any) -> tuple[Sequence[int], bool]:
+    """Return the columns that one word stands for, and whether it can stand for one only."""
+    if not isinstance(column, str):
+        if 0 <= column < len(names):
+            return [int(column)], True
+    elif column in names:
+        return [names.index(column)], True
+    elif ":" in column:
+        found: Sequence[int] = _range(names, *column.split(":", 1))
+        if found:
+            return found, False
+    else:
+        found = [i for i, name in enumerate(names) if name is not None and fnmatchcase(name, column)]
+        if found:
+            return found, False
+    known = [name for name in names if name is not None]
+    shown = ", ".join(map(repr, known[:12])) or f"0 to {len(names) - 1}, without names"
+    raise ValueError(f"no column {column!r}. Its columns are {shown}{', ...' * (len(known) > 12)}.")
+
+
+def _range(names: Sequence[str | None], first: str, last: str) -> range:
+    if all(end == "" or end.isdecimal() for end in (first, last)):
+        return range(len(names))[int(first or 0) : int(last) if last else None]
+    if not all(end == "" or end in names for end in (first, last)):
+        return range(0)
+    return range(names.index(first) if first else 0, names.index(last) + 1 if last else len(names))
+
+
+def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "") -> None:
+    others = [i for i in chosen if table[i].kind == "other"]
+    if others:
+        raise ValueError(
+            f"X has columns that are not numbers: {listed_columns(table, others)}. Drop or encode them, or "
+            f"select others{hint}."
+        )
+
+
+def _usual_columns(table: Sequence[Column], candidates: list[int], path: Path | None) -> list[int]:
+    vectors = [i for i in candidates if table[i].kind == "vector"]
+    numbers = [i for i in candidates if table[i].kind == "number"]
+    if not vectors:
+        others = [i for i in candidates if table[i].kind == "other"]
+        _check_numbers(table, candidates, f": {_way('exclude', table, others, path)}" if numbers else "")
+        return candidates
+    if len(vectors) > 1:
+        raise ValueError(
+            f"X has several columns of vectors: {listed_columns(table, vectors)}. "
+            f"Say which to cluster: {_way('columns', table, vectors[:1], path)}."
+        )
+    if numbers:
+        vector = table[vectors[0]].name
+        warnings.warn(
+            f"Clustered by the vectors of {vector!r} alone, without the numbers of "
+            f"{listed_columns(table, numbers)}. columns={[vector]!r} (--columns) says that this is meant, or which "
+            "columns are.",
+            stacklevel=2,
+        )
+    return vectors
+
+
+def listed_columns(table: Sequence[Column], positions: Sequence[int]) -> str:
+    """Return names (or positions) and types of columns, the first few of many."""
+    shown = [f"{_called(table, i)!r} ({table[i].type})" for i in positions[:_SHOWN]]
+    if len(positions) > _SHOWN:
+        shown.append(f"and {len(positions) - _SHOWN} more")
+    return ", ".join(shown)
+
+
+def _called(table: Sequence[Column], position: int) -> str:
+    name = table[position].name
+    return str(position) if name is None else name
+
+
+def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: Path | None) -> str:
+    """Return what to write, in Python or as a command, to take or leave out columns."""
+    names = [table[i].name for i in positions]
+    called = [i if name is None or names.count(name) > 1 else name for i, name in zip(positions, names)]
+    shown = f"{option}={called!r}"
+    if path is None:
+        return f"coterie.as_rows(X, {shown})"
+    words = ",".join(str(i) if _is_special(str(name)) else str(name) for i, name in zip(positions, called))
+    return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k 100"
+
+
+def _is_special(name: str) -> bool:
+    """Tell whether the command line would take a name for something else."""
+    return "," in name or name != name.strip() or name.isdecimal() or not name

@@ -1,0 +1,69 @@
+"""`coterie verify`: a run that can be repeated, and what is said of one that cannot."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.cli import main
+from tests.cli.running import failed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--normalize"], ["--method", "gmm"], ["--method", "mini-batch"], ["--method", "total-variation"]],
+)
+def test_the_same_bits(folder, rows, options, capsys):
+    assert main(["fit", rows, "-k", "3", "-q", *options]) == 0
+    assert main(["verify", "coterie-out", "--threads", "1"]) == 0
+    assert "coterie-out: the same bits" in capsys.readouterr().out
+    assert main(["verify", "coterie-out", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["hashes"] == json.loads((folder / "coterie-out/summary.json").read_text())["hashes"]
+
+
+def test_known_labels(folder, rows):
+    known = np.full(300, -1)
+    known[::50] = [0, 0, 1, 1, 2, 2]
+    np.save("known.npy", known)
+    assert main(["fit", rows, "-k", "3", "--labels", "known.npy", "-q"]) == 0
+    assert main(["verify", "coterie-out", "-q"]) == 0
+
+
+def test_a_table_elsewhere_with_columns_in_another_order(folder, X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.to_csv("rows.csv", index=False)
+    assert main(["fit", "rows.csv", "-k", "3", "--columns", "d,a", "-q"]) == 0
+    frame[list("cbad")].to_csv("moved.csv", index=False)
+    (folder / "rows.csv").unlink()
+    assert main(["verify", "coterie-out", "-q"]) == 1
+    assert main(["verify", "coterie-out", "moved.csv", "-q"]) == 0
+
+
+def test_what_differs_is_said(folder, rows, X, capsys):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    other = X.copy()
+    other[7, 2] = np.nextafter(other[7, 2], 1e9)
+    np.save("other.npy", other)
+    assert "the rows are not those of the run" in failed(capsys, 1, "verify", "coterie-out", "other.npy")
+    summary = json.loads((folder / "coterie-out/summary.json").read_text())
+    summary["hashes"]["labels"] = "0"
+    (folder / "coterie-out/summary.json").write_text(json.dumps(summary))
+    assert "the labels differ" in failed(capsys, 1, "verify", "coterie-out", "-q")
+    coterie.KMeans(3, random_state=1).fit(X).save("coterie-out/model.coterie")
+    assert "other parameters" in failed(capsys, 1, "verify", "coterie-out", "-q")
+
+
+def test_folders_that_are_none(folder, rows, capsys):
+    assert "No such file" in failed(capsys, 1, "verify", "nothing")
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    path = folder / "coterie-out/summary.json"
+    path.write_text('{"command": "fit"}')
+    assert "has no hashes" in failed(capsys, 1, "verify", "coterie-out")
+    path.write_text("{")
+    assert "damaged" in failed(capsys, 1, "verify", "coterie-out")
+    shutil.rmtree("coterie-out")
+    assert "No such file" in failed(capsys, 1, "verify", "coterie-out")

@@ -1,0 +1,165 @@
+"""Rows that were not fitted get the columns of the fit, in its order, and what was done to its rows."""
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie import KMeans, MiniBatchKMeans, open_rows
+from coterie.rows import as_rows
+from coterie.rows.normalized import NormalizedRows
+from tests.support.bits import same_bits
+from tests.support.estimators import every_case
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+pandas = pytest.importorskip("pandas")
+
+ASKED = ("predict", "transform", "score", "predict_proba", "responsibilities", "score_samples")
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pandas.DataFrame(rng.normal(size=(600, 4)) * [1, 2, 3, 4], columns=list("abcd"))
+
+
+@pytest.fixture
+def model(frame):
+    return KMeans(8, random_state=0).fit(frame)
+
+
+def kinds_of(frame, folder):
+    """The same table as all that has names."""
+    frame.to_csv(folder / "t.csv", index=False)
+    yield open_rows(folder / "t.csv")
+    yield frame
+    yield as_rows(frame)
+    yield pytest.importorskip("polars").from_pandas(frame)
+    yield pytest.importorskip("pyarrow").Table.from_pandas(frame)
+
+
+@every_case(lambda case: hasattr(case.estimator, "predict"))
+def test_another_order_is_put_right(case):
+    frame = pandas.DataFrame(case.rows()).rename(columns="x{}".format)
+    model = case.make().fit(frame)
+    other = frame[frame.columns[::-1]]
+    for name in ASKED:
+        if hasattr(model, name):
+            same_bits(getattr(model, name)(other), getattr(model, name)(frame), name)
+
+
+def test_every_kind_of_table(model, frame, tmp_path):
+    for rows in kinds_of(frame[list("dbca")], tmp_path):
+        same_bits(model.predict(rows), model.labels_)
+        fitted = KMeans(8, random_state=0).fit(rows)
+        assert list(fitted.feature_names_in_) == list("dbca")
+        same_bits(fitted.predict(frame), fitted.labels_)
+
+
+def test_batches_of_a_stream(frame):
+    one, other = MiniBatchKMeans(5, random_state=0), MiniBatchKMeans(5, random_state=0)
+    for start in (0, 200, 400):
+        batch = frame[start : start + 200]
+        one.partial_fit(batch)
+        other.partial_fit(batch if start == 0 else batch[list("cadb")])
+    same_bits(one.cluster_centers_, other.cluster_centers_)
+
+
+def test_other_columns_are_listed(model, frame, tmp_path):
+    for rows in kinds_of(frame.rename(columns={"a": "e", "c": "f"}), tmp_path):
+        with pytest.raises(
+            ValueError, match=r"unseen at fit time:\n- e\n- f\n.*yet now missing:\n- a\n- c\n"
+        ):
+            model.predict(rows)
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- x\n$"):
+        model.predict(frame.assign(x=1.0))
+    with pytest.raises(ValueError, match=r"yet now missing:\n- b\n$"):
+        model.predict(frame[["a", "c", "d"]])
+
+
+def test_repeated_names(frame, tmp_path):
+    frame.insert(4, "a", frame["a"] + 1, allow_duplicates=True)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.iloc[:, [1, 0, 2, 3, 4]].to_csv(tmp_path / "moved.csv", index=False)
+    model = KMeans(3, random_state=0).fit(open_rows(tmp_path / "t.csv"))
+    same_bits(model.predict(open_rows(tmp_path / "t.csv")), model.labels_)
+    with pytest.raises(ValueError, match="must be unique"):
+        model.predict(open_rows(tmp_path / "moved.csv"))
+
+
+def test_only_one_side_has_names(model, frame):
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        same_bits(model.predict(frame.to_numpy()), model.labels_)
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        KMeans(3, random_state=0).fit(frame.to_numpy()).predict(frame)
+
+
+def test_columns_without_a_header_have_no_names(frame, tmp_path):
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, header=False)
+    model = KMeans(3, random_state=0).fit(open_rows(path))
+    assert not hasattr(model, "feature_names_in_")
+    assert not hasattr(model, "preparation_")
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_chosen_columns_are_chosen_again(frame, header, tmp_path):
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, header=header)
+    chosen = ["d", "a"] if header else [3, 0]
+    model = KMeans(6, random_state=0).fit(open_rows(path, columns=chosen))
+    assert model.preparation_ == (("columns", chosen),)
+    same_bits(model.predict(open_rows(path)), model.labels_)
+    same_bits(model.predict(open_rows(path, columns=chosen)), model.labels_)
+    if header:
+        assert np.array_equal(model.predict(frame.assign(name="text")), model.labels_)
+        table = pytest.importorskip("pyarrow").Table.from_pandas(frame.assign(name="text"))
+        assert np.array_equal(model.predict(table), model.labels_)
+        with pytest.raises(ValueError, match=r"no column 'a'. Its columns are 'b', 'c', 'd'"):
+            model.predict(frame[["b", "c", "d"]])
+        with pytest.raises(ValueError, match="choose these first"):
+            model.predict(NormalizedRows(open_rows(path)))
+
+
+def test_an_array_has_the_chosen_columns(frame, tmp_path):
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, header=False)
+    model = KMeans(6, random_state=0).fit(open_rows(path, columns=[3, 0]))
+    X = frame.to_numpy()
+    same_bits(model.predict(X), model.labels_)
+    same_bits(model.predict(X[:, [3, 0]]), model.labels_)
+
+
+@every_case(lambda case: hasattr(case.estimator, "predict"))
+def test_normalized_once(case):
+    X = case.rows() * np.random.default_rng(0).uniform(1, 50, size=(len(case.rows()), 1))
+    unit = NormalizedRows(as_rows(X))
+    model = case.make().fit(unit)
+    assert model.preparation_ == (("normalize",),)
+    for name in ASKED:
+        if hasattr(model, name):
+            same_bits(getattr(model, name)(X), getattr(model, name)(unit), name)
+
+
+def test_an_unknown_step(frame):
+    rows = as_rows(frame)
+    rows.preparation = (("whiten",),)
+    model = KMeans(3, random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="prepared by whiten, which is unknown"):
+        model.predict(frame)
+
+
+def test_another_fit_forgets_the_steps(frame):
+    model = KMeans(3, random_state=0).fit(NormalizedRows(as_rows(frame)))
+    assert not hasattr(model.fit(frame), "preparation_")
+
+
+def test_steps_are_in_the_file(frame, tmp_path):
+    pytest.importorskip("skops")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    rows = NormalizedRows(open_rows(tmp_path / "t.csv", columns=["c", "b"]))
+    model = KMeans(6, random_state=0).fit(rows)
+    model.save(tmp_path / "m.coterie")
+    loaded = coterie.load(tmp_path / "m.coterie")
+    assert loaded.preparation_ == model.preparation_
+    same_bits(loaded.predict(frame), model.labels_)

@@ -1,0 +1,437 @@
+"""Spherical k-means: `metric="cosine"` of the three estimators, against plain cosines and by its laws."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+from sklearn.metrics.pairwise import cosine_distances
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import coterie
+from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie.blocks.shuffled import ShuffledRows
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.means import DenseMeans
+from coterie.centers.sparse_means import SparseMeans
+from coterie.kmeans.nested import Votes
+from coterie.rows import as_rows
+from coterie.rows.normalized import NormalizedRows
+from tests.contracts.test_scikit_learn import EXPECTED_FAILURES
+from tests.reference import k_means as oracle
+from tests.support.bits import same_bits, same_fits
+from tests.support.storages import STORAGES, stored
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Their rows are random and mostly zeros: some have nothing else.
+_ZEROS = dict.fromkeys(
+    (
+        "check_estimators_dtypes",
+        "check_estimator_sparse_tag",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+    ),
+    "rows of zeros have no direction and are refused",
+)
+
+ALGORITHMS = ["lloyd", "elkan", "yinyang", "hamerly"]
+ESTIMATORS = [KMeans, NestedMiniBatchKMeans, MiniBatchKMeans]
+
+
+def spherical(estimator, n_clusters=20, **parameters):
+    own = {
+        KMeans: {},
+        NestedMiniBatchKMeans: dict(batch_size=200),
+        MiniBatchKMeans: dict(batch_size=300, max_iter=4),
+    }
+    return estimator(n_clusters, metric="cosine", **(dict(random_state=0) | own[estimator] | parameters))
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _ = make_blobs(2000, 11, centers=23, cluster_std=2.0, random_state=0)
+    return X.astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def sparse(blobs):
+    """Rows with many zeros, none of zeros alone."""
+    X = np.maximum(blobs, 0)
+    X[:, 0] = 1
+    return sp.csr_array(X)
+
+
+@pytest.fixture(scope="module")
+def rays():
+    """Eight directions, each with rows of all lengths near it."""
+    random = np.random.default_rng(0)
+    directions = oracle.unit_rows(random.normal(size=(8, 16)))
+    X = directions[np.arange(800) % 8] + 0.05 * random.normal(size=(800, 16))
+    return X * 10 ** random.uniform(-3, 3, size=(800, 1))
+
+
+def with_zeros(X):
+    """Rows of zeros among others, and the numbers of the others."""
+    out = np.insert(X, [0, 5, 700, len(X)], 0, axis=0)
+    return out, np.flatnonzero(out.any(axis=1))
+
+
+@parametrize_with_checks(
+    [KMeans(metric="cosine"), NestedMiniBatchKMeans(metric="cosine"), MiniBatchKMeans(metric="cosine")],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)] | _ZEROS,
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+class TestExact:
+    @settings(max_examples=40, deadline=None)
+    @given(
+        n=st.integers(20, 150), d=st.integers(2, 20), k=st.integers(1, 12), seed=st.integers(0, 999),
+        algorithm=st.sampled_from(ALGORITHMS), weighted=st.booleans(), sparse=st.booleans(),
+    )  # fmt: skip
+    def test_against_the_oracle(self, n, d, k, seed, algorithm, weighted, sparse):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(n, d)) * 10 ** random.uniform(-3, 3, size=(n, 1))
+        weights = random.integers(1, 4, size=n) if weighted else None
+        centers, labels, objectives, n_iter = oracle.spherical_lloyd(X, X[:k], weights=weights)
+        model = KMeans(k, init=X[:k], tol=0, metric="cosine", algorithm=algorithm)
+        model.fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
+        assert model.n_iter_ == n_iter
+        np.testing.assert_array_equal(model.labels_, labels)
+        np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
+        np.testing.assert_allclose(model.history_.objective, objectives[:-1], atol=1e-9)
+        np.testing.assert_allclose(model.inertia_, objectives[-1], atol=1e-9)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_every_algorithm_gives_the_same_bits(self, blobs, dtype):
+        X = blobs.astype(dtype)
+        for k in (2, 23, 150):
+            reference = KMeans(k, init=X[:k], tol=0, metric="cosine", algorithm="lloyd").fit(X)
+            for algorithm in ALGORITHMS[1:]:
+                same_fits(
+                    KMeans(k, init=X[:k], tol=0, metric="cosine", algorithm=algorithm).fit(X), reference
+                )
+
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_the_objective_never_rises(self, blobs, algorithm):
+        model = spherical(KMeans, 30, init="random", n_init=1, tol=0, algorithm=algorithm).fit(blobs)
+        objective = model.history_.objective
+        assert np.all(np.diff(objective) <= 1e-9 * objective[0])
+        assert model.history_.n_changed[-1] == 0
+
+    def test_rows_scaled_by_hand(self, rays):
+        """Where clusters are far apart, k-means on scaled rows finds the same ones."""
+        scaled = oracle.unit_rows(rays)
+        model = KMeans(8, init=rays[:8], metric="cosine", tol=0).fit(rays)
+        plain = KMeans(8, init=scaled[:8], tol=0).fit(scaled)
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
+        np.testing.assert_array_equal(model.labels_, np.arange(800) % 8)
+        np.testing.assert_allclose(model.cluster_centers_, oracle.unit_rows(plain.cluster_centers_))
+        assert 2 * model.inertia_ > plain.inertia_
+
+    def test_weights_are_repetitions(self, blobs):
+        weights = np.random.default_rng(0).integers(0, 4, size=len(blobs))
+        weighted = spherical(KMeans, init=blobs[:20], tol=0).fit(blobs, sample_weight=weights)
+        plain = spherical(KMeans, init=blobs[:20], tol=0).fit(np.repeat(blobs, weights, axis=0))
+        np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_, atol=1e-4)
+        np.testing.assert_allclose(weighted.inertia_, plain.inertia_, rtol=1e-5)
+
+    def test_empty_clusters_take_the_farthest_rows(self):
+        X = np.array([[1.0, 0], [1, 0.1], [1, -0.1], [0, 1], [0.1, 1], [-1, 0.1]])
+        model = KMeans(3, init=[[1, 0], [1, 0], [1, 0]], metric="cosine", tol=0).fit(X)
+        np.testing.assert_array_equal(np.sort(np.bincount(model.labels_)), [1, 2, 3])
+
+    def test_rows_that_cancel_out(self):
+        X = np.array([[3.0, 4], [-3, -4], [0.6, 0.8], [-6, -8]])
+        model = KMeans(1, init=[[5.0, 0]], metric="cosine", tol=0).fit(X)
+        np.testing.assert_array_equal(model.cluster_centers_, [[1, 0]])
+        np.testing.assert_allclose(model.inertia_, 4)
+
+    def test_a_coreset(self, rays):
+        model = spherical(KMeans, 8, coreset_size=200).fit(rays)
+        np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+        np.testing.assert_allclose(model.inertia_, model.transform(rays).min(axis=1).sum())
+        assert model.inertia_ < 1.1 * spherical(KMeans, 8).fit(rays).inertia_
+
+    @pytest.mark.parametrize("init", ["k-means++", "afk-mc2", "random"])
+    def test_inits_by_name(self, rays, init):
+        model = spherical(KMeans, 8, init=init, n_init=20).fit(rays)
+        np.testing.assert_array_equal(np.bincount(model.labels_), [100] * 8)
+
+    def test_given_centers_have_any_length(self, blobs):
+        reference = spherical(KMeans, init=blobs[:20]).fit(blobs)
+        same_fits(spherical(KMeans, init=4 * blobs[:20]).fit(blobs), reference)
+        same_fits(spherical(KMeans, init=lambda X, k, random_state: X[:k], n_init=1).fit(blobs), reference)
+        model = KMeans(20, random_state=0).fit(blobs)
+        same_fits(
+            spherical(KMeans, init=model).fit(blobs),
+            spherical(KMeans, init=model.cluster_centers_).fit(blobs),
+        )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestEveryEstimator:
+    def test_lengths_do_not_matter(self, estimator, blobs):
+        random = np.random.default_rng(1)
+        powers = 2.0 ** random.integers(-9, 9, size=(len(blobs), 1))
+        reference = spherical(estimator).fit(blobs)
+        same_fits(spherical(estimator).fit((blobs * powers).astype(np.float32)), reference)
+        any_factor = random.uniform(0.1, 9, size=(len(blobs), 1))
+        model = spherical(estimator, init=blobs[:20]).fit(blobs.astype(float) * any_factor)
+        plain = spherical(estimator, init=blobs[:20]).fit(blobs.astype(float))
+        np.testing.assert_allclose(model.cluster_centers_, plain.cluster_centers_, atol=1e-9)
+
+    def test_centers_have_length_one(self, estimator, blobs, sparse):
+        for X in (blobs, sparse):
+            model = spherical(estimator).fit(X)
+            np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-6)
+
+    def test_what_a_model_says(self, estimator, blobs):
+        model = spherical(estimator).fit(blobs)
+        distances = cosine_distances(blobs.astype(float), model.cluster_centers_.astype(float))
+        np.testing.assert_allclose(model.transform(blobs), distances, atol=1e-6)
+        same_bits(model.predict(blobs), model.labels_)
+        same_bits(model.predict(8 * blobs), model.labels_)
+        np.testing.assert_allclose(
+            distances[np.arange(2000), model.labels_], distances.min(axis=1), atol=1e-6
+        )
+        np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=1e-5)
+        assert model.score(blobs) == -model.inertia_
+
+    def test_the_objective_is_that_of_cosines(self, estimator, blobs):
+        model = spherical(estimator, max_iter=2).fit(blobs)
+        assert 0.3 < model.history_.objective[-1] / model.inertia_ < 3
+
+    @pytest.mark.parametrize("kind", ["blobs", "sparse"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_threads_do_not_matter(self, estimator, blobs, kind, weighted, request):
+        X = request.getfixturevalue(kind)
+        weights = np.random.default_rng(0).uniform(0.5, 2, size=len(blobs)) if weighted else None
+        one, two, three = (spherical(estimator, n_threads=n).fit(X, sample_weight=weights) for n in (1, 2, 3))
+        same_fits(two, one)
+        same_fits(three, one)
+
+    @pytest.mark.parametrize("kept", [0, 1 << 30])
+    @pytest.mark.parametrize("storage", STORAGES[1:])
+    def test_storage_does_not_matter(self, estimator, blobs, storage, kept, kept_bytes, tmp_path):
+        kept_bytes(kept)
+        X = blobs.astype(float)
+        model = spherical(estimator).fit(stored(X, storage, tmp_path))
+        same_fits(model, spherical(estimator).fit(X), but=["feature_names_in_"])
+
+    def test_sparse_blocks_do_not_matter(self, estimator, sparse, kept_bytes, tiny_blocks):
+        reference = spherical(estimator).fit(sparse)
+        kept_bytes(0)
+        same_fits(spherical(estimator).fit(sparse), reference)
+        tiny_blocks()
+        same_fits(spherical(estimator).fit(sparse), reference)
+
+    def test_sparse_is_dense(self, estimator, sparse):
+        X = sparse.toarray().astype(float)
+        one = spherical(estimator, init=X[:20], tol=0).fit(X)
+        other = spherical(estimator, init=X[:20], tol=0).fit(sp.csr_array(X))
+        np.testing.assert_array_equal(other.labels_, one.labels_)
+        np.testing.assert_allclose(other.cluster_centers_, one.cluster_centers_, atol=1e-9)
+        np.testing.assert_allclose(other.inertia_, one.inertia_)
+
+    def test_saved_models(self, estimator, blobs, tmp_path):
+        model = spherical(estimator, zero_rows="ignore").fit(blobs)
+        model.save(tmp_path / "model.coterie")
+        X = np.vstack([3 * blobs, np.zeros((1, 11), dtype=np.float32)])
+        for other in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
+            assert (other.metric, other.zero_rows) == ("cosine", "ignore")
+            same_fits(other, model)
+            same_bits(other.predict(X), model.predict(X))
+            same_bits(other.transform(X), model.transform(X))
+
+    def test_data_are_not_changed(self, estimator, blobs):
+        before = blobs.copy()
+        spherical(estimator).fit(blobs)
+        same_bits(blobs, before)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestRowsOfZeros:
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_are_refused(self, estimator, blobs, kind):
+        X = blobs.copy()
+        X[[77, 1999]] = 0
+        with pytest.raises(ValueError, match=r"rows of zeros.*First bad row: 77\. .*zero_rows='ignore'"):
+            spherical(estimator).fit(kind(X))
+        model = spherical(estimator).fit(blobs)
+        for method in (model.predict, model.transform, model.score):
+            with pytest.raises(ValueError, match="First bad row: 77"):
+                method(kind(X))
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, as_rows])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_are_left_out(self, estimator, blobs, kind, weighted):
+        X, others = with_zeros(blobs)
+        weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X)) if weighted else None
+        model = spherical(estimator, zero_rows="ignore").fit(kind(X), sample_weight=weights)
+        reference = spherical(estimator).fit(
+            kind(blobs), sample_weight=None if weights is None else weights[others]
+        )
+        same_fits(model, reference, but=["labels_"])
+        same_bits(model.labels_[others], reference.labels_)
+        assert np.all(np.delete(model.labels_, others) == -1)
+        same_bits(model.predict(kind(X)), model.labels_)
+        assert model.score(kind(X), sample_weight=weights) == model.score(
+            kind(blobs), sample_weight=None if weights is None else weights[others]
+        )
+        distances = model.transform(kind(X))
+        assert np.all(np.delete(distances, others, axis=0) == 1)
+
+    def test_of_files(self, estimator, blobs, kept_bytes, tmp_path):
+        X, _ = with_zeros(blobs)
+        np.save(tmp_path / "rows.npy", X)
+        rows = coterie.open_rows(tmp_path / "rows.npy")
+        kept_bytes(0)
+        model = spherical(estimator, zero_rows="ignore").fit(rows)
+        same_fits(model, spherical(estimator).fit(blobs), but=["labels_"])
+        same_bits(model.predict(rows), model.labels_)
+
+    def test_may_be_all_that_is_predicted(self, estimator, blobs):
+        model = spherical(estimator, zero_rows="ignore").fit(blobs)
+        np.testing.assert_array_equal(model.predict(np.zeros((3, 11))), [-1, -1, -1])
+        with pytest.raises(ValueError, match="All rows of X are zeros"):
+            spherical(estimator, zero_rows="ignore").fit(np.zeros((50, 11)))
+
+    def test_mean_nothing_to_distances(self, estimator, blobs):
+        X, _ = with_zeros(blobs)
+        one, two = (
+            spherical(estimator).set_params(metric="euclidean", zero_rows=word)
+            for word in ("error", "ignore")
+        )
+        same_fits(one.fit(X), two.fit(X))
+
+
+class TestStreams:
+    @pytest.mark.parametrize("estimator", [NestedMiniBatchKMeans, MiniBatchKMeans])
+    @pytest.mark.parametrize(
+        "kinds", [(np.asarray, np.asarray), (sp.csr_array, sp.csr_array), (np.asarray, sp.csr_array)]
+    )
+    def test_partial_fit(self, estimator, rays, kinds):
+        X = rays * np.random.default_rng(3).uniform(1, 2, size=(800, 1))
+        model = spherical(estimator, 8)
+        for start, kind in zip((0, 400), kinds):
+            model.partial_fit(kind(X[start : start + 400]))
+            np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+        assert model.counts_.sum() == 800
+        labels = model.predict(X)
+        assert len(np.unique(labels[:8])) == 8
+        np.testing.assert_array_equal(labels, labels[np.arange(800) % 8])
+
+    def test_a_batch_with_rows_of_zeros(self, blobs):
+        model = spherical(MiniBatchKMeans, zero_rows="ignore")
+        model.partial_fit(np.vstack([np.zeros((1, 11)), blobs[:500]]))
+        assert model.labels_.shape == (501,)
+        assert model.labels_[0] == -1
+        assert model.counts_.sum() == 500
+
+    def test_nested_ends_where_exact_ends(self, blobs):
+        nested = spherical(NestedMiniBatchKMeans, tol=0).fit(blobs)
+        exact = KMeans(20, init=nested.cluster_centers_, metric="cosine", tol=0).fit(blobs)
+        np.testing.assert_array_equal(exact.labels_, nested.labels_)
+        assert exact.n_iter_ <= 2
+
+
+class TestMovingDirections:
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_at_the_end_every_centroid_is_the_direction_of_its_rows(self, sparse, kind):
+        X = sparse.toarray().astype(float)
+        weights = np.random.default_rng(0).random(len(X))
+        model = spherical(NestedMiniBatchKMeans, tol=0).fit(kind(X), sample_weight=weights)
+        scaled = oracle.unit_rows(X)
+        for label, center in enumerate(model.cluster_centers_):
+            own = model.labels_ == label
+            direction = weights[own] @ scaled[own]
+            np.testing.assert_allclose(center, direction / np.linalg.norm(direction), atol=1e-10)
+        own = np.sum(scaled * model.cluster_centers_[model.labels_], axis=1)
+        np.testing.assert_allclose(model.inertia_, np.sum(weights * (1 - own)))
+        np.testing.assert_allclose(model.history_.objective[-1], model.inertia_)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_steps_of_a_stream(self, sparse, kind):
+        X = sparse.toarray().astype(float)
+        centers, sums = oracle.unit_rows(X[:9]), np.zeros((9, X.shape[1]))
+        model = spherical(MiniBatchKMeans, 9, init=X[:9], reassignment_ratio=0)
+        for start in range(0, 2000, 250):
+            batch = X[start : start + 250]
+            model.partial_fit(kind(batch))
+            scaled = oracle.unit_rows(batch)
+            for row, label in zip(scaled, (scaled @ centers.T).argmax(axis=1)):
+                sums[label] += row
+            lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+            centers = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centers)
+            np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
+            np.testing.assert_allclose(model.inertia_, np.sum(1 - (scaled @ centers.T).max(axis=1)))
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+    def test_starved_centroids_move_to_scaled_rows(self, rays, kind):
+        init = np.vstack([rays[:7], -rays[:3]])
+        model = spherical(MiniBatchKMeans, 10, init=init, reassignment_ratio=0.5, max_iter=20)
+        model.fit(kind(np.abs(rays)))
+        np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+
+    @pytest.mark.parametrize("spread", [0.05, 0.2, 0.6])
+    @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
+    def test_standard_errors(self, spread, kind):
+        """They say how far directions of samples are from the true one, and not less."""
+        random = np.random.default_rng(0)
+        n, d = 60, 30
+        true = oracle.unit_rows(np.ones((1, d)))
+        told, found = [], []
+        for _ in range(200):
+            X = oracle.unit_rows(true + spread * random.normal(size=(n, d)))
+            rows = as_rows(X if kind is DenseMeans else sp.csr_array(X))
+            data = ShuffledRows(rows, None, np.arange(n), n_clusters=1, n_threads=1, shift=np.zeros(d))
+            data.grow(n)
+            means = kind(true.copy(), np.zeros(d), 1, unit_length=True)
+            votes, assignment = Votes(data, means, None), PlainAssignment(data)
+            for _ in range(2):  # the second time the centroid is at its votes
+                votes.update(assignment)
+                _, within = means.move(votes.squares)
+            told.append(votes.standard_errors(within)[0])
+            found.append(np.linalg.norm(means.centers - true))
+        ratio = np.sqrt(np.mean(np.square(told)) / np.mean(np.square(found)))
+        assert 0.97 < ratio < 1.1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (dict(metric="angle"), "metric must be one of 'euclidean', 'cosine', got 'angle'"),
+        (dict(zero_rows="drop"), "zero_rows must be one of 'error', 'ignore'"),
+        (dict(init=[[1.0, 2], [0, 0], [1, 1]]), "initial center 1 is 0"),
+    ],
+)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_bad_parameters(estimator, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(3, **(dict(metric="cosine") | parameters)).fit(np.arange(1, 13.0).reshape(6, 2))
+
+
+def test_nan_is_told_as_ever(blobs):
+    X = blobs.copy()
+    X[1234, 3] = np.nan
+    for zero_rows in ("error", "ignore"):
+        with pytest.raises(ValueError, match=r"NaN. First bad row: 1234"):
+            KMeans(3, metric="cosine", zero_rows=zero_rows).fit(X)
+
+
+def test_rows_are_scaled_once(blobs, sparse, monkeypatch):
+    scaled = []
+    plain = NormalizedRows._scaled
+    monkeypatch.setattr(
+        NormalizedRows, "_scaled", lambda self, piece: scaled.append(piece.shape[0]) or plain(self, piece)
+    )
+    for X in (blobs, sparse):
+        scaled.clear()
+        spherical(KMeans).fit(X)
+        assert sum(scaled) == len(blobs)

@@ -1,0 +1,288 @@
+"""Which columns of a table are clustered, and what becomes of the others."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from pyarrow import feather, parquet
+
+from coterie.rows import as_rows, open_rows
+from coterie.rows.columns import column_positions
+from coterie.rows.normalized import NormalizedRows
+
+NAMES = ["id", "e0", "e1", "e2", "year", "x:y"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "positions"),
+    [
+        ("e1", [1 + 1]),
+        (2, [2]),
+        (np.int64(2), [2]),
+        (["e1", 0], [2, 0]),
+        (range(1, 4), [1, 2, 3]),
+        ("e0:e2", [1, 2, 3]),
+        (["e1:"], [2, 3, 4, 5]),
+        (":e0", [0, 1]),
+        ("1:3", [1, 2]),
+        ("4:", [4, 5]),
+        (":2", [0, 1]),
+        ("e*", [1, 2, 3]),
+        ("e[02]", [1, 3]),
+        ("?ear", [4]),
+        (["e2", "e*", "e0:year"], [3, 1, 2, 4]),
+        ("x:y", [5]),
+    ],
+)
+def test_ways_to_name_columns(wanted, positions):
+    assert column_positions(NAMES, [wanted] if isinstance(wanted, np.integer) else wanted) == positions
+
+
+@pytest.mark.parametrize(
+    "wrong", ["nothing", "z*", "e0:z", "z:e0", "e2:e0", "6:9", "3:2", 6, -1, ["e0", "E1"], "1:e2"]
+)
+def test_columns_that_are_not_there(wrong):
+    with pytest.raises(ValueError, match=r"^no column .*\. Its columns are 'id', 'e0', "):
+        column_positions(NAMES, wrong)
+
+
+def test_columns_without_names():
+    assert column_positions([None] * 4, ["1:3", 0]) == [1, 2, 0]
+    with pytest.raises(ValueError, match=r"no column 'a'\. Its columns are 0 to 3, without names"):
+        column_positions([None] * 4, "a")
+
+
+def test_columns_that_are_asked_for_twice():
+    with pytest.raises(ValueError, match=r"asked for twice: 1"):
+        column_positions(NAMES, ["e0", 1])
+    with pytest.raises(ValueError, match=r"asked for twice: 'e0'"):
+        column_positions(NAMES, ["e*", "e0"])
+
+
+def numbers():
+    return np.random.default_rng(0).normal(size=(30, 3))
+
+
+def mixed():
+    X = numbers()
+    vectors = [pa.FixedSizeListArray.from_arrays(pa.array(np.full(60, v)), 2) for v in (1.0, 2.0)]
+    return pa.table(
+        {
+            "id": [f"r{i:02}" for i in range(30)],
+            "e0": X[:, 0],
+            "e1": X[:, 1],
+            "title": vectors[0],
+            "e2": X[:, 2],
+            "text": vectors[1],
+            "place": ["Rome", "Oslo"] * 15,
+        }
+    )
+
+
+def stored(table, kind, folder):
+    """What `as_rows` or `open_rows` reads, as a function of the options."""
+    if kind in ("arrow", "pandas", "polars"):
+        make = {"arrow": lambda t: t, "pandas": lambda t: t.to_pandas(), "polars": pl.from_arrow}[kind]
+        return lambda **options: as_rows(make(table), **options)
+    path = folder / f"x.{kind}"
+    if kind == "csv":
+        keep = [name for name in table.column_names if name not in ("title", "text")]
+        table.select(keep).to_pandas().to_csv(path, index=False)
+    elif kind == "parquet":
+        parquet.write_table(table, path, row_group_size=7)
+    else:
+        feather.write_feather(table, str(path), chunksize=7)
+    return lambda **options: open_rows(path, **options)
+
+
+TABLES = ["arrow", "pandas", "polars", "parquet", "feather"]
+
+
+@pytest.mark.parametrize("kind", [*TABLES, "csv"])
+def test_choice_of_columns(kind, tmp_path):
+    X, rows_of = numbers(), stored(mixed(), kind, tmp_path)
+    every = [
+        {"columns": "e*"},
+        {"columns": ["e0", "e1", "e2"]},
+        {"columns": "e?", "exclude": []},
+        {"exclude": ["id", "place", "t*"]} if kind != "csv" else {"exclude": ["id", "place"]},
+        {"columns": "*", "exclude": ["id", "place", "t*"]} if kind != "csv" else {"columns": "e0:e2"},
+    ]
+    for options in every:
+        rows = rows_of(**options)
+        assert rows.column_names == rows.chosen == ["e0", "e1", "e2"]
+        np.testing.assert_array_equal(rows.read(), X)
+    rows = rows_of(columns=["e2", "e0"], exclude="e0")
+    assert rows.chosen == ["e2"]
+    np.testing.assert_array_equal(rows.take([3, 29]), X[[3, 29], 2:])
+    with pytest.raises(ValueError, match="exclude leaves no column"):
+        rows_of(columns="e*", exclude="e*")
+    with pytest.raises(ValueError, match=r"columns must be a list of names or positions, got \[\]"):
+        rows_of(columns=[])
+    with pytest.raises(ValueError, match="no column 'z'"):
+        rows_of(exclude="z")
+    with pytest.raises(
+        ValueError, match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Drop or encode them, or sel"
+    ):
+        rows_of(columns=["id", "e0", "place"])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_with_one_column_of_vectors(kind, tmp_path, recwarn):
+    rows = stored(mixed().select(["id", "text", "place"]), kind, tmp_path)()
+    assert rows.chosen == ["text"]
+    assert rows.column_names == ["text[0]", "text[1]"]
+    np.testing.assert_array_equal(rows.read(), np.full((30, 2), 2.0))
+    assert not recwarn
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_vectors_beside_numbers(kind, tmp_path, recwarn):
+    rows_of = stored(mixed().drop_columns(["title"]), kind, tmp_path)
+    message = (
+        r"Clustered by the vectors of 'text' alone, without the numbers of 'e0' \(.*\), 'e1' \(.*\), 'e2' \(.*\)\. "
+        r"columns=\['text'\] \(--columns\)"
+    )
+    with pytest.warns(UserWarning, match=message):
+        rows = rows_of()
+    assert rows.chosen == ["text"]
+    assert rows.carried.names == ["id", "e0", "e1", "e2", "place"]
+    recwarn.clear()
+    assert rows_of(columns="text").chosen == rows_of(exclude=["e*"]).chosen == ["text"]
+    assert rows_of(columns=["e1", "text"]).shape == (30, 3)
+    assert not recwarn
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_several_columns_of_vectors(kind, tmp_path):
+    rows_of = stored(mixed(), kind, tmp_path)
+    with pytest.raises(
+        ValueError, match=r"several columns of vectors: 'title' \(.*\), 'text' \(.*\)\. Say which"
+    ) as error:
+        rows_of()
+    way = str(error.value).split("cluster: ")[1]
+    if kind in ("parquet", "feather"):
+        assert way == f"columns=['title'], or coterie fit {tmp_path}/x.{kind} --columns title -k 100."
+    else:
+        assert way == "coterie.as_rows(X, columns=['title'])."
+    assert rows_of(columns="text").chosen == ["text"]
+    assert rows_of(columns=["title", "text"]).shape == (30, 4)
+
+
+def test_texts_beside_numbers_can_be_left_out(tmp_path):
+    table = pa.table({"a,b": ["x"], "place": ["Rome"], "x": [1.0]})
+    parquet.write_table(table, tmp_path / "x y.parquet")
+    way = rf"exclude=\['a,b', 'place'\], or coterie fit '{tmp_path}/x y\.parquet' --exclude 0,place -k 100\.$"
+    with pytest.raises(ValueError, match=way):
+        open_rows(tmp_path / "x y.parquet")
+    with pytest.raises(ValueError, match=r"exclude=\['a,b', 'place'\]\)\.$"):
+        as_rows(table)
+    with pytest.raises(ValueError, match=r"Drop or encode them, or select others\.$"):
+        as_rows(table.select(["place"]))
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
+def test_labels_of_frames_that_are_no_names(kind):
+    frame = pd.DataFrame(numbers(), columns=[7, 8, 9])
+    rows = as_rows(frame, columns=[2, 0])
+    assert rows.column_names is None
+    assert rows.chosen == [2, 0]
+    np.testing.assert_array_equal(rows.read(), numbers()[:, [2, 0]])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.eye(3),
+        [[1.0]],
+        sp.eye_array(3),
+        as_rows(np.eye(3)),
+        pd.DataFrame.sparse.from_spmatrix(sp.eye_array(3)),
+    ],
+)
+@pytest.mark.parametrize("option", ["columns", "exclude"])
+def test_only_tables_have_columns_to_choose(X, option):
+    with pytest.raises(ValueError, match=rf"^{option} has no meaning for X \(\w+\): only a dense table has"):
+        as_rows(X, **{option: [0]})
+
+
+def test_one_text_column_of_many_is_not_read_as_numbers():
+    frame = pd.DataFrame({"code": pd.Series(["1", "2"], dtype=object), "v": [np.ones(2), np.zeros(2)]})
+    rows = as_rows(frame)  # without a warning: texts that could be numbers are texts here
+    assert rows.chosen == ["v"]
+    np.testing.assert_array_equal(as_rows(frame, columns=["code"]).read(), [[1], [2]])
+
+
+@pytest.mark.parametrize("kind", [*TABLES, "csv"])
+def test_other_columns_are_carried_along(kind, tmp_path):
+    rows_of = stored(mixed(), kind, tmp_path)
+    rows = rows_of(columns=["e1", "e0"])
+    names = ["id", "title", "e2", "text", "place"] if kind != "csv" else ["id", "e2", "place"]
+    assert rows.carried.names == names
+    for other in (rows, pickle.loads(pickle.dumps(rows)), rows.with_dtype(np.float32), NormalizedRows(rows)):
+        table = other.carried.read()
+        assert table.column_names == names
+        assert table["id"].to_pylist() == mixed()["id"].to_pylist()
+        assert table["e2"].to_pylist() == mixed()["e2"].to_pylist()
+    assert rows.carried.read(["place", "id"]).column_names == ["place", "id"]
+    assert rows.carried.read("p*")["place"].to_pylist() == ["Rome", "Oslo"] * 15
+    assert sum(batch.num_rows for batch in rows.carried.batches("id")) == 30
+    with pytest.raises(ValueError, match="no column 'e0'"):
+        rows.carried.read("e0")
+    assert repr(rows.carried) == f"<Carried: {', '.join(names)}>"
+    left_out = [name for name in names if name != "e2"]
+    assert rows_of(exclude=left_out).carried.names == left_out
+
+
+def test_nothing_is_carried_where_all_is_clustered(tmp_path):
+    table = mixed().select(["e0", "e1"])
+    parquet.write_table(table, tmp_path / "x.parquet")
+    np.save(tmp_path / "x.npy", numbers())
+    for rows in (
+        as_rows(table),
+        as_rows(table.to_pandas()),
+        as_rows(pl.from_arrow(table)),
+        as_rows(numbers()),
+    ):
+        assert rows.carried is None
+    assert open_rows(tmp_path / "x.parquet").carried is None
+    assert open_rows(tmp_path / "x.npy").carried is None
+
+
+def test_shards_carry_what_they_have_in_common(tmp_path):
+    table = mixed().select(["id", "e0", "place"])
+    parquet.write_table(table.slice(0, 10), tmp_path / "0.parquet")
+    later = table.slice(10).set_column(0, "id", table.slice(10)["id"].cast(pa.large_string()))
+    parquet.write_table(later.append_column("note", pa.array(["-"] * 20)), tmp_path / "1.parquet")
+    rows = open_rows(tmp_path, columns="e0")
+    assert rows.carried.names == ["id", "place"]
+    read = rows.carried.read()
+    assert read["id"].to_pylist() == table["id"].to_pylist()
+    assert read["place"].to_pylist() == table["place"].to_pylist()
+    parquet.write_table(table.select(["e0"]), tmp_path / "2.parquet")
+    assert open_rows(tmp_path, columns="e0").carried is None
+
+
+def test_the_index_of_pandas_is_carried(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2]}, index=pd.Index(["x", "y"], name="id"))
+    assert as_rows(frame).carried.read().to_pydict() == {"id": ["x", "y"]}
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").carried.read().to_pydict() == {"id": ["x", "y"]}
+    frame.index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
+    assert as_rows(frame).carried.names == ["__index_level_0__", "__index_level_1__"]
+    assert as_rows(frame).carried.read([1]).to_pydict() == {"__index_level_1__": [1, 2]}
+
+
+def test_columns_of_text_files_that_are_carried(tmp_path):
+    (tmp_path / "x.csv").write_text("id,code,x,note\n7,007,1.5,\n8,010,2.5,late\n")
+    rows = open_rows(tmp_path / "x.csv", columns="x")
+    assert rows.carried.read().to_pydict() == {"id": [7, 8], "code": ["007", "010"], "note": ["", "late"]}
+    (tmp_path / "x.csv").write_text("7,a,1.5\n8,b,2.5\n")
+    rows = open_rows(tmp_path / "x.csv", columns=[2])
+    assert rows.column_names is None
+    assert rows.chosen == [2]
+    assert rows.carried.read().to_pydict() == {"0": [7, 8], "1": ["a", "b"]}

@@ -1,0 +1,89 @@
+"""Dask data frames: rows of all partitions in order, computed when they are read."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from coterie import KMeans
+from coterie.rows import as_rows
+from tests.support.bits import same_bits, same_fits
+
+dataframe = pytest.importorskip("dask.dataframe")
+
+
+def numbers(n_rows=61):
+    return np.random.default_rng(0).normal(size=(n_rows, 4)).astype(np.float32)
+
+
+def frame_of(X, **more):
+    return pd.DataFrame({f"e{i}": X[:, i] for i in range(X.shape[1])} | more)
+
+
+def vectors(cells):
+    kind = pd.ArrowDtype(pa.list_(pa.float32()))
+    return pd.DataFrame({"id": [f"r{i}" for i in range(len(cells))], "v": pd.Series(cells, dtype=kind)})
+
+
+def test_numbers():
+    X = numbers()
+    lazy = dataframe.from_pandas(frame_of(X, place=["Rome"] * 61), npartitions=4)
+    rows = as_rows(lazy, columns="e*")
+    for other in (rows, pickle.loads(pickle.dumps(rows))):
+        assert other.column_names == ["e0", "e1", "e2", "e3"]
+        assert other.is_table
+        for n in (1, 7, 40, 61):
+            same_bits([block for _, block in other.blocks(n)], [block for _, block in as_rows(X).blocks(n)])
+        same_bits(other.take([0, 15, 16, 16, 60]), X[[0, 15, 16, 16, 60]])
+    assert rows.carried.read()["place"].to_pylist() == ["Rome"] * 61
+    model = KMeans(n_clusters=3, random_state=0)
+    same_fits(KMeans(n_clusters=3, random_state=0).fit(rows), model.fit(X))
+    with pytest.raises(ValueError, match="columns that are not numbers: 'place'"):
+        as_rows(lazy)
+
+
+def test_partitions_without_rows():
+    X = numbers()
+    lazy = dataframe.from_pandas(frame_of(X), npartitions=4)
+    some = X[:, 0] > 1
+    same_bits(as_rows(lazy[lazy["e0"] > 1]).read(), X[some])
+    first = as_rows(lazy.loc[50:])
+    same_bits(first.read(), X[50:])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        as_rows(lazy[lazy["e0"] > 100])
+
+
+def test_columns_of_vectors():
+    X = numbers()
+    rows = as_rows(dataframe.from_pandas(vectors(X.tolist()), npartitions=3))
+    assert rows.chosen == ["v"]
+    assert rows.dtype == np.float32
+    same_bits(rows.read(), X)
+    assert rows.carried.read("id")["id"].to_pylist() == [f"r{i}" for i in range(61)]
+
+
+def test_bad_vectors_are_named_by_row():
+    cells = numbers().tolist()
+    cells[47] = [1.0]
+    rows = as_rows(dataframe.from_pandas(vectors(cells), npartitions=3))
+    for read in (rows.read, lambda: rows.take([47])):
+        with pytest.raises(ValueError, match=r"4 as in row 0, but there is 1 numbers\. First bad row: 47\."):
+            read()
+
+
+def test_each_partition_is_computed_once_a_pass():
+    computed = []
+
+    def note(part):
+        if len(part):
+            computed.append(len(part))
+        return part
+
+    frame = frame_of(numbers())
+    lazy = dataframe.from_pandas(frame, npartitions=3).map_partitions(note, meta=frame.iloc[:0])
+    rows = as_rows(lazy)
+    computed.clear()
+    list(rows.blocks(5))
+    assert sum(computed) == 61

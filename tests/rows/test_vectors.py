@@ -1,0 +1,278 @@
+"""Columns of vectors: the same rows, and the same bits of a fit, however they are stored."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import feather, parquet
+
+from coterie import KMeans
+from coterie.rows import as_rows, open_rows
+from tests.support.bits import same_bits, same_fits
+
+TYPES = ["float16", "float32", "float64", "int8", "uint8", "int64"]
+
+
+def as_list(X, kind=pa.list_):
+    values = pa.array(np.ascontiguousarray(X).ravel())
+    if kind == "fixed":
+        return pa.FixedSizeListArray.from_arrays(values, X.shape[1])
+    offsets = np.arange(0, X.size + 1, X.shape[1])
+    if kind == "large":
+        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def table(X, kind="list", chunk=13):
+    """A table as an embedding pipeline writes it, in several chunks that do not begin where their buffers do."""
+    whole = pa.table({"id": [f"r{i}" for i in range(len(X))], "embedding": as_list(X, kind)})
+    parts = [whole.slice(start, chunk) for start in range(0, len(X), chunk)]
+    return pa.concat_tables(parts)
+
+
+def pandas_cells(X):
+    return pd.DataFrame({"id": [f"r{i}" for i in range(len(X))], "embedding": list(X)})
+
+
+def written(write, extension):
+    def store(X, folder):
+        path = folder / f"x{len(list(folder.iterdir()))}{extension}"
+        write(X, str(path))
+        return open_rows(path)
+
+    return store
+
+
+def write_ipc(opened, kind):
+    def write(X, path):
+        with opened(path, table(X, kind).schema) as writer:
+            writer.write_table(table(X, kind))
+
+    return write
+
+
+# What else `fit` may be given, from an array of numbers and a folder.
+STORAGES = {
+    "arrow list": lambda X, folder: table(X),
+    "arrow large list": lambda X, folder: table(X, "large"),
+    "arrow fixed list": lambda X, folder: table(X, "fixed"),
+    "arrow, one chunk": lambda X, folder: table(X, chunk=len(X)),
+    "arrow batch": lambda X, folder: table(X).combine_chunks().to_batches()[0],
+    "pandas cells": lambda X, folder: pandas_cells(X),
+    "pandas of Arrow": lambda X, folder: table(X).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars list": lambda X, folder: pl.from_arrow(table(X)),
+    "polars array": lambda X, folder: pl.from_arrow(table(X, "fixed")),
+    "parquet list": written(
+        lambda X, path: parquet.write_table(table(X), path, row_group_size=17), ".parquet"
+    ),
+    "parquet large list": written(lambda X, path: parquet.write_table(table(X, "large"), path), ".parquet"),
+    "parquet fixed list": written(lambda X, path: parquet.write_table(table(X, "fixed"), path), ".parquet"),
+    "feather": written(lambda X, path: feather.write_feather(table(X), path, chunksize=19), ".feather"),
+    "arrow file": written(write_ipc(pa.ipc.new_file, "list"), ".arrow"),
+    "arrow stream": written(write_ipc(pa.ipc.new_stream, "fixed"), ".arrow"),
+}
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+
+
+def numbers(n_rows=61, n_columns=5, dtype="float64"):
+    return (10 * np.random.default_rng(0).normal(size=(n_rows, n_columns))).astype(dtype)
+
+
+@every_storage
+@pytest.mark.parametrize("dtype", TYPES)
+def test_the_rows_are_those_of_an_array(storage, dtype, tmp_path):
+    if dtype == "float16" and storage.startswith("polars"):
+        pytest.skip("polars makes floats of 32 bits of them")
+    X = numbers(dtype=dtype)
+    rows, plain = as_rows(STORAGES[storage](X, tmp_path)), as_rows(X)
+    assert rows.shape == plain.shape
+    assert rows.is_table
+    assert rows.column_names == [f"embedding[{i}]" for i in range(5)]
+    assert rows.chosen == ["embedding"]
+    assert rows.carried.names == ["id"]
+    for other in (rows, pickle.loads(pickle.dumps(rows))):
+        for n in (1, 7, 40, 61):
+            same_bits([block for _, block in other.blocks(n)], [block for _, block in plain.blocks(n)])
+        for taken in ([0], [60], [0, 0, 12, 13, 14, 60], np.arange(61)):
+            same_bits(other.take(taken), plain.take(taken))
+    same_bits(rows.with_dtype(np.float32).read(), plain.with_dtype(np.float32).read())
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_fit_has_the_same_bits_from_all(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    n_rows, n_columns = data.draw(st.integers(3, 80)), data.draw(st.integers(1, 12))
+    X = numbers(n_rows, n_columns, data.draw(st.sampled_from(["float32", "float64", "int8"])))
+    np.save(folder / "x.npy", X)
+    reference = KMeans(n_clusters=3, random_state=0, max_iter=5).fit(open_rows(folder / "x.npy"))
+    columns = pa.table({f"e{i}": X[:, i] for i in range(n_columns)})
+    parquet.write_table(columns, folder / "columns.parquet")
+    names = data.draw(st.lists(st.sampled_from(list(STORAGES)), min_size=1, max_size=3, unique=True))
+    others = [as_rows(STORAGES[name](X, folder)) for name in names]
+    for rows in [*others, as_rows(columns), open_rows(folder / "columns.parquet", "e*")]:
+        same_fits(
+            KMeans(n_clusters=3, random_state=0, max_iter=5).fit(rows),
+            reference,
+            but=["feature_names_in_", "preparation_"],
+        )
+
+
+@pytest.mark.parametrize("kind", ["list", "large", "fixed"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arrow_memory_is_not_copied(kind, dtype):
+    X = numbers(dtype=dtype)
+    whole = table(X, kind, chunk=100)
+    memory = np.asarray(whole["embedding"].chunk(0).flatten())
+    rows = as_rows(whole)
+    assert rows.in_memory
+    assert np.shares_memory(rows.read(), memory)
+    assert all(np.shares_memory(block, memory) for _, block in rows.blocks(7))
+    later = as_rows(whole.slice(20))
+    assert later.in_memory
+    same_bits(later.read(), X[20:])
+    other = np.float32 if dtype == "float64" else np.float64
+    assert not as_rows(whole, dtype=other).in_memory
+    assert not as_rows(table(X, kind)).in_memory  # several chunks
+
+
+def test_vectors_and_numbers_side_by_side(tmp_path):
+    X = numbers()
+    both = (
+        table(X).append_column("weight", pa.array(X[:, 1])).append_column("other", as_list(X[:, :2], "fixed"))
+    )
+    parquet.write_table(both, tmp_path / "x.parquet")
+    feather.write_feather(both, str(tmp_path / "x.feather"))
+    expected = np.column_stack([X[:, 1], X[:, :2], X])
+    columns = ["weight", "other", "embedding"]
+    sources = [as_rows(frame, columns=columns) for frame in (both, both.to_pandas(), pl.from_arrow(both))]
+    sources += [open_rows(tmp_path / name, columns) for name in ("x.parquet", "x.feather")]
+    for rows in sources:
+        assert rows.column_names[:4] == ["weight", "other[0]", "other[1]", "embedding[0]"]
+        assert rows.carried.names == ["id"]
+        same_bits(rows.read(), expected)
+        same_bits(rows.take([3, 60]), expected[[3, 60]])
+
+
+def test_missing_numbers_in_vectors_are_found(tmp_path):
+    whole = pa.table({"v": pa.array([[1, 2], [3, None], [5, 6]], pa.list_(pa.int8()))})
+    parquet.write_table(whole, tmp_path / "x.parquet")
+    frame = pd.DataFrame({"v": [[1, 2], [3, None], [5, 6]]})
+    for rows in (
+        as_rows(whole),
+        as_rows(frame),
+        as_rows(pl.from_arrow(whole)),
+        open_rows(tmp_path / "x.parquet"),
+    ):
+        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
+            rows.read()
+        same_bits(rows.take([0, 2]), rows.dtype.type([[1, 2], [5, 6]]))
+
+
+BAD = {
+    "shorter": ([1.0], "1 numbers"),
+    "longer": ([1.0, 2, 3], "3 numbers"),
+    "empty": ([], "0 numbers"),
+    "missing": (None, "no vector"),
+}
+
+
+@pytest.mark.parametrize("row", [1, 30])
+@pytest.mark.parametrize(("bad", "found"), BAD.values(), ids=BAD)
+def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
+    cells = [[1.0, 2.0] for _ in range(40)]
+    cells[row] = bad
+    cells[row + 5] = [9.0]
+    whole = pa.table({"v": pa.array(cells, pa.list_(pa.float64()))})
+    whole = pa.concat_tables([whole.slice(0, 25), whole.slice(25)])
+    parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=11)
+    feather.write_feather(whole, str(tmp_path / "x.feather"), chunksize=11)
+    arrays = [None if cell is None else np.array(cell) for cell in cells]
+    sources = [as_rows(frame) for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole))]
+    sources += [open_rows(tmp_path / name) for name in ("x.parquet", "x.feather")]
+    message = rf"same length, 2 as in row 0, but there is {found}\. First bad row: {row}\."
+    for rows in sources:
+        for read in (
+            rows.read,
+            lambda rows=rows: list(rows.blocks(7)),
+            lambda rows=rows: rows.take([0, row]),
+        ):
+            with pytest.raises(ValueError, match=message):
+                read()
+        same_bits(rows.take([0, 39]), np.array([[1.0, 2], [1, 2]]))
+    with pytest.raises(ValueError, match=r"^Cannot read .*x\.parquet: The vectors"):
+        sources[3].read()
+
+
+@pytest.mark.parametrize(("row", "found"), [(None, "no vector"), ([], "a vector of no numbers")])
+def test_the_first_vector_says_the_length(row, found):
+    whole = pa.table({"v": pa.array([row, [1.0, 2]], pa.list_(pa.float64()))})
+    for frame in (whole, pl.from_arrow(whole), whole.to_pandas()):
+        with pytest.raises(
+            ValueError, match=rf"'v' must have the same length, but there is {found}\. First bad row: 0"
+        ):
+            as_rows(frame)
+
+
+def test_missing_vectors_of_fixed_length(tmp_path):
+    whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], pa.list_(pa.float64(), 2))})
+    parquet.write_table(whole, tmp_path / "x.parquet")
+    for rows in (as_rows(whole), as_rows(pl.from_arrow(whole)), open_rows(tmp_path / "x.parquet")):
+        with pytest.raises(ValueError, match=r"there is no vector\. First bad row: 2\."):
+            rows.read()
+
+
+def test_tensors_of_a_fixed_shape():
+    X = numbers()
+    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(X)
+    rows = as_rows(pa.table({"v": tensors}))
+    assert rows.in_memory
+    same_bits(rows.read(), X)
+
+
+def test_shards_of_vectors(tmp_path):
+    X = numbers()
+    for number, part in enumerate(np.split(X, [20, 21])):
+        parquet.write_table(table(part), tmp_path / f"{number}.parquet")
+    rows = open_rows(tmp_path)
+    same_bits(rows.read(), X)
+    parquet.write_table(table(X[:, :4]), tmp_path / "3.parquet")
+    with pytest.raises(ValueError, match=r"same columns: .*0\.parquet has 5, .*3\.parquet has 4"):
+        open_rows(tmp_path)
+
+
+def test_one_number_of_parquet_is_read_to_open_it(tmp_path, monkeypatch):
+    """The first row says how long vectors are; of the others nothing is read."""
+    sizes = []
+    read = parquet.ParquetFile.iter_batches
+
+    def counted(self, *args, **options):
+        for batch in read(self, *args, **options):
+            sizes.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
+    parquet.write_table(table(numbers(1000)), tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
+    assert sum(sizes) == 1
+    parquet.write_table(table(numbers(1000), "fixed"), tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
+    assert sum(sizes) == 1
+
+
+@pytest.mark.parametrize("kind", ["list", "fixed"])
+def test_parquet_is_streamed_within_row_groups(kind, tmp_path):
+    """A row group of 64 MiB is not held in memory, only a few blocks of it."""
+    X = np.random.default_rng(0).random((2**16, 256), dtype=np.float32)
+    path = tmp_path / "x.parquet"
+    parquet.write_table(table(X, kind, chunk=len(X)), path, compression="none", use_dictionary=False)
+    del X
+    rows = open_rows(path)
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in rows.blocks(2**12)]
+    assert max(held) < 24 * 2**20

@@ -1,0 +1,184 @@
+"""Tables of results: ids, clusters, distances and ranks of rows, and the examples of each cluster."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans as OtherKMeans
+from sklearn.metrics import pairwise_distances
+
+import coterie
+from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
+from coterie.results import Examples, place_rows, result_batches
+from coterie.rows import as_rows
+from coterie.rows.normalized import NormalizedRows
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.compute")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return coterie.datasets.load_digits()[0]
+
+
+@pytest.fixture
+def few():
+    return np.array([[0.0], [1.0], [5.0], [20.0], [22.0]])
+
+
+@pytest.fixture
+def pair(few):
+    return KMeans(2, random_state=0).fit(few)
+
+
+class OtherColumns:
+    """What a table has beside its clustered columns, in batches that are cut anywhere."""
+
+    def __init__(self, columns, cuts):
+        self.names = list(columns)
+        self._table = pyarrow.table(columns)
+        self._cuts = cuts
+
+    def batches(self, columns):
+        for start, stop in zip([0, *self._cuts], [*self._cuts, self._table.num_rows]):
+            yield from self._table.select(columns).slice(start, stop - start).to_batches()
+
+
+def with_columns(X, **columns):
+    rows = as_rows(X)
+    rows.carried = OtherColumns(columns, [2, 3])
+    return rows
+
+
+def test_distances_and_ranks(X):
+    model = KMeans(10, random_state=0).fit(X)
+    table = coterie.results_table(model, X)
+    distances = pairwise_distances(X, model.cluster_centers_)
+    assert table.column_names == ["cluster", "distance", "rank"]
+    assert np.array_equal(table["cluster"], model.labels_)
+    np.testing.assert_allclose(table["distance"], distances.min(axis=1))
+    for cluster in range(10):
+        frame = table.filter(pyarrow.compute.equal(table["cluster"], cluster)).sort_by("rank")
+        assert frame["rank"].to_pylist() == list(range(1, frame.num_rows + 1))
+        assert np.all(np.diff(frame["distance"]) >= 0)
+
+
+def test_examples(X):
+    model = KMeans(10, random_state=0).fit(X)
+    placement = place_rows(model, X, model.labels_)
+    examples = Examples(placement)
+    for batch in result_batches(placement, as_rows(X), []):
+        examples.look_at(batch)
+    table = examples.table().to_pandas()
+    distances = pairwise_distances(X, model.cluster_centers_)
+    two = np.sort(distances, axis=1)[:, :2]
+    doubts = two[:, 0] / two[:, 1]
+    for cluster in range(10):
+        members = np.flatnonzero(model.labels_ == cluster)
+        own = table[table.cluster == cluster]
+        assert own.example.tolist() == ["nearest"] * 10 + ["doubtful"] * 10
+        assert own.place.tolist() == [*range(1, 11), *range(1, 11)]
+        rows = own.row.to_numpy()
+        assert rows[:10].tolist() == members[np.argsort(distances[members, cluster])][:10].tolist()
+        assert rows[10:].tolist() == members[np.argsort(-doubts[members])][:10].tolist()
+
+
+def test_columns_are_kept(few, pair):
+    ids, texts = list("vwxyz"), ["a b", None, "c", "d", "e"]
+    rows = with_columns(few, text=texts, _id=ids, rank=[5, 4, 3, 2, 1])
+    table = coterie.results_table(pair, rows)
+    assert table.column_names == ["_id", "text", "rank_kept", "cluster", "distance", "rank"]
+    assert table["_id"].to_pylist() == ids
+    assert table["text"].to_pylist() == texts
+    assert table["rank"].to_pylist() == [2, 1, 3, 1, 2]
+    assert coterie.results_table(pair, rows, keep=[]).column_names[:2] == ["_id", "cluster"]
+    chosen = coterie.results_table(pair, rows, id="text", keep=["_id"])
+    assert chosen.column_names[:3] == ["text", "_id", "cluster"]
+    for options in (dict(id="nothing"), dict(keep=["nothing"])):
+        with pytest.raises(ValueError, match=r"No column 'nothing' .* There are 'text', '_id', 'rank'"):
+            coterie.results_table(pair, rows, **options)
+
+
+def test_examples_of_batches(few, pair):
+    rows = with_columns(few, id=list("vwxyz"))
+    placement = place_rows(pair, rows, pair.labels_)
+    examples = Examples(placement)
+    for batch in result_batches(placement, rows, ["id"]):
+        examples.look_at(batch)
+    table = examples.table()
+    assert table.column_names == ["example", "place", "row", "id", "cluster", "distance", "rank"]
+    ids = np.array(list("vwxyz"))
+    assert table["id"].to_pylist() == ids[table["row"]].tolist()
+    assert table.num_rows == 10  # both clusters have fewer rows than there is room for
+
+
+def test_a_clustered_column_is_no_id(pair):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="'id' is clustered"):
+        coterie.results_table(KMeans(2).fit([[1.0], [2.0]]), pandas.DataFrame({"id": [1.0, 2.0]}), id="id")
+
+
+def test_posteriors(X):
+    model = TruncatedGaussianMixture(10, random_state=0).fit(X)
+    table = coterie.results_table(model, X, labels=model.labels_)
+    own = model.responsibilities(X).toarray()[np.arange(len(X)), model.labels_]
+    np.testing.assert_array_equal(table["posterior"], own)
+    for cluster in range(10):
+        members = table.filter(pyarrow.compute.equal(table["cluster"], cluster)).sort_by("rank")
+        assert np.all(np.diff(members["posterior"]) <= 0)
+
+
+@pytest.mark.parametrize("make", [LaplacianKModes, TotalVariationClustering])
+def test_memberships_are_those_of_the_fit(X, make):
+    model = make(10, n_init=1, random_state=0).fit(X[:500])
+    table = coterie.results_table(model, X[:500], labels=model.labels_)
+    assert table.column_names[-2:] == ["membership", "rank"]
+    assert np.all(np.asarray(table["membership"]) > 0)
+    assert "membership" not in coterie.results_table(model, X[500:]).column_names
+
+
+def test_rows_are_prepared(X):
+    model = KMeans(10, random_state=0).fit(NormalizedRows(as_rows(X)))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    table = coterie.results_table(model, X)
+    assert np.array_equal(table["cluster"], model.labels_)
+    np.testing.assert_allclose(
+        table["distance"], pairwise_distances(unit, model.cluster_centers_).min(axis=1)
+    )
+
+
+def test_sparse_rows(X):
+    import scipy.sparse as sp
+
+    model = KMeans(10, random_state=0).fit(X)
+    dense, sparse = (coterie.results_table(model, rows) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(dense["distance"], sparse["distance"])
+
+
+def test_one_cluster_and_rows_in_none(few):
+    model = KMeans(1).fit(few)
+    table = coterie.results_table(model, few, labels=[0, 0, -1, 0, 0])
+    assert table["rank"].to_pylist() == [2, 1, None, 3, 4]  # the centre is at 9.6
+    assert table["distance"].to_pylist()[2] is None
+
+
+def test_models_that_know_only_their_rows(few):
+    model = coterie.ConvexClustering(gamma=0.01, n_neighbors=2).fit(few)
+    assert coterie.results_table(model, few)["cluster"].to_pylist() == model.labels_.tolist()
+    with pytest.raises(ValueError, match="its own rows only"):
+        coterie.results_table(model, few[:3])
+
+
+def test_models_of_other_libraries(X):
+    model = OtherKMeans(10, n_init=1, random_state=0).fit(X)
+    table = coterie.results_table(model, X)
+    assert np.array_equal(table["cluster"], model.labels_)
+    assert table.column_names == ["cluster", "distance", "rank"]
+    bare = SimpleNamespace(labels_=np.array([0, 0, 1]))
+    assert coterie.results_table(bare, X[:3])["rank"].to_pylist() == [1, 2, 1]
+
+
+def test_labels_of_other_rows(few, pair):
+    with pytest.raises(ValueError, match="one number for each of 5 rows"):
+        coterie.results_table(pair, few, labels=[0, 1])
