@@ -7,6 +7,7 @@ import pkgutil
 import pytest
 
 import coterie
+from coterie.rows import formats
 
 MODULES = ["coterie"] + [
     module.name
@@ -18,5 +19,7 @@ MODULES = ["coterie"] + [
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # An example that adds a format adds it to this process; other tests must not find it.
+    monkeypatch.setattr(formats, "_by_extension", dict(formats._by_extension))
     failed, _ = doctest.testmod(importlib.import_module(name), verbose=False)
     assert failed == 0

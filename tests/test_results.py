@@ -115,8 +115,9 @@ def test_examples_of_batches(few, pair):
 
 def test_a_clustered_column_is_no_id(pair):
     pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"id": [1.0, 2.0]})
     with pytest.raises(ValueError, match="'id' is clustered"):
-        coterie.results_table(KMeans(2).fit([[1.0], [2.0]]), pandas.DataFrame({"id": [1.0, 2.0]}), id="id")
+        coterie.results_table(KMeans(2).fit(rows), rows, id="id")
 
 
 def test_posteriors(X):

@@ -20,9 +20,9 @@ from coterie.centers.sparse_means import SparseMeans
 from coterie.kmeans.nested import Votes
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
-from tests.contracts.test_scikit_learn import EXPECTED_FAILURES
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits, same_fits
+from tests.support.estimators import EXPECTED_FAILURES
 from tests.support.storages import STORAGES, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -21,6 +21,18 @@ from coterie import (
 )
 from coterie.centers.lloyd import ALGORITHMS
 
+# Those that scikit-learn's own KMeans and MiniBatchKMeans do not pass either: rows that are repeated are drawn by other
+# random numbers than rows that are weighted. The tests of each estimator show the law from a fixed start.
+_SEEDING = "seeding draws other numbers for weights than for repetitions"
+_BATCHES = "batches are drawn regardless of weights"
+_DENSE, _SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+EXPECTED_FAILURES = {
+    KMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
+    NestedMiniBatchKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
+    MiniBatchKMeans: {_DENSE: _BATCHES, _SPARSE: _BATCHES},
+    TruncatedGaussianMixture: {_DENSE: _SEEDING},
+}
+
 
 @cache
 def many_blobs() -> np.ndarray:
