@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
@@ -18,7 +18,7 @@ from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, 
 from benchmarks.harness.reporting import Report, command_line
 from benchmarks.harness.rounds import Result, Summaries, interleave, summarise, together
 
-__all__ = ["SGEMM_FRACTION", "Benchmark", "run_steps"]
+__all__ = ["SGEMM_FRACTION", "Benchmark", "begun", "run_steps"]
 
 SGEMM_FRACTION = 0.6  # of the machine's product, that exact searches should reach
 
@@ -165,6 +165,9 @@ class Benchmark:
         self.report.say("", f"Written to {self.report.save().name}")
 
 
+BenchmarkKind = TypeVar("BenchmarkKind", bound=Benchmark)
+
+
 def run_steps(
     system: str,
     options: argparse.Namespace,
@@ -184,14 +187,20 @@ def run_steps(
     kind : type
         What the steps want.
     """
+    with begun(options, Report(system, command_line(system)), kind) as benchmark:
+        for key in options.rows:
+            steps[key](benchmark, key)
+
+
+@contextmanager
+def begun(options: argparse.Namespace, report: Report, kind: type[BenchmarkKind]) -> Iterator[BenchmarkKind]:
+    """Give a benchmark with its folder and its processes; show its targets in the end."""
     limit_threads(options.threads)
-    report = Report(system, command_line(system))
     processes: Processes = OneProcess() if options.quick else FreshProcesses()
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
         closing(processes),
     ):
         benchmark = kind(options, Path(folder), report, processes)
-        for key in options.rows:
-            steps[key](benchmark, key)
+        yield benchmark
         benchmark.finish()

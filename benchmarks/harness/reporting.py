@@ -21,11 +21,21 @@ PACKAGES = (
 
 
 class Report:
-    """Tables and notes of one benchmark; printed at once and saved under one time stamp."""
+    """Tables and notes of one benchmark; printed at once and saved as two files of one name.
 
-    def __init__(self, benchmark: str, command: str) -> None:
+    Parameters
+    ----------
+    benchmark : str
+        Name of the system.
+    command : str
+        What makes it again.
+    stem : Path, optional
+        Path of the files without their extensions. None: in the folder of results, with a time stamp.
+    """
+
+    def __init__(self, benchmark: str, command: str, stem: Path | None = None) -> None:
         self.started = datetime.now().astimezone()
-        self.benchmark = benchmark
+        self._stem = stem or RESULTS / f"{benchmark}-{self.started:%Y%m%d-%H%M%S}"
         self.data: dict[str, Any] = {"benchmark": benchmark, "command": command, "machine": machine_facts()}
         self._lines: list[str] = []
         self.say(f"`{command}`, {self.started:%Y-%m-%d}", "", machine_line(self.data["machine"]))
@@ -43,10 +53,9 @@ class Report:
 
     def save(self) -> Path:
         """Write what has been collected so far; return the path of the JSON file."""
-        RESULTS.mkdir(exist_ok=True)
-        stem = RESULTS / f"{self.benchmark}-{self.started:%Y%m%d-%H%M%S}"
-        stem.with_suffix(".md").write_text("\n".join(self._lines) + "\n")
-        path = stem.with_suffix(".json")
+        self._stem.parent.mkdir(parents=True, exist_ok=True)
+        self._stem.with_suffix(".md").write_text("\n".join(self._lines) + "\n")
+        path = self._stem.with_suffix(".json")
         path.write_text(json.dumps(self.data, indent=1, default=str) + "\n")
         return path
 

@@ -1,0 +1,121 @@
+"""What a system's folder says of its paper: each figure and table, what was published, what makes it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.files import real_file
+from benchmarks.harness.reporting import Report
+
+__all__ = ["Item", "Paper", "PaperRun"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure, a table, a variant or an option of a paper.
+
+    Attributes
+    ----------
+    name : str
+        For the command line, such as "figure-2".
+    place : str
+        Where the paper has it, such as "Figure 2".
+    shows : str
+        What a reader learns from it, in a sentence.
+    make : callable, optional
+        Makes it, by a `PaperRun`: its tables and pictures. None: nothing to make, `remark` says where it is.
+    data : tuple of str
+        Files of `COTERIE_DATA` that it reads.
+    stands_in : str
+        What is used where they are missing; empty: it cannot be made then.
+    published : str
+        The paper's figures in words, where no table has them beside ours.
+    remark : str
+        Why ours differ, for the page; Markdown.
+    """
+
+    name: str
+    place: str
+    shows: str
+    make: Callable[[PaperRun], None] | None = None
+    data: tuple[str, ...] = ()
+    stands_in: str = ""
+    published: str = ""
+    remark: str = ""
+
+    def missing(self) -> list[str]:
+        """Return the files that are not at hand."""
+        return [name for name in self.data if real_file(name) is None]
+
+    def can_be_made(self) -> bool:
+        """Whether there is something to make, of data that are at hand or stood in for."""
+        return self.make is not None and (not self.missing() or bool(self.stands_in))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and what it shows.
+
+    Attributes
+    ----------
+    key : str
+        The folder of its benchmarks, and the beginning of its items' names.
+    title, authors : str
+        As published, the authors with the year.
+    introduction : str
+        The first paragraph of its page: what it is about and how we measure; Markdown.
+    items : sequence of Item
+        In the paper's order.
+    """
+
+    key: str
+    title: str
+    authors: str
+    introduction: str
+    items: Sequence[Item]
+
+
+class PaperRun(Benchmark):
+    """What makes an item: a benchmark with seeds, and pictures beside its report.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether small data and one seed are to show only that everything runs.
+    seeds : range
+        What draws: the paper's number of them unless told otherwise, one if quick.
+    threads : int
+        Of every contender.
+    """
+
+    needs_sgemm = False
+
+    def __init__(self, options: argparse.Namespace, folder: Path, report: Report, processes: Any) -> None:
+        super().__init__(options, folder, report, processes)
+        self.quick: bool = options.quick
+        self.threads: int = options.threads
+
+    def seeds(self, published: int) -> range:
+        """Return the seeds of repeated fits: as many as the paper has, or as --seeds says; one if quick."""
+        return range(1 if self.quick else self.options.seeds or published)
+
+    def within(self, seconds: float) -> float:
+        """Return a time budget, a hundredth of it if quick."""
+        return seconds / 100 if self.quick else seconds
+
+    def draw(self, name: str, draw: Callable[[Path], None]) -> None:
+        """Draw a picture to a path beside the report, and show it there; `name` tells the item's pictures apart."""
+        path = self.report.save().with_suffix("")
+        path = path.with_name(f"{path.name}-{name}.png")
+        try:
+            draw(path)
+        except ImportError as error:
+            self.report.say("", f"No picture: {error}.")
+        else:
+            self.report.data.setdefault("pictures", []).append(path.name)
+            self.report.say("", f"![{name}]({path.name})")

@@ -1,0 +1,78 @@
+"""List the figures and tables of the papers, make those that are named, or write the pages of what was made."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+
+import benchmarks.papers
+from benchmarks.harness.benchmark import begun
+from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.papers import PaperRun
+from benchmarks.harness.reporting import Report
+from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
+from benchmarks.papers.pages import listing, write_pages
+
+
+def parser() -> SystemParser:
+    """Return what reads the command line."""
+    parser = SystemParser("papers", benchmarks.papers.__doc__, list(ITEMS), usual=[], rounds=None)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="items, or papers for all of theirs")
+    parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")
+    parser.add_argument("--seeds", type=at_least(1), help="repeats of each fit (default: the paper's)")
+    parser.add_argument(
+        "--pages", action="store_true", help="write docs/papers from what was made (full runs, not --quick)"
+    )
+    return parser
+
+
+def read_options() -> argparse.Namespace:
+    """Read the command line; `names` become items."""
+    reader = parser()
+    options = reader.read()
+    names = [*options.rows, *(list(PAPERS) if options.all else options.names)]
+    unknown = [name for name in names if name not in ITEMS and name not in PAPERS]
+    if unknown:
+        reader.error(f"no {', '.join(unknown)}; `python -m benchmarks.papers` lists what there is")
+    options.items = [
+        full
+        for full, (paper, item) in ITEMS.items()
+        if full in names or (paper.key in names and item.make is not None)
+    ]
+    return options
+
+
+def make(full: str, options: argparse.Namespace) -> bool:
+    """Make one item; return whether that went well, and say it if not."""
+    _, item = ITEMS[full]
+    if not item.can_be_made():
+        why = f"{', '.join(item.missing())} missing" if item.make else "nothing to make"
+        print(f"{full}: {why}", file=sys.stderr)
+        return True
+    report = Report(full, command(full, options.quick), stem_of(full, options.quick))
+    report.data["item"] = full
+    try:
+        with begun(options, report, PaperRun) as run:
+            item.make(run)
+    except Exception:
+        traceback.print_exc()
+        print(f"{full}: failed", file=sys.stderr)
+        return False
+    return True
+
+
+def main() -> None:
+    """Do what was asked for."""
+    options = read_options()
+    if not options.items and not options.pages:
+        print(listing())
+    failed = [full for full in options.items if not make(full, options)]
+    if options.pages:
+        write_pages()
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
