@@ -1,5 +1,6 @@
 """How commands fail: exit codes, one line of error, nothing left behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import coterie
 from coterie.cli import main
+from coterie.cli.output import to_json
 from tests.cli.running import ENVIRONMENT, everything, failed, run
 
 BAD_USAGE = [
@@ -31,6 +33,15 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --tol -1", "tol"),
     ("fit rows.npy -k 3 --seed -1", "--seed must be from 0"),
     ("fit rows.npy -k 3 --threads 0", "n_threads"),
+    ("fit rows.npy -k 3 --threads 2147483648", "from 1 to 4096"),
+    ("fit rows.npy -k 1.5", "-k: '1.5' is not a whole number"),
+    ("fit rows.npy -k 3 --seed 1.5", "--seed: '1.5' is not a whole number"),
+    ("fit rows.npy -k 3 --threads 1.5", "--threads: '1.5' is not a whole number"),
+    ("fit rows.npy -k 3 --max-iter 2.5", "--max-iter: '2.5' is not a whole number"),
+    ("fit rows.npy -k 3 --n-init 2.5", "--n-init: '2.5' is not a whole number"),
+    ("fit rows.npy -k 3 --max-time inf", "--max-time: 'inf' is not a finite number"),
+    ("fit rows.npy -k 3 --tol nan", "--tol: 'nan' is not a finite number"),
+    ("fit rows.npy -k 3 --lam inf", "--lam: 'inf' is not a finite number"),
     ("fit rows.npy -k 302 --method gmm", "-k 302 is more than the 300 rows of rows.npy"),
     ("fit rows.npy -k 3 --method k-means --covariance diag", "k-means has no parameter covariance_type"),
     ("fit rows.npy -k 3 --method gmm --n-init 2", "gmm has no parameter n_init"),
@@ -67,6 +78,16 @@ def test_wrong_usage(folder, rows, capsys, monkeypatch, line, message):
     told = failed(capsys, 2, *line.split())
     assert any(part in told.replace('"-k"', "-k") for part in message.split("|"))
     assert everything(folder) == ["rows.npy"]
+
+
+def test_whole_numbers_may_be_written_as_floats(folder, rows, capsys):
+    assert main(["fit", "rows.npy", "-k", "3.0", "--n-init", "2.0", "--quiet"]) == 0
+
+
+def test_json_knows_no_infinite_numbers():
+    report = {"a": np.float32(np.inf), "b": [np.nan, {"c": np.array([1.0, -np.inf])}], 3: (True, None, 2)}
+    found = json.loads(to_json(report), parse_constant=pytest.fail)
+    assert found == {"a": "inf", "b": ["nan", {"c": [1.0, "-inf"]}], "3": [True, None, 2]}
 
 
 def test_seed_and_threads_are_checked_before_the_data(folder, capsys):

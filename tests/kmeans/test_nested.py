@@ -84,7 +84,7 @@ class TestVotes:
     def test_a_recount_after_a_thousand_rounds(self, dtype, weighted, sparse):
         """On a nearly even line, the centroids move for very long."""
         random = np.random.default_rng(0)
-        n, k = 6000, 40
+        n, k = 6000, 50
         line = 1 + (random.permutation(n) + 0.5 * random.random(n)) / n
         X = np.column_stack([line, np.zeros(n)]).astype(dtype)
         weights = random.uniform(0.999, 1.001, size=n).astype(dtype) if weighted else None

@@ -16,7 +16,7 @@ from coterie import __version__
 from coterie.cli import UsageError
 from coterie.cli.help import clusters_help, labels_help, method_help
 from coterie.cli.models import offered_methods, path_method
-from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_options
+from coterie.cli.options import NUMBER, OF_SOME_METHODS, given, method_options, with_options
 from coterie.cli.output import recorded_warnings, to_json
 from coterie.estimators import register_installed_methods
 
@@ -25,7 +25,10 @@ __all__ = ["build_app", "run"]
 # A switch that is off unless given.
 Switch = Annotated[bool, Parameter(negative="")]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
-Threads = Annotated[int | None, Parameter(name="--threads")]
+WholeNumber = Annotated[int, NUMBER]
+Limit = Annotated[int | None, NUMBER]
+Seconds = Annotated[float | None, NUMBER]
+Threads = Annotated[int | None, Parameter(name="--threads"), NUMBER]
 
 # What --sep may say for a tab, which is hard to type.
 _TABS = {"tab": "\t", "\\t": "\t"}
@@ -76,12 +79,12 @@ def fit(
     file: str,
     /,
     *,
-    k: Annotated[int, Parameter(name=["-k", "--clusters"])],
+    k: Annotated[WholeNumber, Parameter(name=["-k", "--clusters"])],
     method: str | None = None,
     labels: str | None = None,
-    max_iter: int | None = None,
-    max_time: float | None = None,
-    seed: int = 0,
+    max_iter: Limit = None,
+    max_time: Seconds = None,
+    seed: WholeNumber = 0,
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
@@ -180,7 +183,7 @@ def predict(
     out: Path | None = None,
     id: str | None = None,
     keep: str | None = None,
-    threads: int | None = None,
+    threads: Limit = None,
     json: Switch = False,
     quiet: Quiet = False,
 ) -> None:
@@ -216,9 +219,9 @@ def path(
     file: str,
     /,
     *,
-    clusters: int | None = None,
-    max_iter: int | None = None,
-    max_time: float | None = None,
+    clusters: Limit = None,
+    max_iter: Limit = None,
+    max_time: Seconds = None,
     n_threads: Threads = None,
     columns: str | None = None,
     out: Path = Path("coterie-path"),

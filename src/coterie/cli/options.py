@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token, convert
 
 from coterie.cli.help import choices_of, option_help, options_by_flag
 from coterie.estimators import Method, Option
 
-__all__ = ["OF_SOME_METHODS", "given", "method_options", "with_options"]
+__all__ = ["NUMBER", "OF_SOME_METHODS", "given", "method_options", "with_options"]
 
 OF_SOME_METHODS = Group("Parameters of some methods", sort_key=9)
+
+
+def _exact_number(type_: Any, tokens: Sequence[Token]) -> Any:
+    """Convert as cyclopts does, but round nothing to a whole number, and take neither NaN nor infinity."""
+    value = convert(type_, tokens)
+    text = tokens[0].value
+    if isinstance(value, int) and "." in text and float(text) != value:
+        if float not in get_args(type_):
+            raise ValueError(f"{text!r} is not a whole number")
+        return float(text)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{text!r} is not a finite number")
+    return value
+
+
+# Of each option that is a number.
+NUMBER = Parameter(converter=_exact_number)
 
 # Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's own.
 _PREFIX = "option_"
@@ -84,10 +102,13 @@ def _as_parameter(
 ) -> inspect.Parameter:
     option = next(iter(options.values()))
     is_switch = option.type is bool
+    kinds = {other.type for other in options.values()}
     shown = Parameter(name=flag, help=option_help(options, is_for_all=is_for_all))
     annotation: Any = Annotated[_type_of(list(options.values())), shown]
     if is_switch:
         annotation = Annotated[annotation, Parameter(negative="")]
+    if kinds & {int, float}:
+        annotation = Annotated[annotation, NUMBER]
     if not is_for_all:
         annotation = Annotated[annotation, Parameter(group=OF_SOME_METHODS)]
     return inspect.Parameter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 import warnings
@@ -94,12 +95,21 @@ def recorded_warnings() -> Iterator[list[str]]:
 
 
 def to_json(report: Mapping[str, Any]) -> str:
-    """A report as JSON text; NumPy's numbers and arrays are written as plain ones."""
+    """A report as JSON text; NumPy's numbers and arrays are written as plain ones, NaN and infinities as words."""
+    return json.dumps(_plain(report), indent=2, allow_nan=False)
 
-    def plain(value: Any) -> Any:
-        return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
-    return json.dumps(report, indent=2, default=plain)
+def _plain(value: Any) -> Any:
+    """The value as JSON has it, which knows no infinite numbers."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 def _make_folder(folder: Path) -> list[Path]:

@@ -10,6 +10,9 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["effective_n_threads", "single_threaded_blas"]
 
+# More than any machine has; a system that is asked for millions fails in ways of its own.
+_MOST_THREADS = 4096
+
 
 def effective_n_threads(n_threads: int | None) -> int:
     """Return the number of threads to use.
@@ -18,7 +21,7 @@ def effective_n_threads(n_threads: int | None) -> int:
     ----------
     n_threads : int or None
         None: all processors that this process may use. CPU affinity, the quota of a Linux control group and
-        `OMP_NUM_THREADS` count. A positive number is taken as it is.
+        `OMP_NUM_THREADS` count. A number from 1 to 4096 is taken as it is.
 
     Returns
     -------
@@ -28,7 +31,7 @@ def effective_n_threads(n_threads: int | None) -> int:
     Raises
     ------
     ValueError
-        If `n_threads` is not positive.
+        If `n_threads` is no such number.
 
     Examples
     --------
@@ -37,8 +40,10 @@ def effective_n_threads(n_threads: int | None) -> int:
     3
     """
     if n_threads is not None:
-        if isinstance(n_threads, bool) or n_threads != int(n_threads) or n_threads < 1:
-            raise ValueError(f"n_threads must be None or a positive integer, got {n_threads!r}.")
+        if isinstance(n_threads, bool) or n_threads != int(n_threads) or not 1 <= n_threads <= _MOST_THREADS:
+            raise ValueError(
+                f"n_threads must be None or an integer from 1 to {_MOST_THREADS}, got {n_threads!r}."
+            )
         return int(n_threads)
     try:
         available = len(os.sched_getaffinity(0))
