@@ -107,8 +107,8 @@ ITEMS = (
         "Fisher's iris with equal weights for all pairs, and with 5 neighbours and phi = 4.",
         make_iris,
         published="Set B is more sensible, with some separation of versicolor and virginica.",
-        remark="Set A falls into nothing but single rows and one cluster; set B parts setosa, and some virginica"
-        " from versicolor, as published.",
+        remark="Set A leaves all rows alone until nearly the end, then parts setosa from the others; set B parts"
+        " setosa early and then some virginica from versicolor, as published.",
     ),
     Item(
         "figure-4b",
@@ -119,7 +119,7 @@ ITEMS = (
         remark="The paper does not say which 15 of the 20 issues of the shipped table it takes. Of all 15,504 "
         "choices 23 leave, after senators who missed a vote and repeated records are removed, just the "
         "published 15 Democrats, 13 Republicans and 1 Independent (48 senators remain with all 20 "
-        "issues). The first of them is drawn, all are in the table.",
+        "issues). The first of them is drawn, all are in the table: Miller leaves his party in each.",
     ),
     Item(
         "figure-4c",

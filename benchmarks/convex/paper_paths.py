@@ -76,7 +76,8 @@ def make_figure_1(run: PaperRun) -> None:
     rows = np.array([[0.0, 0.0], [1.0, 1.2], [3.0, 0.2], [4.0, 1.0], [0.2, 2.0]])
     heads, tails = np.array([0, 0, 2]), np.array([1, 4, 3])
     upper = coo_array((np.ones(3), (heads, tails)), shape=(5, 5)).tocsr()
-    path = ConvexClusterPath(n_gammas=60, weights="precomputed", tol=1e-10).fit(rows, graph=upper + upper.T)
+    gammas = np.concatenate([[0.0], np.geomspace(0.05, 5, 60)])
+    path = ConvexClusterPath(gammas, weights="precomputed", tol=1e-10).fit(rows, graph=upper + upper.T)
     means = np.array([rows[[0, 1, 4]].mean(axis=0), rows[[2, 3]].mean(axis=0)])[[0, 0, 1, 1, 0]]
     cells = [
         [str(node + 1), f"{label + 1}", _pair(row), _pair(limit), _pair(mean)]
@@ -137,7 +138,7 @@ def make_senate(run: PaperRun) -> None:
     _show(run, "Senate, 29 x 15", panels, 2, ("Miller", "Jeffords", "Chafee"))
     chosen = subsets[:2] if run.quick else subsets
     cells = [_senate_cells(run, issues) for issues in chosen]
-    title = f"All {len(subsets)} choices of 15 of the 20 issues that leave 15 Democrats, 13 Republicans and 1 Independent"
+    title = f"All {len(subsets)} choices of 15 of 20 issues that leave 15 Democrats, 13 Republicans, 1 Independent"
     headers = [
         "issues left out",
         "clusters",

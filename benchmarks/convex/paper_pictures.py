@@ -20,11 +20,11 @@ DPI = 110
 Panel = tuple[str, Known, Any]  # title, rows, fitted path
 
 
-def _figure(n_lines: int, n_columns: int, height: float = 4.2) -> tuple[Any, Any]:
+def _figure(n_lines: int, n_columns: int, height: float = 4.2, width: float = 5.2) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2 * n_columns, height * n_lines), layout="constrained")
+    figure = Figure(figsize=(width * n_columns, height * n_lines), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(n_lines, n_columns, squeeze=False)
 
@@ -129,10 +129,12 @@ def draw_boxes(
         Of each solver: rows to the seconds of each replicate.
     published : mapping
         Of each solver of the paper its mean seconds, for 100, 200, ... rows.
+    title : str
+        Above the picture.
     """
 
     def draw(path: Path) -> None:
-        figure, axes = _figure(1, 1, height=5.0)
+        figure, axes = _figure(1, 1, height=5.4, width=7.6)
         axis = axes[0, 0]
         width = 70 / len(seconds)
         for number, (solver, by_size) in enumerate(seconds.items()):

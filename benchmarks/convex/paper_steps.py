@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,27 +59,34 @@ def _deviation(norm: Any, random: np.random.Generator) -> float:
 
 
 def _minimum(vector: np.ndarray, sigma: float, norm: Any) -> np.ndarray:
-    """Minimise sigma ||v|| + 1/2 ||u - v||^2 as a smooth problem with bounds: ||v|| enters by slack variables."""
-    from scipy.optimize import minimize
+    """Minimise sigma ||v|| + 1/2 ||u - v||^2 by a search along lines, on which the minimum lies by symmetry.
 
-    groups = {"l1": [[j] for j in range(5)], "l2": [list(range(5))], "linf": [[j] for j in range(5)]}
-    parts = groups[norm] if isinstance(norm, str) else norm
-    n_slacks = 1 if norm == "linf" else len(parts)
+    Within a group of an l2 norm that is the line from 0 to u, each entry of l1 being such a group; for linf it is the
+    curve of u with its entries cut off at t.
+    """
+    if norm == "linf":
+        return _cut_off(
+            vector, _lowest(lambda t: sigma * t + 0.5 * np.sum((vector - _cut_off(vector, t)) ** 2))
+        )
+    groups = {"l1": [[j] for j in range(5)], "l2": [list(range(5))]}
+    found = np.empty_like(vector)
+    for group in groups[norm] if isinstance(norm, str) else norm:
+        part = vector[group]
+        length = float(np.linalg.norm(part))
+        found[group] = part / length * _lowest(lambda t, length=length: sigma * t + 0.5 * (length - t) ** 2)
+    return found
 
-    def objective(z: np.ndarray) -> float:
-        return float(sigma * z[5:].sum() + 0.5 * np.sum((vector - z[:5]) ** 2))
 
-    def room(z: np.ndarray) -> np.ndarray:
-        slacks = np.broadcast_to(z[5:], len(parts)) if norm == "linf" else z[5:]
-        return np.array([slack**2 - np.sum(z[part] ** 2) for slack, part in zip(slacks, parts)])
+def _cut_off(vector: np.ndarray, most: float) -> np.ndarray:
+    return np.clip(vector, -most, most)
 
-    start = np.concatenate([0.5 * vector, np.full(n_slacks, 1 + np.abs(vector).max())])
-    bounds = [(None, None)] * 5 + [(0, None)] * n_slacks
-    found = minimize(
-        objective, start, method="SLSQP", bounds=bounds, constraints={"type": "ineq", "fun": room},
-        options={"maxiter": 1000, "ftol": 1e-15},
-    )  # fmt: skip
-    return found.x[:5]
+
+def _lowest(function: Callable[[float], float]) -> float:
+    """Return where a convex function of 0 to 10 is lowest."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(function, bounds=(0, 10), method="bounded", options={"xatol": 1e-10})
+    return float(found.x)
 
 
 def make_solvers(run: PaperRun) -> None:
