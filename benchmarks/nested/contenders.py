@@ -43,7 +43,7 @@ def _coterie_exact(task: Task, recorder: Recorder, *, algorithm: str) -> None:
     recorder.finish(model.cluster_centers_)
 
 
-def _coterie_mini_batch(task: Task, recorder: Recorder) -> None:
+def _coterie_mini_batch(task: Task, recorder: Recorder, *, reassignment_ratio: float = 0.01) -> None:
     from coterie import MiniBatchKMeans
 
     model = MiniBatchKMeans(
@@ -52,6 +52,7 @@ def _coterie_mini_batch(task: Task, recorder: Recorder) -> None:
         n_init=1,
         max_iter=UNLIMITED,
         max_no_improvement=None,
+        reassignment_ratio=reassignment_ratio,
         compute_labels=False,
         batch_size=task.batch_size,
         random_state=task.seed,
@@ -61,7 +62,7 @@ def _coterie_mini_batch(task: Task, recorder: Recorder) -> None:
     recorder.finish(model.cluster_centers_)
 
 
-def _coterie_nested(task: Task, recorder: Recorder, *, init: str | None = None) -> None:
+def _coterie_nested(task: Task, recorder: Recorder, *, init: str | None = None, **settings: Any) -> None:
     from coterie import NestedMiniBatchKMeans
 
     model = NestedMiniBatchKMeans(
@@ -75,6 +76,7 @@ def _coterie_nested(task: Task, recorder: Recorder, *, init: str | None = None) 
         random_state=task.seed,
         n_threads=task.n_threads,
         callback=lambda progress: recorder.see(progress.centers),
+        **settings,
     ).fit(task.rows)
     recorder.finish(model.cluster_centers_)
 
@@ -171,12 +173,14 @@ def _superkmeans_defaults(task: Task, recorder: Recorder) -> None:
 
 NESTED, LLOYD = "coterie nested", "coterie lloyd"
 NESTED_DEFAULT_START = "coterie nested, k-means++"
+SCULLEY = "coterie mini-batch, no reassignment"
 STREAM, OWN_FIT = "scikit-learn mini-batch, partial_fit", "scikit-learn mini-batch, fit"
 
 CURVES: dict[str, CurveContender] = {
     NESTED: CurveContender("coterie", _coterie_nested),
     NESTED_DEFAULT_START: CurveContender("coterie", partial(_coterie_nested, init=K_MEANS_PLUS_PLUS)),
     "coterie mini-batch": CurveContender("coterie", _coterie_mini_batch),
+    SCULLEY: CurveContender("coterie", partial(_coterie_mini_batch, reassignment_ratio=0)),
     LLOYD: CurveContender("coterie", partial(_coterie_exact, algorithm="lloyd")),
     "coterie yinyang": CurveContender("coterie", partial(_coterie_exact, algorithm="yinyang")),
     STREAM: CurveContender("sklearn", _scikit_learn_stream),
@@ -189,4 +193,21 @@ CURVES: dict[str, CurveContender] = {
     "superkmeans, defaults": CurveContender(
         "superkmeans", _superkmeans_defaults, takes_centers=False, sparse=False
     ),
+}
+
+# Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
+RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+
+
+def setting_name(rho: float, bounds: str) -> str:
+    """Return what nested batches with a threshold and with bounds, "auto" or "off", are called."""
+    return f"coterie nested, rho = {rho:g}, bounds {'on' if bounds == 'auto' else bounds}"
+
+
+SETTINGS: dict[str, CurveContender] = {
+    setting_name(rho, bounds): CurveContender(
+        "coterie", partial(_coterie_nested, doubling_threshold=rho, bounds=bounds)
+    )
+    for bounds in ("auto", "off")
+    for rho in RHOS
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.cells import TIME_HEADERS, ratio_cell, time_cells
 from benchmarks.harness.contenders import Contender
@@ -50,7 +51,7 @@ def run_pass(
     make = STREAMS[name].call
     make(start, batch_size, n_threads).partial_fit(batches[0])
     model = make(start, batch_size, n_threads)
-    with measured() as cost:
+    with threadpool_limits(n_threads), measured() as cost:
         for batch in batches:
             model.partial_fit(batch)
     return vars(cost) | {"energy": energies(load_rows(valid), [model.cluster_centers_])[0]}

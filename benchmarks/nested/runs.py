@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import measured
-from benchmarks.nested.contenders import CURVES
+from benchmarks.nested.contenders import CURVES, SETTINGS
 from benchmarks.nested.energies import energies, first_rows
 from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS, Recorder, Task
 
@@ -39,7 +39,7 @@ def run_curve(
     recorder = Recorder(budget)
     with measured() as cost:
         recorder.start()
-        CURVES[name].call(task, recorder)
+        (CURVES | SETTINGS)[name].call(task, recorder)
     found = energies(load_rows(valid), (centers for _, centers in recorder.points))
     curve = [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)]
     # What is disturbed is judged by the seconds that count.
@@ -78,5 +78,5 @@ def _warm_up(name: str, task: Task, n_rows: int, n_clusters: int | None = None) 
     rows = task.rows[: max(n_rows, k)]
     start = task.start if task.given is None else task.start[:k].copy()
     small = Task(rows, start, min(task.batch_size, rows.shape[0]), k, task.seed, task.n_threads)
-    CURVES[name].call(small, Recorder(WARM_UP_SECONDS, keep=False))
+    (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS, keep=False))
     gc.collect()

@@ -76,6 +76,14 @@ def test_a_batch_size_asks_for_batches(folder, rows, X):
     assert json.loads((folder / "coterie-out" / "summary.json").read_text())["method"] == "nested"
 
 
+def test_bounds_ask_for_nested_batches(folder, rows):
+    assert main(["fit", rows, "-k", "3", "--bounds", "off", "--quiet"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    assert isinstance(model, coterie.NestedMiniBatchKMeans)
+    assert model.bounds == "off"
+    assert main(["fit", rows, "-k", "3", "--bounds", "hamerly", "--quiet"]) == 2
+
+
 def test_options_reach_the_estimator(folder, rows):
     options = (
         "--algorithm lloyd --init random --n-init 4 --max-iter 7 --max-time 60 --tol 0.5 --seed 9 --threads 1"

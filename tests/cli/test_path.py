@@ -47,6 +47,24 @@ def test_path_of_a_table(folder, table, X, capsys):
 
 
 @pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["--solver", "ama", "--step-size", "paper"], dict(step_size="paper")),
+        (["--solver", "plain-ama", "--step-size", "0.05"], dict(solver="plain-ama", step_size=0.05)),
+        (["--solver", "admm", "--stopping", "residuals"], dict(solver="admm", stopping="residuals")),
+    ],
+)
+def test_every_solver(folder, rows, X, options, parameters):
+    pytest.importorskip("matplotlib")
+    assert main(["path", rows, "--gammas", "4", "--quiet", "--out", "out", *options]) == 0
+    path = coterie.ConvexClusterPath(n_gammas=4, **parameters).fit(X)
+    with np.load(folder / "out" / "path.npz", allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["centroids"], path.centroids_path_)
+    facts = json.loads((folder / "out" / "summary.json").read_text())["parameters"]
+    assert {name: facts[name] for name in parameters} == parameters
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--gammas", "0"], "n_gammas"),
@@ -54,6 +72,9 @@ def test_path_of_a_table(folder, table, X, capsys):
         (["--tol", "-1"], "tol"),
         (["--clusters", "0"], "--clusters must be at least 1"),
         (["--norm", "l3"], "l3"),
+        (["--solver", "subgradient"], "subgradient"),
+        (["--solver", "admm", "--step-size", "paper"], "for ADMM the paper names none"),
+        (["--stopping", "residuals"], 'is for solver="admm"'),
     ],
 )
 def test_wrong_paths(folder, rows, capsys, options, message):

@@ -111,7 +111,7 @@ def test_equal_rows():
         (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
         (dict(weights="binary"), "weights must be one of 'knn', 'dense', 'precomputed'"),
         (dict(weights="precomputed"), "graph"),
-        (dict(solver="newton"), "solver must be one of 'ama', 'admm'"),
+        (dict(solver="newton"), "solver must be one of 'ama', 'plain-ama', 'admm'"),
         (dict(phi=-1), "phi"),
         (dict(phi=float("inf")), "phi"),
         (dict(norm="l3"), "norm must be one of l2, l1, linf"),

@@ -12,6 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
+from coterie.centers.assignment import PlainAssignment
+from coterie.centers.bounded import BoundedAssignment
+from coterie.kmeans import nested as nested_module
+from coterie.kmeans.nested import BOUNDS, n_bounds_per_row
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
 from tests.support.bits import same_fits
@@ -134,6 +138,41 @@ class TestSameBits:
         same_fits(nested(40).fit(rows), reference)
         monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         same_fits(nested(40).fit(rows), reference)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("n_clusters", [2, 40])
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_bounds_do_not_matter(self, blobs, dtype, n_clusters, metric):
+        X = blobs.astype(dtype)
+        fits = [nested(n_clusters, bounds=bounds, metric=metric, tol=0).fit(X) for bounds in BOUNDS]
+        for other in fits[1:]:
+            same_fits(other, fits[0])
+        assert len({model.inertia_ for model in fits}) == 1
+
+
+class TestBounds:
+    def test_what_is_kept(self):
+        kept = {kind: n_bounds_per_row(10_000, 784, 50, 4, kind) for kind in BOUNDS}
+        assert kept == {"auto": None, "elkan": None, "yinyang": 5, "off": 0}
+        assert [n_bounds_per_row(10_000, 2, 50, 4, kind) for kind in BOUNDS] == [1, None, 5, 0]
+        assert [n_bounds_per_row(10_000, 784, 3, 4, kind) for kind in BOUNDS] == [0, None, 1, 0]
+
+    @pytest.mark.parametrize(("bounds", "bounded"), [("auto", True), ("elkan", True), ("off", False)])
+    def test_which_assignment_is_used(self, blobs, monkeypatch, bounds, bounded):
+        used = []
+        for kind in (PlainAssignment, BoundedAssignment):
+            name = kind.__name__
+            monkeypatch.setattr(
+                nested_module, name, lambda *args, kind=kind, name=name: used.append(name) or kind(*args)
+            )
+        nested(20, bounds=bounds, compute_labels=False).fit(blobs)
+        assert used == ["BoundedAssignment" if bounded else "PlainAssignment"]
+
+    def test_sparse_rows_have_none(self, blobs):
+        X = sp.csr_array(np.maximum(blobs, 0))
+        same_fits(nested(9, bounds="off").fit(X), nested(9).fit(X))
+        with pytest.raises(ValueError, match=r"bounds='elkan' is for dense rows.*bounds=\"off\""):
+            nested(9, bounds="elkan").fit(X)
 
 
 class TestResults:
@@ -322,6 +361,8 @@ class TestFitting:
         (dict(batch_size=2.5), "batch_size must be a positive integer"),
         (dict(doubling_threshold=-1), "doubling_threshold must"),
         (dict(doubling_threshold=np.nan), "doubling_threshold must"),
+        (dict(bounds="hamerly"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
+        (dict(bounds=True), "bounds must be one of"),
         (dict(max_iter=0), "max_iter must be"),
         (dict(tol=-1), "tol must not be negative"),
         (dict(max_time=0), "max_time must be"),

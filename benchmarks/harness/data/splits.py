@@ -70,6 +70,20 @@ def rcv1_split(n_train: int, n_valid: int) -> Split:
     return documents[order[:n_train]], documents[order[n_train : n_train + n_valid]]
 
 
+def kddc98_split(n_train: int, n_valid: int) -> Split:
+    """Return rows of an extract of KDD Cup 1998 in random order, standardised, missing values at their means."""
+    path = real_file("kddc98_pva97nk.npz")
+    if path is None:
+        raise FileNotFoundError("kddc98_pva97nk.npz is not in COTERIE_DATA")
+    with np.load(path) as file:
+        X = file["X"].astype(np.float64)
+    X -= np.nanmean(X, axis=0)
+    spread = np.nanstd(X, axis=0)
+    rows = np.nan_to_num(X / np.where(spread == 0, 1, spread)).astype(np.float32)
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    return rows[:n_train], rows[n_train : n_train + n_valid]
+
+
 def blobs_split(n_train: int, n_valid: int) -> Split:
     """Return rows of one mixture of `blobs`."""
     rows = blobs(n_train + n_valid)
@@ -81,6 +95,7 @@ SPLITS: dict[str, Callable[[int, int], Split]] = {
     "mnist": mnist_split,
     "patches": patches_split,
     "rcv1": rcv1_split,
+    "kddc98": kddc98_split,
     "blobs": blobs_split,
 }
 

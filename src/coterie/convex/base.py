@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from coterie.arrays import Array, FloatArray
 from coterie.convex.edges import WEIGHTS, weight_graph
 from coterie.convex.norms import find_norm
-from coterie.convex.setting import SOLVERS, Setting, make_setting
+from coterie.convex.setting import PAPER_STEP, SOLVERS, STOPPING, Setting, make_setting
 from coterie.estimators.base import Estimator
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.monitor import FitProgress
@@ -28,7 +30,8 @@ class ConvexEstimator(Estimator):
     norm: Any
     solver: str
     acceleration: bool
-    step_size: float | None
+    step_size: float | str | None
+    stopping: str
     tol: float
     max_iter: int
     random_state: int | np.random.RandomState | None
@@ -37,20 +40,35 @@ class ConvexEstimator(Estimator):
     n_threads: int | None
     callback: Callable[[FitProgress], Any] | None
 
-    def _setting(self, X: Any, graph: Any) -> Setting:
+    residuals_: FloatArray
+
+    def _data(self, X: Any, graph: Any) -> Array:
+        """Read the rows, checked."""
         rows = self._rows_of(X, reset=True)
         self._check_rows(rows, graph)
-        norm = find_norm(self.norm, rows.shape[1])
+        find_norm(self.norm, rows.shape[1])
+        return rows.read()
+
+    def _setting(self, data: Array, graph: Any) -> Setting:
         n_threads = effective_n_threads(self.n_threads)
-        data = rows.read()
         graph = weight_graph(
             data, kind=self.weights, n_neighbors=self.n_neighbors, phi=self.phi, connect=self.connect, graph=graph,
             random_state=self.random_state, n_threads=n_threads,
         )  # fmt: skip
+        return self._setting_on(data, graph)
+
+    def _setting_on(self, data: Array, graph: sp.csr_array) -> Setting:
         return make_setting(
-            data, graph, norm, solver=self.solver, acceleration=self.acceleration, step_size=self.step_size,
-            n_threads=n_threads,
+            data, graph, find_norm(self.norm, data.shape[1]), solver=self.solver, acceleration=self.acceleration,
+            step_size=self.step_size, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
+
+    def _store_residuals(self, residuals: Any) -> None:
+        """Keep the residuals where they are the rule to stop; forget those of an earlier fit where they are not."""
+        if self.stopping == "residuals":
+            self.residuals_ = np.array(residuals)
+        elif hasattr(self, "residuals_"):
+            del self.residuals_
 
     def _check_rows(self, rows: Any, graph: Any) -> None:
         if rows.is_sparse:
@@ -70,6 +88,22 @@ class ConvexEstimator(Estimator):
         check_option("solver", self.solver, SOLVERS)
         if not 0 <= self.phi < np.inf:
             raise ValueError(f"phi must be finite and not negative, got {self.phi!r}.")
-        if self.step_size is not None and not self.step_size > 0:
-            raise ValueError(f"step_size must be None or positive, got {self.step_size!r}.")
+        check_option("stopping", self.stopping, STOPPING)
+        self._check_step_size()
+        if self.stopping == "residuals" and self.solver != "admm":
+            raise ValueError(
+                f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
+            )
         check_iteration_parameters(self)
+
+    def _check_step_size(self) -> None:
+        step_size = self.step_size
+        if step_size is None:
+            return
+        if isinstance(step_size, str) and step_size == PAPER_STEP:
+            if self.solver == "admm":
+                raise ValueError(
+                    'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
+                )
+        elif isinstance(step_size, str) or not step_size > 0:
+            raise ValueError(f'step_size must be None, "paper" or positive, got {step_size!r}.')

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.convex.base import ConvexEstimator
+from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Certificate
 from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
 from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
-from coterie.fitting.threads import single_threaded_blas
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 
 __all__ = ["ConvexClustering"]
 
@@ -55,15 +58,21 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     norm : {"l2", "l1", "linf"}, list of groups of columns, or object
         Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
-    solver : {"ama", "admm"}
-        Projected gradients of the dual, or alternating directions (a sparse linear system each).
+    solver : {"ama", "plain-ama", "admm"}
+        Projected gradients of the dual (Algorithm 3, and 2, without acceleration), or alternating directions
+        (Algorithm 1, a sparse linear system each).
     acceleration : bool
-        Whether AMA extrapolates (Nesterov), beginning anew where the dual decreases.
-    step_size : float, optional
+        Whether "ama" extrapolates (Nesterov), beginning anew where the dual decreases. Without, it is "plain-ama".
+    step_size : float or "paper", optional
         nu. None: for AMA the largest safe one of each edge, about in proportion to its weight; for ADMM 4
-        over the mean number of edges of a row.
+        over the mean number of edges of a row. "paper": for AMA one for all edges, 1 over the bound of the
+        Laplacian's largest eigenvalue, which is n or the most edges at the two ends of an edge (section 4.1).
+    stopping : {"gap", "residuals"}
+        When the fit has converged: by the duality gap, or for ADMM by its primal and dual residuals (Boyd et al.
+        2011, section 3.3.1), as in the paper. Either way there is a gap in the end.
     tol : float
-        The fit has converged when the duality gap is at most `tol` times the objective.
+        The fit has converged when the duality gap is at most `tol` times the objective. Of residuals: the relative
+        tolerance, and the absolute one in units of the rows' root mean square deviation from their mean.
     max_iter : int
         Iterations, at most.
     random_state : int, RandomState or None
@@ -74,6 +83,9 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         Seconds. The best centroids found by then are returned, with a ConvergenceWarning.
     n_threads : int, optional
         None: all processors that this process may use.
+    warm_neighbors : sequence of int, optional
+        Increasingly dense warm starts (section 9): graphs with so many nearest neighbours, ascending and fewer than
+        those of the graph that is asked for, are solved first, each from the duals of the one before.
     callback : callable, optional
         Called with a `FitProgress` at each check of the gap; the fit stops if it returns True.
 
@@ -101,7 +113,11 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Iterations.
+        Iterations, those on sparser graphs not counted.
+    warm_n_iter_ : list of int
+        Iterations on each graph of `warm_neighbors`; only where it was given.
+    residuals_ : ndarray of shape (2,)
+        Primal and dual residual in the end, each over what `tol` allows; only with `stopping="residuals"`.
     history_ : record array
         One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations by
         then), `dual`, `gap`, `n_clusters`, all of the best centroids so far.
@@ -114,7 +130,8 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, too few rows for the neighbours, a
-        graph that is not square, symmetric or non-negative, an unsafe step size or an unknown option.
+        graph that is not square, symmetric or non-negative, an unsafe step size, an unknown option or options that do
+        not go together.
     TypeError
         If X is sparse.
 
@@ -128,6 +145,8 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     References
     ----------
     Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+    Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
+    direction method of multipliers, Foundations and Trends in Machine Learning, 2011.
 
     Examples
     --------
@@ -141,6 +160,8 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
     True
     """
 
+    warm_n_iter_: list[int]
+
     def __init__(
         self,
         gamma: float = 1.0,
@@ -152,13 +173,15 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         norm: Any = "l2",
         solver: str = "ama",
         acceleration: bool = True,
-        step_size: float | None = None,
+        step_size: float | str | None = None,
+        stopping: str = "gap",
         tol: float = 1e-5,
         max_iter: int = 10_000,
         random_state: int | np.random.RandomState | None = None,
         verbose: int | bool = 0,
         max_time: float | None = None,
         n_threads: int | None = None,
+        warm_neighbors: Sequence[int] | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
     ) -> None:
         self.gamma = gamma
@@ -170,12 +193,14 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         self.solver = solver
         self.acceleration = acceleration
         self.step_size = step_size
+        self.stopping = stopping
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
         self.max_time = max_time
         self.n_threads = n_threads
+        self.warm_neighbors = warm_neighbors
         self.callback = callback
 
     @with_callbacks
@@ -199,8 +224,10 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            setting = self._setting(X, graph)
+            data = self._data(X, graph)
+            setting = self._setting(data, graph)
             monitor.start_run()
+            self._begin_on_sparser_graphs(data, setting, monitor)
 
             def is_stopped(best: Certificate, n_steps: int) -> bool:
                 return monitor.report(
@@ -211,16 +238,12 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
             certificate, self.n_iter_, self.converged_ = solve(
                 setting.solver, setting.fuser, float(self.gamma), tol=self.tol, max_iter=self.max_iter,
                 is_stopped=is_stopped, is_late=lambda: monitor.out_of_time,
+                has_settled=setting.has_settled(self.stopping, self.tol),
             )  # fmt: skip
             self._store(setting, certificate)
         self.history_ = monitor.history()
         if not self.converged_ and monitor.stopped_by is None:
-            warnings.warn(
-                f"The duality gap is {self.dual_gap_ / max(self.objective_, 1e-300):.2g} of the objective after "
-                f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warnings.warn(self._shortfall(), ConvergenceWarning, stacklevel=2)
         if not self.converged_:
             monitor.warn_if_out_of_time()
         return self
@@ -231,6 +254,53 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         check_is_fitted(self, "labels_")
         return self.centroids_[np.unique(self.labels_, return_index=True)[1]]
 
+    def _check_rows(self, rows: Any, graph: Any) -> None:
+        super()._check_rows(rows, graph)
+        if self.warm_neighbors is not None and max(self.warm_neighbors, default=0) >= rows.shape[0]:
+            raise ValueError(
+                f"warm_neighbors={max(self.warm_neighbors)} should be < n_samples={rows.shape[0]}: a row is not its "
+                "own neighbour."
+            )
+
+    def _shortfall(self) -> str:
+        """Return what has not converged, and by how much."""
+        if self.stopping == "residuals":
+            primal, dual = self.residuals_
+            return (
+                f"The primal and the dual residual are {primal:.2g} and {dual:.2g} times what tol={self.tol:g} allows "
+                f"after max_iter={self.max_iter} iterations."
+            )
+        return (
+            f"The duality gap is {self.dual_gap_ / max(self.objective_, 1e-300):.2g} of the objective after "
+            f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}."
+        )
+
+    def _begin_on_sparser_graphs(self, data: Array, setting: Setting, monitor: FitMonitor) -> None:
+        """Solve on fewer edges first; what their duals are found to be is where those of the graph begin."""
+        if self.warm_neighbors is None:
+            if hasattr(self, "warm_n_iter_"):
+                del self.warm_n_iter_
+            return
+        self.warm_n_iter_ = []
+        before: Setting | None = None
+        for n_neighbors in self.warm_neighbors:
+            graph = weight_graph(
+                data, kind="knn", n_neighbors=n_neighbors, phi=self.phi, connect=False,
+                random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
+            )  # fmt: skip
+            sparser = self._setting_on(data, graph)
+            if before is not None:
+                sparser.resume(before.edges, before.duals())
+            _, n_steps, _ = solve(
+                sparser.solver, sparser.fuser, float(self.gamma), tol=self.tol, max_iter=self.max_iter,
+                is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time,
+                has_settled=sparser.has_settled(self.stopping, self.tol),
+            )  # fmt: skip
+            self.warm_n_iter_.append(n_steps)
+            before = sparser
+        if before is not None:
+            setting.resume(before.edges, before.duals())
+
     def _store(self, setting: Setting, certificate: Certificate) -> None:
         self.centroids_, self.labels_ = setting.centroids(certificate), setting.labels(certificate)
         self.n_clusters_ = certificate.n_clusters
@@ -238,8 +308,25 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])
         self.edge_weights_ = setting.edges.weights
         self.objective_, self.dual_gap_ = certificate.objective, certificate.gap
+        self._store_residuals(setting.residuals(self.tol) if self.stopping == "residuals" else None)
 
     def check_parameters(self) -> None:
         if not 0 <= self.gamma < np.inf:
             raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
         super().check_parameters()
+        if self.warm_neighbors is not None:
+            self._check_warm_neighbors(list(self.warm_neighbors))
+
+    def _check_warm_neighbors(self, numbers: list[int]) -> None:
+        if self.weights == "precomputed":
+            raise ValueError(
+                'warm_neighbors needs weights="knn" or "dense": of a given graph it is not known which rows are near.'
+            )
+        for number in numbers:
+            check_positive_integer("warm_neighbors", number)
+        most = [self.n_neighbors] if self.weights == "knn" else []
+        if any(after <= number for number, after in pairwise([*numbers, *most])):
+            raise ValueError(
+                f"warm_neighbors must ascend{' to fewer than n_neighbors=' + str(most[0]) if most else ''}, "
+                f"got {numbers}."
+            )

@@ -50,10 +50,10 @@ class ConvexClusterPath(ConvexEstimator):
         which each component of the graph is one cluster.
     n_gammas : int
         How many, if they are not given.
-    weights, n_neighbors, phi, connect, norm, solver, acceleration, step_size
+    weights, n_neighbors, phi, connect, norm, solver, acceleration, step_size, stopping
         See `ConvexClustering`.
     tol : float
-        Each gamma is done when its duality gap is at most `tol` times its objective.
+        Each gamma is done when its duality gap is at most `tol` times its objective, or its residuals are small enough.
     max_iter : int
         Iterations for each gamma, at most.
     random_state : int, RandomState or None
@@ -89,6 +89,8 @@ class ConvexClusterPath(ConvexEstimator):
         The graph.
     converged_ : bool
         Whether all gammas reached `tol`.
+    residuals_ : ndarray of shape (m, 2)
+        Primal and dual residual of each gamma, over what `tol` allows; only with `stopping="residuals"`.
     n_iter_ : int
         Iterations in all.
     history_ : record array
@@ -138,7 +140,8 @@ class ConvexClusterPath(ConvexEstimator):
         norm: Any = "l2",
         solver: str = "ama",
         acceleration: bool = True,
-        step_size: float | None = None,
+        step_size: float | str | None = None,
+        stopping: str = "gap",
         tol: float = 1e-5,
         max_iter: int = 10_000,
         random_state: int | np.random.RandomState | None = None,
@@ -157,6 +160,7 @@ class ConvexClusterPath(ConvexEstimator):
         self.solver = solver
         self.acceleration = acceleration
         self.step_size = step_size
+        self.stopping = stopping
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -188,19 +192,18 @@ class ConvexClusterPath(ConvexEstimator):
         n_gammas = self.n_gammas if given is None else len(given)
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            setting = self._setting(X, graph)
+            setting = self._setting(self._data(X, graph), graph)
             gammas = default_gammas(setting.solver.problem, n_gammas) if given is None else given
             monitor.start_run()
             done = self._follow(setting, gammas, monitor)
         self.history_ = monitor.history()
         self._store(setting, gammas[: len(done)], done)
-        n_open = np.count_nonzero(
-            self.dual_gaps_ > self.tol * self.objectives_ + setting.fuser.enough(0.0, 0.0)
-        )
+        n_open = self._n_open(setting)
         self.converged_ = bool(n_open == 0)
         if n_open and monitor.stopped_by is None:
+            what = "residuals" if self.stopping == "residuals" else "duality gaps"
             warnings.warn(
-                f"The duality gaps of {n_open} of {len(done)} gammas are larger than tol={self.tol:g} allows after "
+                f"The {what} of {n_open} of {len(done)} gammas are larger than tol={self.tol:g} allows after "
                 f"max_iter={self.max_iter} iterations each.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -208,6 +211,14 @@ class ConvexClusterPath(ConvexEstimator):
         if len(done) < len(gammas) or n_open:
             monitor.warn_if_out_of_time()
         return self
+
+    def _n_open(self, setting: Setting) -> int:
+        """Return how many gammas have not converged."""
+        if self.stopping == "residuals":
+            return int(np.count_nonzero(self.residuals_.max(axis=1) > 1))
+        return int(
+            np.count_nonzero(self.dual_gaps_ > self.tol * self.objectives_ + setting.fuser.enough(0.0, 0.0))
+        )
 
     def labels_at(self, n_clusters: int) -> IntArray:
         """Return the labels at the first gamma that leaves at most so many clusters.
@@ -260,13 +271,17 @@ class ConvexClusterPath(ConvexEstimator):
         """Solve for one gamma after the other; return centroids, labels and certificate of each."""
         done: list[tuple[Array, IntArray, Certificate]] = []
         warm_start = WarmStart(setting.solver)
+        has_settled = setting.has_settled(self.stopping, self.tol)
+        residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
         for gamma in gammas:
             warm_start.predict(float(gamma))
             certificate, n_steps, _ = solve(
                 setting.solver, setting.fuser, float(gamma), tol=self.tol, max_iter=self.max_iter,
-                is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time,
+                is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time, has_settled=has_settled,
             )  # fmt: skip
+            if has_settled:
+                residuals.append(setting.residuals(self.tol))
             centroids = setting.centroids(certificate)
             done.append((centroids, setting.labels(certificate), certificate))
             self.n_iter_ += n_steps
@@ -276,6 +291,7 @@ class ConvexClusterPath(ConvexEstimator):
             )  # fmt: skip
             if stop:
                 break
+        self._store_residuals(residuals)
         return done
 
     def _store(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,14 @@ from coterie.convex.problem import make_problem
 from coterie.convex.solvers import ADMM, AMA, Solver
 from coterie.graphs.edges import Edges, edges_of_graph
 
-__all__ = ["SOLVERS", "Setting", "make_setting"]
+__all__ = ["PAPER_STEP", "SOLVERS", "STOPPING", "Setting", "make_setting"]
 
 
-SOLVERS = ("ama", "admm")
+SOLVERS = ("ama", "plain-ama", "admm")
+STOPPING = ("gap", "residuals")
+
+# The step size of AMA that the paper takes, by name.
+PAPER_STEP = "paper"
 
 # Step size of ADMM times the mean number of edges of a row; measured on 6 to 199 edges.
 _ADMM_STEP = 4.0
@@ -64,6 +69,27 @@ class Setting:
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         return first.argsort().argsort().astype(np.int32)[inverse]
 
+    def has_settled(self, stopping: str, tol: float) -> Callable[[], bool] | None:
+        """Return what tells that the residuals of ADMM are small enough; None where the gap is what counts."""
+        if stopping == "gap":
+            return None
+        return lambda: max(self.residuals(tol)) <= 1
+
+    def residuals(self, tol: float) -> tuple[float, float]:
+        """Return those of ADMM, each over what is allowed."""
+        assert isinstance(self.solver, ADMM)
+        return self.solver.residuals(tol)
+
+    def resume(self, edges: Edges, duals: Array) -> None:
+        """Go on from the duals of another graph: those of edges that both have; the others begin with 0."""
+        n = self.edges.n_nodes
+        theirs, ours = (part.heads.astype(np.int64) * n + part.tails for part in (edges, self.edges))
+        _, at_theirs, at_ours = np.intersect1d(theirs, ours, assume_unique=True, return_indices=True)
+        in_order = np.zeros_like(self.solver.duals)
+        in_order[at_ours] = duals[at_theirs]
+        signs = np.where(self.is_turned, -1, 1).astype(in_order.dtype)
+        self.solver.resume(signs[:, None] * in_order[self.places[:, None], self.columns])
+
     def duals(self) -> Array:
         """Return the duals in the order of `edges`."""
         found = self.solver.duals
@@ -80,7 +106,7 @@ def make_setting(
     *,
     solver: str = "ama",
     acceleration: bool = True,
-    step_size: float | None = None,
+    step_size: float | str | None = None,
     n_threads: int = 1,
 ) -> Setting:
     """Put rows and columns in the order of the kernels, once for a whole fit, and the data around their mean.
@@ -114,26 +140,31 @@ def make_setting(
     mean = data.mean(axis=0, dtype=np.float64)
     centered = (data - mean).astype(data.dtype)[order[:, None], columns]
     is_admm = solver == "admm"
+    acceleration = acceleration and solver == "ama"
     step = _admm_step(inner, step_size) if is_admm else _ama_step(inner, step_size, acceleration)
     problem = make_problem(centered, inner, norm, step_size=step, n_threads=n_threads)
     solving: Solver = ADMM(problem) if is_admm else AMA(problem, acceleration=acceleration)
     return Setting(solving, Fuser(problem), edges, places, is_turned, order, columns, mean)
 
 
-def _admm_step(edges: Edges, step_size: float | None) -> float:
+def _admm_step(edges: Edges, step_size: float | str | None) -> float:
     mean_degree = 2 * max(len(edges), 1) / edges.n_nodes
     return _ADMM_STEP / mean_degree if step_size is None else float(step_size)
 
 
-def _ama_step(edges: Edges, step_size: float | None, acceleration: bool) -> float | None:
+def _ama_step(edges: Edges, step_size: float | str | None, acceleration: bool) -> float | None:
     """Return a step size that is known to be safe; None leaves the choice to the problem."""
     if step_size is None or len(edges) == 0:
-        return step_size
+        return None
     degrees = np.bincount(edges.heads, minlength=edges.n_nodes) + np.bincount(
         edges.tails, minlength=edges.n_nodes
     )
     bound = min(edges.n_nodes, int((degrees[edges.heads] + degrees[edges.tails]).max()))
+    if step_size == PAPER_STEP:
+        return 1 / bound
     limit = (1.0 if acceleration else 2.0) / bound
-    if step_size > limit:
-        raise ValueError(f"step_size={step_size:g} is not safe: on this graph it may be {limit:g} at most.")
+    if float(step_size) > limit:
+        raise ValueError(
+            f"step_size={float(step_size):g} is not safe: on this graph it may be {limit:g} at most."
+        )
     return float(step_size)

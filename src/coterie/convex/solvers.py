@@ -36,6 +36,9 @@ class Solver(Protocol):
     def start(self, gamma: float) -> None:
         """Begin for this gamma, with the duals that there are, made feasible."""
 
+    def resume(self, duals: Array) -> None:
+        """Go on from other duals, and from the points that belong to them; `start` comes next."""
+
     def iterate(self) -> None:
         """Improve points and duals."""
 
@@ -61,6 +64,10 @@ class AMA:
         self._former = np.zeros_like(self.duals)
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
         self._acceleration = acceleration
+
+    def resume(self, duals: Array) -> None:
+        """See `Solver`; the points follow from the duals when it starts."""
+        np.copyto(self.duals, duals)
 
     def start(self, gamma: float) -> None:
         """See `Solver`."""
@@ -123,7 +130,14 @@ class ADMM:
         self.points = problem.rows.copy()
         self._former = np.zeros_like(self.duals)
         self._origin, self._spare = problem.rows.copy(), np.empty_like(self.points)
+        self._change = np.zeros_like(self.points)
         self._solve = _system(problem)
+
+    def resume(self, duals: Array) -> None:
+        """See `Solver`."""
+        np.copyto(self.duals, duals)
+        self._take_origin()
+        np.copyto(self.points, self._origin)
 
     def start(self, gamma: float) -> None:
         """See `Solver`."""
@@ -138,12 +152,36 @@ class ADMM:
         self.duals, self._former = self._former, self.duals
         before = self._origin
         self._take_origin()
-        change = self._solve(2 * self._origin - before - self.points)
-        self.points += change
+        self._change = self._solve(2 * self._origin - before - self.points)
+        self.points += self._change
 
     def origin(self) -> Array:
         """See `Solver`."""
         return self._origin
+
+    def residuals(self, tol: float) -> tuple[float, float]:
+        """Return the primal and the dual residual of the last iteration, each over what Boyd's rule allows of it.
+
+        With A the differences over edges, r = A U - V is (lambda_before - lambda) / nu, and s = nu A'(V - V_before) is
+        X + Delta - U, by the equation that U solves (Boyd et al. 2011, section 3.3). Allowed are tol ||A U|| or
+        tol ||V||, the larger, and tol ||Delta||; of either also tol times the spread of the rows for each entry.
+
+        Parameters
+        ----------
+        tol : float
+            Boyd's relative tolerance, and his absolute one in units of the rows' spread.
+        """
+        problem = self.problem
+        rows, heads, tails = problem.rows, problem.edges.heads, problem.edges.tails
+        points = self.points - self._change  # those that the last duals were made of
+        differences = points[heads] - points[tails]
+        primal = (self._former - self.duals) / problem.steps[:, None]
+        spread = np.sqrt(2 * problem.energy / rows.size)
+        sizes = max(_length(differences), _length(differences - primal)), _length(self._origin - rows)
+        found = _length(primal), _length(self._origin - points)
+        allowed = (tol * (np.sqrt(part.size) * spread + size) for part, size in zip((primal, rows), sizes))
+        excess = [0.0 if residual == 0 else float(residual / most) for residual, most in zip(found, allowed)]
+        return excess[0], excess[1]
 
     def _take_origin(self) -> None:
         origin = np.empty_like(self.points)
@@ -160,8 +198,9 @@ def solve(
     max_iter: int,
     is_stopped: Callable[[Certificate, int], bool],
     is_late: Callable[[], bool],
+    has_settled: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
-    """Iterate until the relative duality gap is at most `tol`.
+    """Iterate until the relative duality gap is at most `tol`, or until another rule says that it is enough.
 
     Parameters
     ----------
@@ -177,6 +216,8 @@ def solve(
         Told each certificate and the iterations done by then; whether to end early.
     is_late : callable
         Whether to end at once.
+    has_settled : callable, optional
+        Asked after each iteration whether it is enough, in place of the gap.
 
     Returns
     -------
@@ -185,26 +226,31 @@ def solve(
     n_iter : int
         Iterations.
     converged : bool
-        Whether the tolerance was reached.
+        Whether the tolerance was reached, or the other rule met.
     """
     solver.start(gamma)
     best: Certificate | None = None
     done, next_check = 0, 0
     while True:
         late = is_late()
-        if done >= next_check or done == max_iter or late:
+        settled = has_settled is not None and done > 0 and has_settled()
+        if done >= next_check or done == max_iter or late or settled:
             found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), tol)
             if best is not None and best.objective < found.objective:
                 # The gap that counts is the one to the present duals.
                 gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
                 found = replace(best, gap=gap)
             best = found
-            converged = best.gap <= fuser.enough(best.objective, tol)
+            converged = settled if has_settled else best.gap <= fuser.enough(best.objective, tol)
             if is_stopped(best, done) or converged or done == max_iter or late:
                 return best, done, converged
             next_check = done + int(np.clip(_CHECK_SHARE * done, _FEWEST, _MOST))
         solver.iterate()
         done += 1
+
+
+def _length(vectors: Array) -> float:
+    return float(np.sqrt(np.sum(vectors**2, dtype=np.float64)))
 
 
 def _system(problem: ConvexProblem) -> Callable[[Array], Array]:

@@ -59,6 +59,17 @@ NESTED = Method(
         _ZERO_ROWS,
         INIT,
         Option("batch_size", "--batch-size", "rows of the first batch", type=int),
+        Option(
+            "bounds",
+            "--bounds",
+            "lower bounds that skip distances, all with the same clusters",
+            choices={
+                "auto": "by a measured rule",
+                "elkan": "one per row and centroid, the paper's",
+                "yinyang": "one per row and group of centroids",
+                "off": "none",
+            },
+        ),
         CENTER_TOLERANCE,
     ),
     usual_above=_NESTED_ROWS,

@@ -20,13 +20,16 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["NestedMiniBatchKMeans", "Votes", "have_settled", "n_bounds_per_row"]
+__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "Votes", "have_settled", "n_bounds_per_row"]
+
+# What `bounds` may be.
+BOUNDS = ("auto", "elkan", "yinyang", "off")
 
 # The first batch of "auto".
 _FIRST_ROWS = 5000
@@ -78,6 +81,10 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
+    bounds : {"auto", "elkan", "yinyang", "off"}
+        Which lower bounds skip distances when rows are gone over again: one per row and centroid, the paper's; one per
+        row and group of centroids, which takes less memory; or none. The clusters are the same, bit for bit. "auto"
+        chooses by a measured rule, see Notes.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
     random_state, n_threads
@@ -109,7 +116,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number, when the row is met), an empty or one-dimensional X, k > n, negative
-        weights, or an unknown option.
+        weights, an unknown option, or bounds for sparse rows.
 
     Notes
     -----
@@ -119,11 +126,11 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     forwards. The order depends on the seed and the shape alone. Of files larger than 1 GiB, 256 MiB are kept as floats,
     the rest is read in every round: text files should be converted first.
 
-    Bounds. With k (rounded up to whole panels of 16) at most d / 10, one lower bound per row and centroid (Elkan's);
-    else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that memory does
-    not grow with n k. Sparse rows are compared with all centroids: for them a blocked product was faster than any
-    bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per bound (float32) beside them, and 20 k d
-    bytes for the centroids. The clusters do not depend on the bounds.
+    Bounds. With k (rounded up to whole panels of 16) at most d / 10, "auto" keeps one lower bound per row and centroid
+    (Elkan's); else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that
+    memory does not grow with n k; with fewer than 4 clusters none. Sparse rows are compared with all centroids: for
+    them a blocked product was faster than any bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per
+    bound (float32) beside them, and 20 k d bytes for the centroids. The clusters do not depend on the bounds.
 
     Cosine. The standard error of a centroid is then that of a direction: the spread of its votes at right angles to it,
     over the mean of cos.
@@ -163,6 +170,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         random_state: int | np.random.RandomState | None = None,
         metric: str = "euclidean",
         zero_rows: str = "error",
+        bounds: str = "auto",
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -178,6 +186,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.random_state = random_state
         self.metric = metric
         self.zero_rows = zero_rows
+        self.bounds = bounds
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -231,6 +240,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
         fit_rows = self._fit_rows_of(X, reset=not goes_on)
+        self._check_bounds(fit_rows)
         rows = kept_in_memory(fit_rows)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
@@ -290,8 +300,16 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             shift = np.zeros_like(shift)
         return _EarlierVotes(sums, masses, squares, shift)
 
+    def _check_bounds(self, rows: RowSource) -> None:
+        if rows.is_sparse and self.bounds in ("elkan", "yinyang"):
+            raise ValueError(
+                f"bounds={self.bounds!r} is for dense rows: sparse ones are compared with all centroids. "
+                'Use bounds="auto" or bounds="off".'
+            )
+
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_option("bounds", self.bounds, BOUNDS)
         if self.batch_size != "auto":
             check_positive_integer("batch_size", self.batch_size)
         if not self.doubling_threshold >= 0:
@@ -337,7 +355,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _assignment(self, data: ShuffledRows, means: Means) -> PlainAssignment | BoundedAssignment:
         if isinstance(means, SparseMeans):
             return PlainAssignment(data)
-        n_bounds = n_bounds_per_row(data.n_rows, data.n_columns, self.n_clusters, data.dtype.itemsize)
+        n_bounds = n_bounds_per_row(
+            data.n_rows, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
+        )
         return PlainAssignment(data) if n_bounds == 0 else BoundedAssignment(data, means.frame, n_bounds)
 
 
@@ -456,10 +476,14 @@ _BOUNDS_OF_ROW = 0.5
 _LANE_BOUNDS_OF_ROW = 0.1
 
 
-def n_bounds_per_row(n_rows: int, n_columns: int, n_clusters: int, itemsize: int) -> int | None:
+def n_bounds_per_row(
+    n_rows: int, n_columns: int, n_clusters: int, itemsize: int, kind: str = "auto"
+) -> int | None:
     """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
-    if n_clusters < 4:
+    if kind == "off" or (kind == "auto" and n_clusters < 4):
         return 0
+    if kind != "auto":
+        return n_bounds_of(kind, n_rows, n_clusters, itemsize)
     lanes = LINE_BYTES // itemsize
     if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
         return None

@@ -1,0 +1,219 @@
+"""The paper's own algorithms as options: its fixed step, Boyd's residuals, and increasingly dense warm starts."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie import ConvexClustering, ConvexClusterPath
+from coterie.convex.norms import find_norm
+from coterie.convex.setting import make_setting
+from tests.convex.problems import graph_of, random_problem
+from tests.reference import convex_clustering as oracle
+from tests.support.bits import same_fits
+
+
+def as_graph(edges, w, n):
+    upper = sp.coo_array((w, (edges[:, 0], edges[:, 1])), shape=(n, n))
+    return sp.csr_array(upper + upper.T)
+
+
+def given(gamma, **options):
+    return ConvexClustering(gamma, weights="precomputed", **options)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    random = np.random.default_rng(0)
+    return random.normal(size=(60, 3)) + 4 * random.integers(0, 2, size=(60, 1))
+
+
+class TestPaperStep:
+    @pytest.mark.parametrize("dense", [False, True])
+    def test_plain_ama_line_by_line(self, dense):
+        """nu = 1 / max(d(i) + d(j)) on a sparse graph, and 1 / n where all rows are connected."""
+        X, edges, w, _, gamma = random_problem(5, 14, 3, "l2")
+        if dense:
+            edges = np.column_stack(np.triu_indices(14, 1)).astype(np.int32)
+            w = np.random.default_rng(0).uniform(0.2, 1, len(edges))
+        setting = make_setting(
+            X, as_graph(edges, w, 14), find_norm("l2", 3), solver="plain-ama", step_size="paper"
+        )
+        degrees = np.bincount(edges.ravel(), minlength=14)
+        most = 14 if dense else (degrees[edges[:, 0]] + degrees[edges[:, 1]]).max()
+        np.testing.assert_allclose(setting.solver.problem.steps, 1 / min(14, most))
+        setting.solver.start(gamma)
+        steps, duals = np.full(len(edges), 1 / min(14, most)), np.zeros((len(edges), 3))
+        plain = oracle.PlainNorm("l2", 3)
+        for _ in range(30):
+            setting.solver.iterate()
+            duals = oracle.dual_step(X, duals, duals, 0.0, edges, w, gamma, steps, plain)
+        np.testing.assert_allclose(setting.duals(), duals, atol=1e-10)
+
+    @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+    @pytest.mark.parametrize("solver", ["ama", "plain-ama"])
+    def test_the_minimum_is_the_same(self, norm, solver):
+        X, graph = graph_of("moons60")
+        ours = given(0.3, norm=norm, tol=1e-12, max_iter=10**5).fit(X, graph=graph)
+        theirs = given(0.3, norm=norm, solver=solver, step_size="paper", tol=1e-12, max_iter=10**5)
+        theirs.fit(X, graph=graph)
+        assert theirs.converged_
+        np.testing.assert_allclose(theirs.centroids_, ours.centroids_, atol=1e-5)
+
+    def test_plain_ama_is_ama_without_acceleration(self, blobs):
+        plain, switched_off = (
+            ConvexClusterPath(n_gammas=6, **options).fit(blobs)
+            for options in (dict(solver="plain-ama"), dict(acceleration=False))
+        )
+        same_fits(plain, switched_off)
+        assert plain.n_iter_ > ConvexClusterPath(n_gammas=6, step_size="paper").fit(blobs).n_iter_ / 10
+
+    def test_no_edges(self):
+        X = np.array([[0.0], [1e6], [2e12]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = ConvexClustering(1.0, weights="dense", phi=10.0, step_size="paper").fit(X)
+        np.testing.assert_array_equal(model.centroids_, X)
+
+
+class TestResiduals:
+    @pytest.mark.parametrize("norm", ["l1", "l2", "linf", [[0, 2], [1]]])
+    @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+    def test_it_stops_where_the_oracle_does(self, norm, tol):
+        X, edges, w, _, gamma = random_problem(7, 16, 3, "l2")
+        X -= X.mean(axis=0)
+        plain = oracle.PlainNorm(norm, 3)
+        _, duals, n_iter, residuals = oracle.admm_until_residuals(X, edges, w, gamma, plain, 0.6, tol)
+        model = given(gamma, norm=norm, solver="admm", step_size=0.6, stopping="residuals", tol=tol)
+        model.fit(X, graph=as_graph(edges, w, 16))
+        assert model.converged_
+        assert model.n_iter_ == n_iter
+        np.testing.assert_allclose(model.residuals_, residuals, rtol=1e-5, atol=1e-8)
+        assert model.residuals_.max() <= 1
+        np.testing.assert_allclose(model.dual_, duals, atol=1e-10)
+        assert model.dual_gap_ >= 0  # it is certified all the same
+
+    def test_the_scale_of_the_rows_does_not_matter(self, blobs):
+        fits = [
+            ConvexClustering(
+                scale, weights="dense", phi=0, solver="admm", step_size=0.1, stopping="residuals", tol=1e-5
+            ).fit(scale * blobs + shift)
+            for scale, shift in [(1.0, 0.0), (1024.0, 2.0**20)]
+        ]
+        assert fits[0].n_iter_ == fits[1].n_iter_
+        np.testing.assert_allclose(fits[0].residuals_, fits[1].residuals_, rtol=1e-3, atol=1e-8)
+
+    def test_too_few_iterations(self, blobs):
+        model = ConvexClustering(0.5, solver="admm", stopping="residuals", tol=1e-9, max_iter=7)
+        with pytest.warns(
+            ConvergenceWarning, match=r"residual are .* times what tol=1e-09 allows after max_iter=7"
+        ):
+            model.fit(blobs)
+        assert model.n_iter_ == 7
+        assert not model.converged_
+        assert model.residuals_.max() > 1
+        assert not hasattr(model.set_params(stopping="gap", max_iter=10_000).fit(blobs), "residuals_")
+
+    def test_paths(self, blobs):
+        path = ConvexClusterPath(n_gammas=8, solver="admm", stopping="residuals", tol=1e-6).fit(blobs)
+        assert path.residuals_.shape == (8, 2)
+        assert path.converged_
+        assert path.residuals_.max() <= 1
+        certified = ConvexClusterPath(path.gammas_, tol=1e-9).fit(blobs)
+        np.testing.assert_allclose(path.centroids_path_, certified.centroids_path_, atol=1e-3)
+        with pytest.warns(ConvergenceWarning, match="The residuals of 7 of 8 gammas"):
+            ConvexClusterPath(path.gammas_, solver="admm", stopping="residuals", tol=1e-14, max_iter=3).fit(
+                blobs
+            )
+
+    @pytest.mark.parametrize("norm", ["l2", oracle.PlainNorm("l2", 3)])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_gaps_are_small_too(self, blobs, norm, dtype):
+        model = ConvexClustering(0.2, norm=norm, solver="admm", stopping="residuals", tol=1e-5)
+        model.fit(blobs.astype(dtype))
+        assert model.converged_
+        assert model.dual_gap_ <= 1e-3 * model.objective_
+
+    def test_equal_rows(self):
+        model = ConvexClustering(1.0, n_neighbors=3, solver="admm", stopping="residuals")
+        assert model.fit(np.ones((9, 2))).converged_
+        np.testing.assert_array_equal(model.residuals_, [0, 0])
+
+
+class TestWarmNeighbors:
+    @pytest.mark.parametrize("weights", ["knn", "dense"])
+    @pytest.mark.parametrize("solver", ["ama", "plain-ama", "admm"])
+    def test_the_minimum_is_the_same(self, blobs, weights, solver):
+        options = dict(weights=weights, n_neighbors=12, phi=0.3, solver=solver, tol=1e-11, max_iter=10**5)
+        cold = ConvexClustering(0.4, **options).fit(blobs)
+        warm = ConvexClustering(0.4, warm_neighbors=[3, 6], **options).fit(blobs)
+        np.testing.assert_allclose(warm.centroids_, cold.centroids_, atol=1e-5)
+        assert warm.n_clusters_ == cold.n_clusters_
+        assert len(warm.warm_n_iter_) == 2
+        assert min(warm.warm_n_iter_) > 0
+        assert not hasattr(warm.set_params(warm_neighbors=None).fit(blobs), "warm_n_iter_")
+
+    @pytest.mark.parametrize("solver", ["ama", "admm"])
+    def test_shared_edges_keep_their_duals(self, blobs, solver):
+        """What is known of the sparser graph is put in the order of the denser one; new edges begin with 0."""
+        sparse, dense = (
+            ConvexClustering(0.4, n_neighbors=k, phi=0.3, solver=solver, max_iter=50_000, tol=1e-10).fit(
+                blobs
+            )
+            for k in (4, 12)
+        )
+        graph = as_graph(dense.edges_, dense.edge_weights_, len(blobs))
+        setting = make_setting(blobs, graph, find_norm("l2", 3), solver=solver)
+        sparser = make_setting(
+            blobs,
+            as_graph(sparse.edges_, sparse.edge_weights_, len(blobs)),
+            find_norm("l2", 3),
+            solver=solver,
+        )
+        setting.resume(sparser.edges, sparse.dual_)
+        known = {tuple(edge): dual for edge, dual in zip(sparse.edges_.tolist(), sparse.dual_)}
+        expected = [known.get(tuple(edge), np.zeros(3)) for edge in dense.edges_.tolist()]
+        np.testing.assert_array_equal(setting.duals(), expected)
+        setting.solver.start(0.4)
+        np.testing.assert_allclose(setting.duals(), expected, atol=1e-12)  # feasible as they are
+        plain = setting.solver.points[np.argsort(setting.order)] + setting.mean
+        np.testing.assert_allclose(plain, sparse.centroids_, atol=1e-4)
+
+    def test_the_same_graph_needs_nothing_more(self, blobs):
+        """Edges between components are new, here none."""
+        model = ConvexClustering(0.4, weights="dense", phi=0.3, warm_neighbors=[59]).fit(blobs)
+        assert model.n_iter_ == 0
+        assert model.converged_
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (dict(warm_neighbors=[5]), "must ascend to fewer than n_neighbors=5"),
+            (dict(warm_neighbors=[3, 2]), r"must ascend to fewer than n_neighbors=5, got \[3, 2\]"),
+            (dict(warm_neighbors=[3, 2], weights="dense"), r"must ascend, got \[3, 2\]"),
+            (dict(warm_neighbors=[0]), "warm_neighbors must be a positive integer"),
+            (dict(warm_neighbors=[60], weights="dense"), r"warm_neighbors=60 should be < n_samples=60"),
+            (dict(warm_neighbors=[2], weights="precomputed"), "of a given graph"),
+        ],
+    )
+    def test_what_cannot_be(self, blobs, options, message):
+        with pytest.raises(ValueError, match=message):
+            ConvexClustering(0.4, **options).fit(blobs)
+
+
+@pytest.mark.parametrize("estimator", [ConvexClustering, ConvexClusterPath])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(stopping="never"), "stopping must be one of 'gap', 'residuals'"),
+        (dict(stopping="residuals"), 'stopping="residuals" is for solver="admm"'),
+        (dict(stopping="residuals", solver="plain-ama"), "plain-ama never splits"),
+        (dict(step_size="paper", solver="admm"), "for ADMM the paper names none"),
+        (dict(step_size="safe"), "step_size must be None, \"paper\" or positive, got 'safe'"),
+    ],
+)
+def test_options_that_do_not_go_together(blobs, estimator, options, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(**options).fit(blobs)
