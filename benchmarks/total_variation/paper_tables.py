@@ -55,7 +55,7 @@ Cell = Callable[[dict[str, Any]], str]
 
 def make_table_1(run: PaperRun) -> None:
     """Purity without labels: the published rows, ours, and the peers of today on the same graphs."""
-    names = [name for name in run.select(CONTENDERS) if name in UNLABELLED]
+    names = run.select({name: CONTENDERS[name] for name in UNLABELLED})
     data = _data(run, ALL_DATA)
     results = {name: {each: _result(run, name, each, 0.0, 1) for each in data} for name in names}
     _say_what_is_what(run)
@@ -77,7 +77,7 @@ def make_table_1(run: PaperRun) -> None:
 def make_table_2(run: PaperRun) -> None:
     """Purity with one label a class and with shares of all labels: the published figures, ours by both steps."""
     draws, shares = len(run.seeds(DRAWS)), (1.0, 0.1) if run.quick else SHARES
-    names = [name for name in run.select(CONTENDERS) if name in (OURS, PAPER_STEPS)]
+    names = run.select({name: CONTENDERS[name] for name in (OURS, PAPER_STEPS)})
     rows = []
     for data in _data(run, ALL_DATA):
         for share in shares:
@@ -95,7 +95,7 @@ def make_table_2(run: PaperRun) -> None:
 def make_few_labels(run: PaperRun) -> None:
     """Accuracy on the rows without a label, for a few labels a class, beside peers on the same graph."""
     draws, labels = len(run.seeds(MANY_DRAWS)), FEW[:1] if run.quick else FEW
-    names = [name for name in run.select(CONTENDERS) if name in LABELLED]
+    names = run.select({name: CONTENDERS[name] for name in LABELLED})
     for data in _data(run, DATA):
         rows = []
         for name in names:
