@@ -176,8 +176,3 @@ CONTENDERS: dict[str, Contender] = {
 def takes(name: str, share: float) -> bool:
     """Tell whether a contender can be given that share of the labels."""
     return name in (LABELLED if share else UNLABELLED)
-
-
-def is_slow(name: str) -> bool:
-    """Tell whether a contender needs minutes a draw on larger graphs, so that it gets fewer of them."""
-    return "PoissonMBO" in name

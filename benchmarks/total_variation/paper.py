@@ -23,9 +23,9 @@ means and ranges, for a user has one draw and no labels to choose by. Our steps 
 the paper, and purity does not always follow: with 1 to 5% on pendigits and 2.5 to 10% on 20news it is below the
 paper's. The seconds of the paper are those of MATLAB in 2013."""
 
-_FEW_REMARK = """Not in the paper. Accuracy on the rows without a label, of 100 draws, 10 of PoissonMBO, which
-takes minutes a draw on the larger graphs (`--skip PoissonMBO` leaves it out; no cell begins a draw after an
-hour, and the table says how many there were). Ours assumes clusters of about equal size, which all but webkb4 have;
+_FEW_REMARK = """Not in the paper. Accuracy on the rows without a label, of 100 draws; peers get at least 10, and
+more while five minutes a cell are not spent: the table says how many. PoissonMBO takes minutes a draw on the
+larger graphs; `--skip PoissonMBO` leaves it out. Ours assumes clusters of about equal size, which all but webkb4 have;
 peers that are told the true sizes know more than the others. LabelPropagation is as good or better where there
 are many labels: on pendigits from 2.5% of them on, on webkb4 and on 20news from 5% (table 2's shares; `python -m
 benchmarks.total_variation`)."""
