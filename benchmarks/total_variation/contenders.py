@@ -2,68 +2,177 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness.contenders import Contender
+from benchmarks.total_variation.graphs import N_NEIGHBORS
 
 
-def _coterie(
-    graph: sp.csr_array,
-    known: np.ndarray | None,
-    k: int,
-    seed: int,
-    n_threads: int,
-    n_init: int,
-    *,
-    n_swaps: int,
-) -> np.ndarray:
+@dataclass(frozen=True)
+class Task:
+    """What a contender is given: the same graph for all.
+
+    Attributes
+    ----------
+    graph : csr_array
+        Symmetric.
+    known : ndarray or None
+        Classes, -1 where they are not known; None: no label is.
+    n_clusters : int
+        Number of classes.
+    shares : ndarray
+        True shares of the classes, for contenders that say so in their names.
+    rows : ndarray or None
+        What the graph is made of, for contenders that cannot do with a graph; None where there are no dense rows.
+    seed, n_threads, n_init : int
+        Starts are those of contenders that have several.
+    """
+
+    graph: sp.csr_array
+    known: np.ndarray | None
+    n_clusters: int
+    shares: np.ndarray
+    rows: np.ndarray | None
+    seed: int
+    n_threads: int
+    n_init: int
+
+    @property
+    def matrix(self) -> sp.csr_matrix:
+        """The graph as peers want it."""
+        matrix = sp.csr_matrix(self.graph.astype(np.float64))
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        return matrix
+
+
+def _coterie(task: Task, *, steps: str = "preconditioned", n_swaps: int = 0) -> np.ndarray:
     from coterie import TotalVariationClustering
 
-    # Swaps go on where a few trials have ended.
+    # Swaps go on where a few trials have ended; the paper's trials are besides start (a).
+    n_init = min(task.n_init, 2) if n_swaps else task.n_init + (steps == "paper")
     model = TotalVariationClustering(
-        k, affinity="precomputed", n_init=min(n_init, 2) if n_swaps else n_init, n_swaps=n_swaps,
-        random_state=seed, n_threads=n_threads,
+        task.n_clusters, affinity="precomputed", n_init=n_init, steps=steps, n_swaps=n_swaps,
+        random_state=task.seed, n_threads=task.n_threads,
     )  # fmt: skip
-    return model.fit(graph, known).labels_
+    return model.fit(task.graph, task.known).labels_
 
 
-def _spectral(
-    graph: sp.csr_array, known: np.ndarray | None, k: int, seed: int, n_threads: int, n_init: int
-) -> np.ndarray:
+# Its own default.
+_STARTS_OF_MODES = 10
+
+
+def _laplacian_k_modes(task: Task) -> np.ndarray:
+    from coterie import LaplacianKModes
+
+    options = dict(mode_update="byproduct", random_state=task.seed, n_threads=task.n_threads)
+    n_init = min(task.n_init, _STARTS_OF_MODES)
+    if task.rows is None:
+        model = LaplacianKModes(task.n_clusters, affinity="precomputed", n_init=n_init, **options)
+        return model.fit(task.graph).labels_
+    # The same graph, found anew; modes have coordinates then.
+    model = LaplacianKModes(
+        task.n_clusters, n_neighbors=N_NEIGHBORS, symmetrize="max", init="k-means", n_init=n_init, **options
+    )
+    return model.fit(task.rows).labels_
+
+
+def _spectral(task: Task) -> np.ndarray:
     from sklearn.cluster import SpectralClustering
 
-    matrix = sp.csr_matrix(graph.astype(np.float64))
-    return (
-        SpectralClustering(k, affinity="precomputed", random_state=seed, n_jobs=n_threads).fit(matrix).labels_
+    model = SpectralClustering(
+        task.n_clusters, affinity="precomputed", random_state=task.seed, n_jobs=task.n_threads
     )
+    return model.fit(task.matrix).labels_
 
 
-def _propagation(
-    graph: sp.csr_array, known: np.ndarray, k: int, seed: int, n_threads: int, n_init: int, *, name: str
-) -> np.ndarray:
+def _propagation(task: Task, *, name: str) -> np.ndarray:
     from sklearn import semi_supervised
 
     # Its kernel is a function of rows; here rows are numbers of vertices.
-    model = getattr(semi_supervised, name)(kernel=lambda left, right: graph, n_jobs=n_threads)
-    return model.fit(np.arange(graph.shape[0])[:, None], known).transduction_
+    model = getattr(semi_supervised, name)(kernel=lambda left, right: task.graph, n_jobs=task.n_threads)
+    return model.fit(np.arange(task.graph.shape[0])[:, None], task.known).transduction_
+
+
+def _graph_learning(task: Task, *, name: str, shares: str) -> np.ndarray:
+    import graphlearning
+
+    given = {"none": None, "equal": np.full(task.n_clusters, 1 / task.n_clusters), "true": task.shares}
+    model = getattr(graphlearning.ssl, name)(task.matrix, class_priors=given[shares])
+    rows = np.flatnonzero(task.known >= 0)
+    return np.asarray(model.fit_predict(rows, task.known[rows])).astype(np.int64)
+
+
+# Halvings of the interval of the resolution, on a logarithmic scale from 1 / 100 to 100.
+_RESOLUTIONS = 20
+
+
+def _leiden(task: Task) -> np.ndarray:
+    from sknetwork.clustering import Leiden
+
+    low, high, nearest = -2.0, 2.0, None
+    for _ in range(_RESOLUTIONS):
+        middle = (low + high) / 2
+        model = Leiden(10**middle, modularity="newman", shuffle_nodes=True, random_state=task.seed)
+        labels = model.fit_predict(task.matrix)
+        too_many = len(np.unique(labels)) - task.n_clusters
+        if nearest is None or abs(too_many) < abs(nearest[0]):
+            nearest = too_many, labels
+        if too_many == 0:
+            break
+        low, high = (low, middle) if too_many > 0 else (middle, high)
+    # Purity would gain by more clusters than there are classes: small ones beyond their number are one.
+    return np.minimum(nearest[1], task.n_clusters - 1)
+
+
+def _genie(task: Task) -> np.ndarray:
+    from genieclust import Genie
+
+    return Genie(n_clusters=task.n_clusters).fit_predict(task.rows)
 
 
 OURS = "coterie"
+PAPER_STEPS = "coterie, steps of the paper"
 SWAPS = "coterie, 2 trials and swaps"
+MODES = "coterie Laplacian K-modes"
 SPECTRAL = "scikit-learn SpectralClustering"
+LEIDEN = "scikit-network Leiden"
+GENIE = "genieclust Genie"
 PROPAGATIONS = {f"scikit-learn {name}": name for name in ("LabelPropagation", "LabelSpreading")}
+# The two MBO schemes need class sizes; equal ones are what is known where none is given.
+_SIZES = {"none": "", "equal": ", equal sizes", "true": ", true sizes"}
+_GRAPH_LEARNING = {
+    "laplace": ("Laplace", ("none", "true")),
+    "poisson": ("Poisson", ("none", "true")),
+    "poisson_mbo": ("PoissonMBO", ("equal", "true")),
+    "volume_mbo": ("VolumeMBO", ("equal", "true")),
+}
+GRAPH_LEARNING: dict[str, Callable[[Task], np.ndarray]] = {
+    f"graphlearning {title}{_SIZES[shares]}": partial(_graph_learning, name=name, shares=shares)
+    for name, (title, several) in _GRAPH_LEARNING.items()
+    for shares in several
+}
+
+UNLABELLED = (OURS, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
+LABELLED = (OURS, PAPER_STEPS, *PROPAGATIONS, *GRAPH_LEARNING)
 
 CONTENDERS: dict[str, Contender] = {
-    OURS: Contender("coterie", partial(_coterie, n_swaps=0)),
+    OURS: Contender("coterie", _coterie),
+    PAPER_STEPS: Contender("coterie", partial(_coterie, steps="paper")),
     SWAPS: Contender("coterie", partial(_coterie, n_swaps=20)),
+    MODES: Contender("coterie", _laplacian_k_modes),
     SPECTRAL: Contender("sklearn", _spectral),
+    LEIDEN: Contender("sknetwork", _leiden),
+    GENIE: Contender("genieclust", _genie),
     **{title: Contender("sklearn", partial(_propagation, name=name)) for title, name in PROPAGATIONS.items()},
+    **{title: Contender("graphlearning", call) for title, call in GRAPH_LEARNING.items()},
 }
 
 
 def takes(name: str, share: float) -> bool:
     """Tell whether a contender can be given that share of the labels."""
-    return bool(share) if name in PROPAGATIONS else name == OURS or not share
+    return name in (LABELLED if share else UNLABELLED)

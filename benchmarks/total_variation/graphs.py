@@ -12,6 +12,7 @@ from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.data.labelled import labelled
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news")
+N_NEIGHBORS = 10
 FILES = {
     "20news": "20news_graph.npz",
     "webkb4": "webkb4.npz",
@@ -41,10 +42,24 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     return _graph_of_counts(matrix, classes) if name == "webkb4" else (matrix, classes)
 
 
+def load_rows(name: str) -> np.ndarray | None:
+    """Return the rows that a graph of `load_graph` is made of, or None where they are not dense, or not here."""
+    if graph_file(name) is None:
+        return labelled("digits")[0]
+    path = real_file(FILES.get(name, f"{name}.npz"))
+    if path is None:
+        return None
+    with np.load(path) as file:
+        if "X" not in file:
+            return None
+        rows = file["X"].astype(np.float32)
+    return upright_digits(rows) if name == "mnist-upright" else rows
+
+
 def _graph_of_rows(rows: np.ndarray, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     from coterie.graphs import knn_graph
 
-    return knn_graph(rows, 10), classes
+    return knn_graph(rows, N_NEIGHBORS), classes
 
 
 def _graph_of_counts(counts: sp.csr_array, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
@@ -55,15 +70,15 @@ def _graph_of_counts(counts: sp.csr_array, classes: np.ndarray) -> tuple[sp.csr_
     weighted, classes = counts[has_terms], classes[has_terms]
     documents = np.maximum(np.bincount(weighted.indices, minlength=weighted.shape[1]), 1)
     weighted.data = np.log1p(weighted.data) * np.log(weighted.shape[0] / documents)[weighted.indices]
-    return knn_graph(weighted, 10, metric="cosine").astype(np.float32), classes
+    return knn_graph(weighted, N_NEIGHBORS, metric="cosine").astype(np.float32), classes
 
 
 def known_labels(classes: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Draw labels: one of each class, or a share of each."""
+    """Draw labels: so many of each class (1 or more), or a share of each (less than 1)."""
     random = np.random.default_rng(seed)
     labels = np.full(len(classes), -1)
     for label in np.unique(classes):
         rows = np.flatnonzero(classes == label)
-        n_known = 1 if share >= 1 else max(1, round(share * len(rows)))
+        n_known = int(share) if share >= 1 else max(1, round(share * len(rows)))
         labels[random.choice(rows, n_known, replace=False)] = label
     return labels

@@ -94,7 +94,7 @@ class Kernels:
 
         self._tau = _kernels.iterate_primal_dual(
             self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
-            self._anchors, self._fixed, self._row_steps, self._outer, self._tau, CONVEXITY, ITERATIONS,
+            self._anchors, self._fixed, self._row_steps, self._outer, False, self._tau, CONVEXITY, ITERATIONS,
             self._squares, self._n_threads,
         )  # fmt: skip
 

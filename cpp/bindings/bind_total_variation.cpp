@@ -57,8 +57,8 @@ void require_rows(const Array& array, Index n, Index width, const char* what) {
 template <class T>
 double iterate_primal_dual(const BlockedGraphArrays<T>& arrays, Out2<T> duals, Out2<T> memberships,
                            Out2<T> extrapolated, Out2<T> spare, In2<T> anchors, In1<std::uint8_t> fixed,
-                           In1<T> row_steps, In2<T> outer, double tau, double convexity, Index n_iterations,
-                           Out1<double> squares, int n_threads) {
+                           In1<T> row_steps, In2<T> outer, bool steps_by_weight, double tau, double convexity,
+                           Index n_iterations, Out1<double> squares, int n_threads) {
     const BlockedGraph<T> graph = arrays.view();
     const Index n = graph.n_rows, n_columns = static_cast<Index>(duals.shape(1)),
                 width = ceil_div(n_columns, kLanes<T>) * kLanes<T>;
@@ -77,7 +77,8 @@ double iterate_primal_dual(const BlockedGraphArrays<T>& arrays, Out2<T> duals, O
                                    spare.data(), anchors.data(), fixed.data(), row_steps.data()};
     const T* const rows = outer.data();
     const OuterStep<T> step{rows,             rows + width,     rows + 2 * width,
-                            rows + 3 * width, rows + 4 * width, rows + 5 * width};
+                            rows + 3 * width, rows + 4 * width, rows + 5 * width,
+                            steps_by_weight};
     return kernels().of<T>().iterate_primal_dual(graph, state, step, tau, convexity, n_iterations, squares.data(),
                                                  n_threads);
 }
@@ -106,8 +107,8 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
           arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
     m.def("iterate_primal_dual", &iterate_primal_dual<T>, arg("graph"), arg("duals").noconvert(),
           arg("memberships").noconvert(), arg("extrapolated").noconvert(), arg("spare").noconvert(),
-          arg("anchors").noconvert(), arg("fixed"), arg("row_steps").noconvert(), arg("outer").noconvert(), arg("tau"),
-          arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"), Unlocked());
+          arg("anchors").noconvert(), arg("fixed"), arg("row_steps").noconvert(), arg("outer").noconvert(),
+          arg("steps_by_weight"), arg("tau"), arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"), Unlocked());
     m.def("column_statistics", &column_statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
           arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
 }

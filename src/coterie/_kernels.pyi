@@ -392,6 +392,7 @@ def blocked_graph_float64(
 
 # IN/OUT duals (edges, R), memberships, extrapolated (n, width); scratch spare (n, width); IN anchors (n, width),
 # fixed, row_steps (n,), outer (6, width): scales, dual steps, medians, above, below, at; OUT squares (blocks,).
+# steps_by_weight: duals step in proportion to the weights of their edges.
 # Rows of width are padded to whole cache lines, and aligned to them. Returns the next tau.
 def iterate_primal_dual(
     graph: BlockedGraph,
@@ -403,6 +404,7 @@ def iterate_primal_dual(
     fixed: npt.NDArray[np.uint8],
     row_steps: Array,
     outer: Array,
+    steps_by_weight: bool,
     tau: float,
     convexity: float,
     n_iterations: int,

@@ -65,13 +65,14 @@ def on_the_simplex(row) -> Array:
         left = kept
 
 
-def balanced_cut(W, labels, n_clusters) -> float:
-    """(P), by its definition."""
+def balanced_cut(W, labels, n_clusters, lam=None) -> float:
+    """(P), by its definition; lambda is R - 1 unless it is given."""
+    lam = n_clusters - 1 if lam is None else lam
     total = 0.0
     for r in range(n_clusters):
         inside = labels == r
         cut = W[np.ix_(inside, ~inside)].sum()
-        total += cut / min((n_clusters - 1) * inside.sum(), (~inside).sum())
+        total += cut / min(lam * inside.sum(), (~inside).sum())
     return float(total)
 
 
@@ -82,6 +83,7 @@ class State:
     F: Array
     P: Array
     tau: float
+    n_inner: int = 0
 
 
 def authors_steps(W) -> Steps:
@@ -111,9 +113,9 @@ def started(W, F, steps) -> State:
     return State(F.copy(), np.zeros((len(gradient(W)), F.shape[1])), steps.first)
 
 
-def outer_objective(W, anchor, F) -> float:
+def outer_objective(W, anchor, F, lam=None) -> float:
     """What the inner iterations of an outer step from `anchor` minimise over rows in the simplex."""
-    lam = anchor.shape[1] - 1
+    lam = anchor.shape[1] - 1 if lam is None else lam
     B = np.array([balance(f, lam) for f in anchor.T])
     E = np.array([energy(W, f, lam) for f in anchor.T])
     V = np.column_stack([subgradient(f, lam) for f in anchor.T])
@@ -122,12 +124,37 @@ def outer_objective(W, anchor, F) -> float:
     return float(np.sum(B.max() / B * variations) + np.sum((F - G) ** 2) / 2)
 
 
-def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None) -> State:
-    """One outer step of Algorithm 1 with so many inner iterations, line by line."""
+def estimate_holds(W, before, after, lam, eps) -> bool:
+    """(16): the energies have fallen by as much as Theorem 3 says, up to eps."""
+    B, B_after = (np.array([balance(f, lam) for f in F.T]) for F in (before, after))
+    E, E_after = (np.array([energy(W, f, lam) for f in F.T]) for F in (before, after))
+    fall = np.sum(B_after / B * (E - E_after))
+    return bool(fall >= (1 - eps) * np.sum((after - before) ** 2) / B.max())
+
+
+def algorithm_1(W, F, lam=None, fixed=None, eps=1e-3, tol=1e-4, most=2000) -> tuple[Array, list[State]]:
+    """Algorithm 1 from F, line by line; returns F and the states after the outer steps.
+
+    At most 100 inner iterations an outer step, and `most` in all.
+    """
+    lam = F.shape[1] - 1 if lam is None else lam
+    steps = authors_steps(W)
+    states = [started(W, F, steps)]
+    energies = [sum(energy(W, f, lam) for f in F.T)]
+    while (left := most - sum(state.n_inner for state in states)) > 0:
+        states.append(outer_step(W, states[-1], steps, min(left, 100), fixed, lam, eps))
+        energies.append(sum(energy(W, f, lam) for f in states[-1].F.T))
+        if abs(energies[-2] - energies[-1]) <= tol * energies[-2]:
+            break
+    return states[-1].F, states[1:]
+
+
+def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None, lam=None, eps=None) -> State:
+    """One outer step of Algorithm 1, line by line: so many inner iterations, fewer where (16) holds for `eps`."""
     K = gradient(W)
     F, P, tau = state.F.copy(), state.P.copy(), state.tau
     n, R = F.shape
-    lam = R - 1
+    lam = R - 1 if lam is None else lam
     fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
     B = np.array([balance(f, lam) for f in F.T])
     E = np.array([energy(W, f, lam) for f in F.T])
@@ -136,7 +163,7 @@ def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None) -> State
     G = F + largest * V * (E / B)
     gamma = largest / B
     F_bar = F.copy()
-    for _ in range(n_inner):
+    for done in range(1, n_inner + 1):  # noqa: B007
         if steps.uniform:
             sigma = np.full(K.shape[:1] + (R,), smallest**2 / (tau * largest**2 * steps.square_norm))
         else:
@@ -151,4 +178,6 @@ def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None) -> State
         theta = 1 / np.sqrt(1 + 2 * steps.convexity * tau)
         tau = theta * tau
         F_bar = (1 + theta) * F - theta * F_old
-    return State(F, P, tau)
+        if eps is not None and estimate_holds(W, state.F, F, lam, eps):
+            break
+    return State(F, P, tau, done)

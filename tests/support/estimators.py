@@ -143,6 +143,9 @@ CASES = [
     _convex("path", ConvexClusterPath, n_gammas=5),
     Case("total-variation", TotalVariationClustering, dict(n_clusters=5, n_init=2, max_iter=60), few_blobs,
          takes_sparse=True, begins_again=True),
+    Case("total-variation-paper", TotalVariationClustering,
+         dict(n_clusters=5, n_init=2, max_iter=60, steps="paper", asymmetry=3), few_blobs,
+         takes_sparse=True, begins_again=True),
 ]  # fmt: skip
 
 

@@ -13,10 +13,13 @@ from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.steps import PaperSteps, PreconditionedSteps
 from tests.reference import total_variation as oracle
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 DTYPES = [np.float32, np.float64]
+# lambda of (P), as a multiple of R - 1; None: that itself.
+ASYMMETRIES = st.sampled_from([None, 0.3, 1.0, 2.5])
 COLUMNS = st.sampled_from([2, 3, 4, 5, 7, 8, 9, 10, 13, 15, 16, 17, 20, 31, 33, 40])
 
 
@@ -41,12 +44,22 @@ def small_blocks(block_rows):
     return patch.object(CutGraph, "rows_of_a_block", staticmethod(lambda n: block_rows))
 
 
-def some_descent(W, F, dtype, *, block_rows=7, order=None, fixed=None, n_threads=2):
+def some_descent(
+    W, F, dtype, *, block_rows=7, order=None, fixed=None, n_threads=2, lam=None, steps_of=PreconditionedSteps
+):
     with small_blocks(block_rows):
-        graph = CutGraph(sp.csr_array(W.astype(dtype)), order)
-    descent = TotalVariationDescent(graph, F.shape[1], n_threads=n_threads)
+        graph = CutGraph(sp.csr_array(W.astype(dtype)), order, 1.0 if steps_of is PaperSteps else None)
+    descent = TotalVariationDescent(
+        graph, F.shape[1], asymmetry=lam, steps=steps_of(graph), n_threads=n_threads
+    )
     descent.start(graph.arranged(F.astype(dtype)), None if fixed is None else graph.arranged(fixed))
     return descent
+
+
+def iterate(descent, n_inner):
+    """Take the inner iterations of an outer step without testing any."""
+    descent._linearise(descent.statistics)
+    descent._iterate(n_inner)
 
 
 def memberships_of(descent):
@@ -54,10 +67,14 @@ def memberships_of(descent):
     return descent._graph.restored(descent.memberships)
 
 
-def oracle_step(W, F, steps_of, n_inner, fixed=None):
+def oracle_step(W, F, steps_of, n_inner, fixed=None, lam=None):
     W = W / W[W > 0].mean()
     steps = steps_of(W)
-    return oracle.outer_step(W, oracle.started(W, F, steps), steps, n_inner, fixed)
+    return oracle.outer_step(W, oracle.started(W, F, steps), steps, n_inner, fixed, lam)
+
+
+def lambda_of(factor, R):
+    return None if factor is None else factor * (R - 1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,18 +82,22 @@ class TestKernels:
     @settings(max_examples=40, deadline=None)
     @given(
         n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 4, 16, 100]),
-        n_inner=st.integers(1, 12), sharp=st.sampled_from([0.0, 0.7]), seed=st.integers(0, 999),
+        n_inner=st.integers(1, 12), sharp=st.sampled_from([0.0, 0.7]), factor=ASYMMETRIES,
+        seed=st.integers(0, 999),
     )  # fmt: skip
-    def test_outer_steps_against_the_oracle(self, dtype, n, R, binary, block_rows, n_inner, sharp, seed):
+    def test_outer_steps_against_the_oracle(
+        self, dtype, n, R, binary, block_rows, n_inner, sharp, factor, seed
+    ):
         n = max(n, R)
         W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed, sharp).astype(dtype)
         random = np.random.default_rng(seed)
         order, fixed = random.permutation(n), random.random(n) < 0.2
         fixed[R:] &= F.max(axis=1)[R:] == 1
-        state = oracle_step(W, F.astype(float), oracle.preconditioned_steps, n_inner, fixed)
+        lam = lambda_of(factor, R)
+        state = oracle_step(W, F.astype(float), oracle.preconditioned_steps, n_inner, fixed, lam)
         for name in INSTRUCTION_SETS:
             with using(name):
-                descent = some_descent(W, F, dtype, block_rows=block_rows, order=order, fixed=fixed)
+                descent = some_descent(W, F, dtype, block_rows=block_rows, order=order, fixed=fixed, lam=lam)
                 descent.outer_step(-np.inf, n_inner)
             tolerance = 2e-3 if dtype == np.float32 else 1e-6
             np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
@@ -85,17 +106,17 @@ class TestKernels:
     @settings(max_examples=30, deadline=None)
     @given(
         n=st.integers(2, 300), R=COLUMNS, binary=st.booleans(), sharp=st.sampled_from([0.0, 0.5, 1.0]),
-        block_rows=st.sampled_from([1, 16, 100, 1000]), seed=st.integers(0, 999),
+        block_rows=st.sampled_from([1, 16, 100, 1000]), factor=ASYMMETRIES, seed=st.integers(0, 999),
     )  # fmt: skip
-    def test_statistics_against_the_oracle(self, dtype, n, R, binary, sharp, block_rows, seed):
+    def test_statistics_against_the_oracle(self, dtype, n, R, binary, sharp, block_rows, factor, seed):
         n = max(n, R)
         W = some_weights(n, 3 / n, seed, binary)
         F = np.round(some_memberships(n, R, seed, sharp), 2).astype(dtype)  # with ties
         for name in INSTRUCTION_SETS:
             with using(name):
-                found = some_descent(W, F, dtype, block_rows=block_rows).statistics
+                found = some_descent(W, F, dtype, block_rows=block_rows, lam=lambda_of(factor, R)).statistics
             columns = F.astype(float).T
-            lam = R - 1
+            lam = R - 1 if factor is None else lambda_of(factor, R)
             medians = [oracle.median(f, lam) for f in columns]
             np.testing.assert_array_equal(found.medians, medians)
             np.testing.assert_array_equal(found.n_above, [np.sum(f > m) for f, m in zip(columns, medians)])
@@ -156,8 +177,11 @@ class TestTheorems:
     """Of the paper, on random graphs."""
 
     @settings(max_examples=60, deadline=None)
-    @given(n=st.integers(3, 80), R=st.integers(2, 6), seed=st.integers(0, 9999))
-    def test_energy_of_an_indicator_is_that_of_its_set(self, n, R, seed):
+    @given(
+        n=st.integers(3, 80), R=st.integers(2, 6), lam=st.none() | st.floats(0.05, 20),
+        seed=st.integers(0, 9999),
+    )  # fmt: skip
+    def test_energy_of_an_indicator_is_that_of_its_set(self, n, R, lam, seed):
         """Theorem 1, with each edge counted once."""
         random = np.random.default_rng(seed)
         W = some_weights(n, 0.2, seed, binary=False)
@@ -165,20 +189,19 @@ class TestTheorems:
         labels[:R] = np.arange(R)[:n]
         if len(np.unique(labels)) < R:
             return
-        found = some_descent(W, np.eye(R)[labels], np.float64).statistics
+        found = some_descent(W, np.eye(R)[labels], np.float64, lam=lam).statistics
         for r in range(R):
             inside = labels == r
             cut = W[np.ix_(inside, ~inside)].sum()
-            size = min((R - 1) * inside.sum(), (~inside).sum())
+            size = min((R - 1 if lam is None else lam) * inside.sum(), (~inside).sum())
             np.testing.assert_allclose(found.energies[r], cut / size)
-        total = oracle.balanced_cut(W, labels, R)
-        np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels)], total)
+        total = oracle.balanced_cut(W, labels, R, lam)
+        np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels, asymmetry=lam)], total)
 
     @settings(max_examples=60, deadline=None)
-    @given(n=st.integers(2, 60), R=st.integers(2, 6), seed=st.integers(0, 9999))
-    def test_the_subgradient_inequality(self, n, R, seed):
+    @given(n=st.integers(2, 60), lam=st.integers(1, 5) | st.floats(0.05, 20), seed=st.integers(0, 9999))
+    def test_the_subgradient_inequality(self, n, lam, seed):
         random = np.random.default_rng(seed)
-        lam = R - 1
         f, g = np.round(random.random((2, n)), 1)
         v = oracle.subgradient(f, lam)
         assert np.all(v >= -1 - 1e-12)
@@ -187,11 +210,15 @@ class TestTheorems:
         assert oracle.balance(g, lam) >= oracle.balance(f, lam) + v @ (g - f) - 1e-9
 
     @settings(max_examples=25, deadline=None)
-    @given(n=st.integers(8, 120), R=st.integers(2, 5), seed=st.integers(0, 9999))
-    def test_the_weighted_energy_descends(self, n, R, seed):
+    @given(
+        n=st.integers(8, 120), R=st.integers(2, 5), factor=ASYMMETRIES,
+        steps_of=st.sampled_from([PreconditionedSteps, PaperSteps]), seed=st.integers(0, 9999),
+    )  # fmt: skip
+    def test_the_weighted_energy_descends(self, n, R, factor, steps_of, seed):
         """Theorem 3, with the factor 1 - eps, at every outer step that reached it."""
         W = some_weights(n, 4 / n, seed)
-        descent = some_descent(W, some_memberships(n, R, seed), np.float64)
+        F = some_memberships(n, R, seed)
+        descent = some_descent(W, F, np.float64, lam=lambda_of(factor, R), steps_of=steps_of)
         n_descended = 0
         for _ in range(12):
             before, F = descent.statistics, descent.memberships
@@ -215,6 +242,83 @@ class TestTheorems:
         assert f[0] - f[-1] > 0.5
         np.testing.assert_allclose((f - f[-1]) / (f[0] - f[-1]), np.repeat([1.0, 0.0], 10), atol=1e-6)
         np.testing.assert_allclose(descent.statistics.energies.sum(), 2 / 10, rtol=1e-5)
+
+
+class TestPaperSteps:
+    """Algorithm 1 as published, against its oracle."""
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @settings(max_examples=30, deadline=None)
+    @given(
+        n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 16, 100]),
+        n_inner=st.integers(1, 12), factor=ASYMMETRIES, seed=st.integers(0, 999),
+    )  # fmt: skip
+    def test_inner_iterations(self, dtype, n, R, binary, block_rows, n_inner, factor, seed):
+        n = max(n, R)
+        W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed, 0.5).astype(dtype)
+        random = np.random.default_rng(seed)
+        order, fixed, lam = random.permutation(n), random.random(n) < 0.2, lambda_of(factor, R)
+        # The unit of the weights counts here.
+        W = W if binary else 3 * W
+        steps = oracle.authors_steps(W)
+        start = oracle.started(W, F.astype(float), steps)
+        state = oracle.outer_step(W, start, steps, n_inner, fixed, lam)
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                descent = some_descent(
+                    W, F, dtype, block_rows=block_rows, order=order, fixed=fixed, lam=lam, steps_of=PaperSteps
+                )
+                iterate(descent, n_inner)
+            tolerance = 2e-3 if dtype == np.float32 else 1e-6
+            np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
+            np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
+
+    @settings(max_examples=15, deadline=None)
+    @given(n=st.integers(5, 25), R=st.integers(2, 4), binary=st.booleans(), factor=ASYMMETRIES,
+           seed=st.integers(0, 999))  # fmt: skip
+    def test_outer_steps_end_where_those_of_the_oracle_do(self, n, R, binary, factor, seed):
+        """The estimate (16) is tested after every inner iteration."""
+        W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed)
+        lam = lambda_of(factor, R)
+        steps = oracle.authors_steps(W)
+        state = oracle.started(W, F, steps)
+        descent = some_descent(W, F, np.float64, lam=lam, steps_of=PaperSteps)
+        for _ in range(4):
+            before, state = state.F, oracle.outer_step(W, state, steps, 100, lam=lam, eps=1e-3)
+            if np.abs(state.F - before).max() < 1e-4:
+                # Both sides of (16) are all but 0, and rounding decides.
+                break
+            result = descent.outer_step(1e-3)
+            assert result.n_inner == state.n_inner
+            np.testing.assert_allclose(descent.memberships, state.F, atol=1e-6)
+
+    @pytest.mark.parametrize("n", [40, 150])
+    def test_the_norm_of_the_gradient(self, n):
+        W = some_weights(n, 0.1, 0, binary=False)
+        norm = np.linalg.norm(oracle.gradient(W), 2)
+        graph = CutGraph(sp.csr_array(W), unit=1.0)
+        np.testing.assert_allclose(PaperSteps(graph).first, 1 / norm, rtol=1e-6)
+
+    def test_a_graph_without_edges_costs_nothing(self):
+        descent = some_descent(
+            np.zeros((12, 12)), some_memberships(12, 3, 0), np.float32, steps_of=PaperSteps
+        )
+        assert descent.outer_step(1e-3).energy == 0
+
+    def test_threads_and_instruction_sets_agree_to_the_bit(self):
+        W, F = some_weights(400, 0.02, 0, binary=False), some_memberships(400, 13, 0)
+        found = []
+        for name in FUSED:
+            for n_threads in (1, 2, 3):
+                with using(name):
+                    descent = some_descent(
+                        W, F, np.float32, block_rows=32, n_threads=n_threads, steps_of=PaperSteps
+                    )
+                    energies = [descent.outer_step(1e-3).energy for _ in range(6)]
+                found.append((descent.memberships, energies))
+        for memberships, energies in found[1:]:
+            np.testing.assert_array_equal(memberships, found[0][0])
+            assert energies == found[0][1]
 
 
 class TestDescent:
@@ -279,8 +383,8 @@ def kernel_arguments():
     return dict(
         graph=descent._graph.kernel_graph, duals=descent._duals, memberships=descent._memberships,
         extrapolated=descent._extrapolated, spare=descent._spare, anchors=descent._anchors, fixed=descent._fixed,
-        row_steps=descent._row_steps, outer=descent._outer, tau=0.1, convexity=0.1, n_iterations=1,
-        squares=descent._squares, n_threads=1,
+        row_steps=descent._row_steps, outer=descent._outer, steps_by_weight=False, tau=0.1, convexity=0.1,
+        n_iterations=1, squares=descent._squares, n_threads=1,
     )  # fmt: skip
 
 

@@ -164,6 +164,91 @@ class TestUnsupervised:
         assert model.energy_ == np.inf
 
 
+class TestPaperSteps:
+    """Algorithm 1 as published."""
+
+    @pytest.mark.parametrize("lam", [None, 1.5, 6.0])
+    def test_a_run_is_that_of_the_oracle(self, lam):
+        X, y = make_blobs(50, centers=3, cluster_std=1.5, random_state=3)
+        W = knn_graph(X, 5).toarray()
+        F = 0.4 * np.eye(3)[y] + 0.6 * np.random.default_rng(0).dirichlet(np.ones(3), 50)
+        model = TotalVariationClustering(
+            3, affinity="precomputed", init=F, steps="paper", asymmetry=lam, max_iter=300
+        ).fit(W)
+        memberships, states = oracle.algorithm_1(W, F, lam, most=300)
+        np.testing.assert_allclose(model.memberships_, memberships, atol=1e-6)
+        np.testing.assert_array_equal(model.history_["n_inner"], [state.n_inner for state in states])
+        used = 2 if lam is None else lam
+        energies = [sum(oracle.energy(W, f, used) for f in state.F.T) for state in states]
+        np.testing.assert_allclose(model.history_["objective"], energies, rtol=1e-8)
+        assert model.converged_ == (sum(state.n_inner for state in states) < 300)
+        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 3, lam))
+
+    def test_known_rows_stay(self):
+        X, y = make_blobs(60, centers=3, random_state=0)
+        W = knn_graph(X, 5).toarray()
+        labels, F = known(y, 3), np.full((60, 3), 1 / 3)
+        F += 0.1 * np.random.default_rng(0).standard_normal((60, 3))
+        F /= F.sum(axis=1)[:, None]
+        rows = labels >= 0
+        model = TotalVariationClustering(3, affinity="precomputed", init=F, steps="paper", max_iter=60)
+        model.fit(W, labels)
+        F[rows] = np.eye(3)[labels[rows]]
+        np.testing.assert_allclose(
+            model.memberships_, oracle.algorithm_1(W, F, None, rows, most=60)[0], atol=1e-6
+        )
+
+    def test_the_first_run_begins_with_the_cut_and_the_last_memberships_count(self, digits):
+        graph, y = digits
+        options = dict(affinity="precomputed", steps="paper", random_state=0)
+        first = TotalVariationClustering(10, n_init=1, **options).fit(graph)
+        again = TotalVariationClustering(10, n_init=2, **options).fit(graph)
+        assert again.energies_[0] == first.energies_[0]
+        assert first.energy_ == first.history_["cut"][-1]
+        # From an indicator on, of a cut of some quality.
+        assert purity(y, first.labels_) > 0.8
+        threads = TotalVariationClustering(10, n_init=1, n_threads=1, **options).fit(graph)
+        np.testing.assert_array_equal(threads.memberships_, first.memberships_)
+
+    def test_labels_and_one_cluster(self, digits):
+        graph, y = digits
+        labels = known(y, 1)
+        model = TotalVariationClustering(10, affinity="precomputed", steps="paper").fit(graph, labels)
+        assert np.mean(model.labels_ == y) > 0.8
+        assert np.all(
+            TotalVariationClustering(1, affinity="precomputed", steps="paper").fit(graph).labels_ == 0
+        )
+
+
+class TestAsymmetry:
+    def test_none_is_one_less_than_the_clusters(self, blobs):
+        plain, given = (
+            TotalVariationClustering(5, n_init=2, asymmetry=asymmetry, n_swaps=1, random_state=0).fit(
+                blobs[0]
+            )
+            for asymmetry in (None, 4)
+        )
+        np.testing.assert_array_equal(plain.memberships_, given.memberships_)
+        assert plain.energy_ == given.energy_
+
+    def test_it_says_how_large_a_cluster_should_be(self):
+        """Of a path of 40, the cheapest piece has 40 / (lambda + 1) vertices, as its end costs one edge anyway."""
+        path = sp.diags_array([np.ones(39), np.ones(39)], offsets=[1, -1])
+        for lam, size in [(1, 20), (3, 10), (9, 4)]:
+            sizes = np.arange(1, 40)
+            costs = [balanced_cut(path, np.arange(40) < size, asymmetry=lam) for size in sizes]
+            inside = 1 / np.minimum(lam * sizes, 40 - sizes)
+            assert sizes[inside.argmin()] == size
+            np.testing.assert_allclose(costs, inside + 1 / np.minimum(lam * (40 - sizes), sizes))
+
+    def test_the_energy_is_that_of_the_asymmetry(self, blobs):
+        model = TotalVariationClustering(5, n_init=2, asymmetry=1.5, random_state=0).fit(blobs[0])
+        W = model.affinity_matrix_.toarray()
+        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 5, 1.5))
+        relaxed = sum(oracle.energy(W, f, 1.5) for f in model.memberships_.astype(float).T)
+        np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4)
+
+
 class TestLabels:
     def test_one_label_of_each_class(self, digits):
         graph, y = digits
@@ -269,6 +354,10 @@ class TestPredict:
         (dict(init=np.full((20, 2), 0.5)), None, "same membership in every row"),
         (dict(n_init=0), None, "n_init"),
         (dict(eps=1), None, "eps"),
+        (dict(steps="papers"), None, "steps must be one of 'preconditioned', 'paper', got 'papers'"),
+        (dict(asymmetry=0), None, "asymmetry must be a finite number above 0 or None, got 0"),
+        (dict(asymmetry=np.nan), None, "asymmetry must be a finite number above 0"),
+        (dict(asymmetry=np.inf), None, "asymmetry must be a finite number above 0"),
         (dict(eps=-0.1), None, "eps"),
         (dict(tol=-1), None, "tol"),
         (dict(max_iter=0), None, "max_iter"),
@@ -311,6 +400,15 @@ def test_wrong_affinities(graph, message):
 def test_wrong_labels_of_a_cut(labels, n_clusters, message):
     with pytest.raises(ValueError, match=message):
         balanced_cut(np.ones((3, 3)), labels, n_clusters)
+
+
+def test_wrong_asymmetries():
+    for asymmetry in (0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="asymmetry must be a finite number above 0"):
+            balanced_cut(np.ones((3, 3)), [0, 0, 1], asymmetry=asymmetry)
+    for asymmetry in ("2", True):
+        with pytest.raises(TypeError, match="asymmetry must be a number above 0"):
+            TotalVariationClustering(2, asymmetry=asymmetry).fit(np.random.default_rng(0).random((20, 2)))
 
 
 def test_cuts_of_few_and_of_empty_clusters():

@@ -1,5 +1,7 @@
 """Swaps of clusters: the best of all, never a larger cut."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -34,14 +36,17 @@ def after(labels, is_second, divided, kept, freed, n_clusters):
 
 
 @settings(max_examples=40, deadline=None)
-@given(n=st.integers(6, 40), R=st.integers(2, 5), seed=st.integers(0, 999))
-def test_the_best_of_all_swaps(n, R, seed):
+@given(
+    n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 1, 7.5]),
+    seed=st.integers(0, 999),
+)  # fmt: skip
+def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     is_second = random.random(n) < 0.5
-    swap = _best_swap(graph, labels, is_second, R)
+    swap = _best_swap(graph, labels, is_second, R, R - 1 if asymmetry is None else asymmetry)
     energies = [
-        balanced_cut(graph, after(labels, is_second, divided, kept, freed, R), n_clusters=R)
+        balanced_cut(graph, after(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
         for divided in range(R)
         for kept in range(R + 1)
         for freed in range(kept + 1, R + 1)
@@ -50,17 +55,22 @@ def test_the_best_of_all_swaps(n, R, seed):
     if np.isfinite(min(energies)):
         assert swap.energy == pytest.approx(min(energies), rel=1e-6)
         chosen = after(labels, is_second, swap.divided, swap.kept, swap.freed, R)
-        assert balanced_cut(graph, chosen, n_clusters=R) == pytest.approx(min(energies))
+        assert balanced_cut(graph, chosen, R, asymmetry=asymmetry) == pytest.approx(min(energies))
 
 
 @settings(max_examples=20, deadline=None)
-@given(n=st.integers(6, 40), R=st.integers(2, 5), seed=st.integers(0, 999))
-def test_the_cut_never_grows(n, R, seed):
+@given(
+    n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
+    seed=st.integers(0, 999),
+)  # fmt: skip
+def test_the_cut_never_grows(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
-    found = swapped_clusters(problem_of(graph, R, UNKNOWN[:n]), labels, halve, 3)
-    assert balanced_cut(graph, found, n_clusters=R) <= balanced_cut(graph, labels, n_clusters=R)
+    problem = replace(problem_of(graph, R, UNKNOWN[:n]), asymmetry=asymmetry)
+    found = swapped_clusters(problem, labels, halve, 3)
+    before, cut = (balanced_cut(graph, clusters, R, asymmetry=asymmetry) for clusters in (labels, found))
+    assert cut <= before
 
 
 def test_two_merged_and_one_split_are_put_right():

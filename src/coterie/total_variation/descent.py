@@ -1,8 +1,4 @@
-"""Descent of the relaxed multiclass cut: outer and inner steps of Bresson et al. 2013, Algorithm 1.
-
-Inner steps are preconditioned (Pock and Chambolle 2011): the authors' are as short everywhere as the vertex with the
-most neighbours and the smallest column need them.
-"""
+"""Descent of the relaxed multiclass cut: outer and inner steps of Bresson et al. 2013, Algorithm 1."""
 
 from __future__ import annotations
 
@@ -14,16 +10,9 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, padded_rows
 from coterie.graphs.cuts import cut_of_edges
 from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.steps import FEWEST_ITERATIONS, PreconditionedSteps, Steps
 
-__all__ = ["FEWEST_ITERATIONS", "ColumnStatistics", "OuterResult", "TotalVariationDescent"]
-
-# The inner stop is tested every so many iterations: half as many as the last outer step took, within these bounds.
-FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
-_MOST_INNER = 100
-
-# Where the steps of a run begin and how fast they fall, relative to the average row. Large and slowly falling steps
-# leave clusters undecided for longer, which costs iterations and finds better ones.
-_FIRST_STEP, _CONVEXITY = 4.0, 0.05
+__all__ = ["ColumnStatistics", "OuterResult", "TotalVariationDescent"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +22,7 @@ class ColumnStatistics:
     Attributes
     ----------
     medians : ndarray of shape (R,)
-        med(f_r), the (floor(N / R) + 1)-st largest value.
+        med(f_r), the (floor(N / (lambda + 1)) + 1)-st largest value.
     balances : ndarray of shape (R,), float64
         B(f_r), the asymmetric distance of f_r to its median.
     variations : ndarray of shape (R,), float64
@@ -92,13 +81,28 @@ class TotalVariationDescent:
         The graph.
     n_columns : int
         Number of clusters R, at least 2.
+    asymmetry : float, optional
+        lambda of (P): how many times values above the median count in B. None: R - 1.
+    steps : Steps, optional
+        How far inner iterations step and when they are tested; None: preconditioned.
     n_threads : int
         Threads of the kernels; they make no difference to the result.
     """
 
-    def __init__(self, graph: CutGraph, n_columns: int, *, n_threads: int) -> None:
+    def __init__(
+        self,
+        graph: CutGraph,
+        n_columns: int,
+        *,
+        asymmetry: float | None = None,
+        steps: Steps | None = None,
+        n_threads: int,
+    ) -> None:
         n, dtype = graph.n_vertices, graph.dtype
         self._graph, self._n_columns, self._n_threads = graph, n_columns, n_threads
+        self._asymmetry = float(n_columns - 1 if asymmetry is None else asymmetry)
+        self._rank = min(int(n // (self._asymmetry + 1)), n - 1)
+        self._steps = PreconditionedSteps(graph) if steps is None else steps
         self._memberships, self._extrapolated, self._spare, self._anchors = (
             padded_rows(n, n_columns, dtype) for _ in range(4)
         )
@@ -106,12 +110,7 @@ class TotalVariationDescent:
         self._outer = padded_rows(6, n_columns, dtype)
         self._fixed = np.zeros(n, dtype=np.uint8)
         self._squares = np.zeros(graph.n_blocks)
-        mean, largest = graph.degrees.mean(), graph.degrees.max()
-        self._mean_degree = mean if mean > 0 else 1.0
-        steps = np.divide(mean, graph.degrees, out=np.ones(n), where=graph.degrees > 0)
-        self._row_steps = steps.astype(dtype)
-        # No more than the smallest of those steps, for which the theory holds.
-        self._convexity = min(_CONVEXITY, mean / largest) if largest > 0 else _CONVEXITY
+        self._row_steps = self._steps.rows.astype(dtype)
         self._tau = 0.0
         self._last_inner = 0
 
@@ -128,7 +127,7 @@ class TotalVariationDescent:
         self._memberships[:, : self._n_columns] = memberships
         self._fixed[:] = 0 if fixed is None else fixed
         self._duals[:] = 0
-        self._tau = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
+        self._tau = self._steps.first
         self._last_inner = 2 * FEWEST_ITERATIONS
         self.statistics = self._statistics()
         return float(self.statistics.energies.sum()) if self.statistics.is_valid else np.inf
@@ -148,12 +147,12 @@ class TotalVariationDescent:
             Infinite if a cluster is empty.
         """
         labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
-        return labels, cut_of_edges(self._graph.edges, labels, self._n_columns)
+        return labels, cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetry)
 
-    def outer_step(self, eps: float, most: int = _MOST_INNER) -> OuterResult:
+    def outer_step(self, eps: float, most: int = Steps.most_inner) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
 
-        After 100 of them any descent will do.
+        After 100 of them any descent will do, or whatever there is: see `Steps`.
 
         Parameters
         ----------
@@ -164,7 +163,7 @@ class TotalVariationDescent:
         """
         before = self.statistics
         self._linearise(before)
-        every = int(np.clip(self._last_inner // 2, FEWEST_ITERATIONS, _MOST_ITERATIONS))
+        every = self._steps.until_test(self._last_inner)
         n_inner, descended = 0, False
         while n_inner < most and not descended:
             n_steps = min(every, most - n_inner)
@@ -174,7 +173,8 @@ class TotalVariationDescent:
             if not after.is_valid:
                 return OuterResult(np.inf, n_inner, False, False)
             descended = self._fall(before, after) >= (1 - eps) * float(self._squares.sum())
-            if n_inner >= _MOST_INNER and after.energies.sum() < before.energies.sum():
+            will_do = not self._steps.needs_descent or after.energies.sum() < before.energies.sum()
+            if n_inner >= self._steps.most_inner and will_do:
                 break
         self.statistics, self._last_inner = after, n_inner
         return OuterResult(float(after.energies.sum()), n_inner, descended, True)
@@ -192,15 +192,14 @@ class TotalVariationDescent:
 
     def _linearise(self, statistics: ColumnStatistics) -> None:
         """Make F the anchor; write G - F, Gamma and the steps of the duals."""
-        balances, n, R = statistics.balances, self._graph.n_vertices, self._n_columns
+        balances, n, R, lam = statistics.balances, self._graph.n_vertices, self._n_columns, self._asymmetry
         largest = float(balances.max())
-        lam = R - 1
         n_above, n_below = statistics.n_above, statistics.n_below
         at_median = (n_below - lam * n_above) / (n - n_above - n_below)
         slope = largest * statistics.energies / self._graph.unit / balances
         scales, dual_steps, medians, above, below, at = self._outer
         scales[:R], medians[:R] = largest / balances, statistics.medians
-        dual_steps[:R] = balances / (2 * self._mean_degree * largest)
+        dual_steps[:R] = self._steps.of_duals(balances)
         above[:R], below[:R], at[:] = lam * slope, -slope, -np.inf
         at[:R] = at_median * slope
         self._anchors[:] = self._memberships
@@ -209,8 +208,8 @@ class TotalVariationDescent:
     def _iterate(self, n_iterations: int) -> None:
         self._tau = _kernels.iterate_primal_dual(
             self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
-            self._anchors, self._fixed, self._row_steps, self._outer, self._tau, self._convexity, n_iterations,
-            self._squares, self._n_threads,
+            self._anchors, self._fixed, self._row_steps, self._outer, self._steps.by_weight, self._tau,
+            self._steps.convexity, n_iterations, self._squares, self._n_threads,
         )  # fmt: skip
 
     def _statistics(self) -> ColumnStatistics:
@@ -218,8 +217,9 @@ class TotalVariationDescent:
         medians, sums = np.empty(R, dtype=self._graph.dtype), np.empty((3, R))
         counts = np.empty((2, R), dtype=np.int64)
         _kernels.column_statistics(
-            self._graph.kernel_graph, self._memberships, self._graph.n_vertices // R, medians, sums, counts,
-            self._n_threads,
-        )  # fmt: skip
+            self._graph.kernel_graph, self._memberships, self._rank, medians, sums, counts, self._n_threads
+        )
         above, below, variations = sums
-        return ColumnStatistics(medians, (R - 1) * above + below, variations * self._graph.unit, *counts)
+        return ColumnStatistics(
+            medians, self._asymmetry * above + below, variations * self._graph.unit, *counts
+        )

@@ -16,11 +16,12 @@ from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import check_graph, knn_graph
+from coterie.graphs.cuts import check_asymmetry
 from coterie.rows import Block, RowSource
-from coterie.total_variation.descent import FEWEST_ITERATIONS
 from coterie.total_variation.problem import CutProblem, draws_starts
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
+from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
 
 __all__ = ["TotalVariationClustering"]
 
@@ -46,6 +47,16 @@ class TotalVariationClustering(GraphEstimator):
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
         labels, these are. Without labels the second run starts with that cut itself, so that no worse one is found.
         Or memberships: non-negative rows that sum to 1.
+    steps : {"preconditioned", "paper"}
+        "paper": Algorithm 1 as published, for comparison. Inner steps as short everywhere as the norm of the gradient
+        and the smallest column ask, tested after each; an outer step ends after 100 of them whatever the energy; a run
+        ends with the first outer step that changes it by less than `tol`, and with the memberships that it has then;
+        the weights of edges are taken as they are, in whatever unit; and without labels the first of the `n_init` runs
+        begins with the normalised cut itself, start (a), the others with (b). The paper's protocol is `n_init=31`, and
+        `max_iter=10000` where (a) is the only one.
+    asymmetry : float, optional
+        lambda of (P), see Notes: how many times a vertex of a cluster counts against one outside. A cluster costs
+        least, for as many edges, if it has n / (lambda + 1) rows; None: R - 1, for equal sizes.
     n_swaps : int
         After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
         most, as long as it falls; then one more run from there.
@@ -53,7 +64,8 @@ class TotalVariationClustering(GraphEstimator):
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
         A run has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
-        or when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more.
+        or when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more. See
+        also `steps`.
     max_iter : int
         Inner iterations of a run, at most.
     random_state : int, RandomState or None
@@ -72,7 +84,8 @@ class TotalVariationClustering(GraphEstimator):
     labels_ : ndarray of shape (n,), int32
         Cluster of each row: the largest of its memberships.
     memberships_ : ndarray of shape (n, R)
-        F of the outer step that rounded to the smallest cut; rows are non-negative and sum to 1.
+        F of the outer step that rounded to the smallest cut, or of the last one with the steps of the paper; rows are
+        non-negative and sum to 1.
     energy_ : float
         (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
@@ -102,14 +115,16 @@ class TotalVariationClustering(GraphEstimator):
 
     Notes
     -----
-    (P) = sum_r Cut(A_r) / min((R - 1) |A_r|, n - |A_r|), where Cut sums the weights of the edges that leave A_r, each
-    once. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges,
-    each once, of w_ij |f_i - f_j|, and B(f) the distance of f from its median, larger values counting R - 1 times. On
-    indicators both are the same.
+    (P) = sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|), where Cut sums the weights of the edges that leave A_r, each
+    once, and lambda is `asymmetry`, R - 1 by default. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships
+    F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of w_ij |f_i - f_j|, and B(f) the distance of f from
+    its median, the (floor(n / (lambda + 1)) + 1)-st largest value, larger ones counting lambda times. On indicators
+    both are the same (Theorem 1 of the paper, which counts each edge twice).
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
     as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
-    a vertex and the scale of a column; the authors' are everywhere as short as the worst of each needs. Memory: R
+    a vertex and the scale of a column; the authors' (`steps="paper"`) are everywhere as short as the worst of each
+    needs. Memory: R
     floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors of the
     normalised cut; these come from Lanczos' method for all but small graphs.
 
@@ -144,6 +159,8 @@ class TotalVariationClustering(GraphEstimator):
         affinity: str = "knn",
         n_init: int = 30,
         init: Any = "diffusion",
+        steps: str = "preconditioned",
+        asymmetry: float | None = None,
         n_swaps: int = 0,
         eps: float = 1e-3,
         tol: float = 1e-4,
@@ -159,6 +176,8 @@ class TotalVariationClustering(GraphEstimator):
         self.affinity = affinity
         self.n_init = n_init
         self.init = init
+        self.steps = steps
+        self.asymmetry = asymmetry
         self.n_swaps = n_swaps
         self.eps = eps
         self.tol = tol
@@ -194,12 +213,12 @@ class TotalVariationClustering(GraphEstimator):
         known = self._known_labels(y, rows.shape[0])
         given = self._given_memberships(rows.shape[0])
         effort = self._effort(known, given)
-        most_steps = -(-self.max_iter // FEWEST_ITERATIONS)
+        most_steps = -(-self.max_iter // (1 if self.steps == "paper" else FEWEST_ITERATIONS))
         monitor = FitMonitor(self, effort.n_runs + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             graph = self._graph(rows, random, n_threads)
-            problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads)
+            problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
             best, energies = find_cut(problem, effort, monitor)
         self._store(best, energies, graph)
         monitor.warn_if_out_of_time()
@@ -209,7 +228,9 @@ class TotalVariationClustering(GraphEstimator):
 
     def _effort(self, known: IntArray, given: FloatArray | None) -> Effort:
         draws = self.n_clusters > 1 and draws_starts(known, given, self.n_clusters)
-        return Effort(int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol)
+        return Effort(
+            int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps
+        )
 
     def _graph(self, rows: RowSource, random: np.random.RandomState, n_threads: int) -> sp.csr_array:
         self._training_rows = None
@@ -282,6 +303,10 @@ class TotalVariationClustering(GraphEstimator):
             check_positive_integer("n_swaps", self.n_swaps)
         if isinstance(self.init, str) and self.init != "diffusion":
             raise ValueError(f"init must be 'diffusion' or memberships, got {self.init!r}.")
+        if self.steps not in STEPS:
+            allowed = ", ".join(map(repr, STEPS))
+            raise ValueError(f"steps must be one of {allowed}, got {self.steps!r}.")
+        check_asymmetry(self.asymmetry)
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
 

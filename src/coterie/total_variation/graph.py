@@ -28,14 +28,16 @@ class CutGraph:
         Symmetric, non-negative; edges from a vertex to itself do not count.
     order : ndarray of shape (n,), optional
         An order of the vertices in which neighbours are close. By default they stay as they are.
+    unit : float, optional
+        The unit of the weights that the kernels get; by default their mean.
 
     Attributes
     ----------
     order : ndarray of shape (n,)
         The order.
     unit : float
-        The mean weight. Kernels get weights in this unit, so that clusters do not depend on it: how far an outer step
-        goes does, in the paper, and weights of about 1 as there are best.
+        That unit. Kernels get weights in this unit, so that clusters do not depend on that of the data: how
+        far an outer step goes does, in the paper, and weights of about 1 as there are best.
     degrees : ndarray of shape (n,)
         Sum of the weights at each vertex, in that order and unit.
     edges : Edges
@@ -44,7 +46,12 @@ class CutGraph:
         Edges inside of blocks, plus twice those between blocks.
     """
 
-    def __init__(self, graph: sp.csr_array, order: npt.NDArray[np.integer[Any]] | None = None) -> None:
+    def __init__(
+        self,
+        graph: sp.csr_array,
+        order: npt.NDArray[np.integer[Any]] | None = None,
+        unit: float | None = None,
+    ) -> None:
         n = graph.shape[0]
         self.n_vertices, self.dtype = n, graph.dtype
         self.block_rows = self.rows_of_a_block(n)
@@ -55,7 +62,9 @@ class CutGraph:
         rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
         self.edges = edges_of_graph(sp.csr_array(edges))
         ends = np.concatenate([self.edges.heads, self.edges.tails])
-        self.unit = float(self.edges.weights.mean()) if len(self.edges) > 0 else 1.0
+        if unit is None:
+            unit = float(self.edges.weights.mean()) if len(self.edges) > 0 else 1.0
+        self.unit = unit
         self.degrees = np.bincount(ends, np.tile(self.edges.weights / self.unit, 2), minlength=n)
         inside = rows // self.block_rows == columns // self.block_rows
         kept = np.flatnonzero(~inside | (columns > rows))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.estimators.belonging import own_memberships
-from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.method import Belonging, Method, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -30,6 +30,18 @@ TOTAL_VARIATION = Method(
         replace(INIT, choices={"diffusion": "from a normalised cut"}),
         replace(N_INIT, choices={}),
         GRAPH_NEIGHBORS,
+        Option(
+            "steps",
+            "--steps",
+            "of the descent",
+            choices={"preconditioned": "longer where they can be", "paper": "Algorithm 1 as published"},
+        ),
+        Option(
+            "asymmetry",
+            "--asymmetry",
+            "lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least (default: of equal size)",
+            type=float,
+        ),
         OBJECTIVE_TOLERANCE,
     ),
     takes_labels=True,

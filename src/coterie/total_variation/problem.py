@@ -30,6 +30,8 @@ class CutProblem:
         What is drawn comes from it.
     n_threads : int
         Threads; they make no difference to the result.
+    asymmetry : float, optional
+        lambda of (P), which says how large clusters should be: n / (lambda + 1) vertices. None: R - 1.
     """
 
     graph: sp.csr_array
@@ -38,6 +40,7 @@ class CutProblem:
     given: FloatArray | None
     random: np.random.RandomState
     n_threads: int
+    asymmetry: float | None = None
 
     @property
     def n_vertices(self) -> int:

@@ -12,6 +12,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.steps import STEPS
 
 __all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
 
@@ -19,11 +20,24 @@ __all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
 # What is known of an outer step, besides what is known of every iteration.
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
 
-# Outer steps that change little, one after the other, until a run has converged: a single one may be short.
-_STILL_STEPS = 2
-
 # A run ends after so many times the iterations that found its clusters, and no fewer than these.
 _PATIENCE, _FEWEST_INNER = 2, 300
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """When a run ends, and with what."""
+
+    # Outer steps that change little, one after the other, until a run has converged: a single one may be short.
+    still_steps: int
+    # Whether it ends with the best of its roundings, also when no better one has been found for long.
+    with_best: bool
+
+
+_ENDINGS = {
+    "preconditioned": _Ending(still_steps=2, with_best=True),
+    "paper": _Ending(still_steps=1, with_best=False),
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,7 @@ class Effort:
     n_swaps: int = 0
     eps: float = 1e-3
     tol: float = 1e-4
+    steps: str = "preconditioned"
 
 
 @dataclass(frozen=True)
@@ -116,8 +131,15 @@ class CutRuns:
         effort: Effort,
         monitor: FitMonitor | Unwatched,
     ) -> None:
-        self._graph = CutGraph(problem.graph, order)
-        self._descent = TotalVariationDescent(self._graph, problem.n_clusters, n_threads=problem.n_threads)
+        # The paper takes weights as they are.
+        self._graph = CutGraph(problem.graph, order, unit=1.0 if effort.steps == "paper" else None)
+        self._descent = TotalVariationDescent(
+            self._graph,
+            problem.n_clusters,
+            asymmetry=problem.asymmetry,
+            steps=STEPS[effort.steps](self._graph),
+            n_threads=problem.n_threads,
+        )
         self._known = self._graph.arranged(problem.known)
         self._effort, self._monitor = effort, monitor
         self._best: Run | None = None
@@ -151,9 +173,11 @@ class CutRuns:
         """Descend from where the descent has been started, as long as better clusters are found.
 
         What counts is the cut that memberships round to. Their relaxed energy falls on where two columns share two
-        clusters, and rounding is the worse for it; so a run ends with the best of all its roundings.
+        clusters, and rounding is the worse for it; so a run ends with the best of all its roundings. With the steps of
+        the paper it ends with the last one, when the energy changes little.
         """
         descent, monitor, effort = self._descent, self._monitor, self._effort
+        ending = _ENDINGS[effort.steps]
         monitor.start_run()
         labels, cut = descent.rounded()
         best = Run(cut, energy, labels, descent.memberships)
@@ -164,15 +188,16 @@ class CutRuns:
             n_inner += result.n_inner
             if not result.is_valid:
                 break
-            if result.energy > before:
+            energy = result.energy
+            if energy > before and ending.with_best:
                 # There are no iterations left, for otherwise they had gone on.
                 descent.undo()
-            energy = min(result.energy, before)
+                energy = before
             labels, cut = descent.rounded()
             if cut < (1 - effort.tol) * best.energy:
                 n_best = n_inner
             # The last of equal ones: memberships become sharper.
-            if cut <= best.energy:
+            if cut <= best.energy or not ending.with_best:
                 best = Run(cut, energy, labels, descent.memberships)
             stop = monitor.report(
                 energy,
@@ -182,7 +207,8 @@ class CutRuns:
                 cut=cut,
             )
             n_still = n_still + 1 if abs(before - energy) <= effort.tol * abs(before) else 0
-            converged = n_still == _STILL_STEPS or n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)
+            out_of_patience = ending.with_best and n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)
+            converged = n_still == ending.still_steps or out_of_patience
             if stop:
                 break
         return replace(best, converged=converged, n_inner=n_inner, history=monitor.history())

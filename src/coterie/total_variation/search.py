@@ -58,7 +58,8 @@ def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatche
         return _whole(problem, monitor), np.zeros(1)
     order, clusters = _order_and_clusters(problem)
     runs = CutRuns(problem, order, effort, monitor)
-    for start in islice(starts_of(problem, clusters), effort.n_runs + _DRAWS):
+    starts = starts_of(problem, clusters, cut_first=effort.steps == "paper")
+    for start in islice(starts, effort.n_runs + _DRAWS):
         runs.run(start)
         if len(runs.energies) == effort.n_runs or monitor.stopped_by is not None:
             break

@@ -43,7 +43,9 @@ def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_t
     return KMeans(n_clusters, n_init=10, random_state=seed, n_threads=n_threads).fit(directions).labels_
 
 
-def starts_of(problem: CutProblem, clusters: IntArray | None) -> Iterator[FloatArray]:
+def starts_of(
+    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False
+) -> Iterator[FloatArray]:
     """Yield starts: given memberships, or known labels diffused, with a drawn vertex of each class that has none.
 
     Parameters
@@ -52,11 +54,14 @@ def starts_of(problem: CutProblem, clusters: IntArray | None) -> Iterator[FloatA
         Has the labels, or the memberships.
     clusters : ndarray of shape (n,), int32, or None
         Rough clusters to draw from; None where nothing is drawn, so that there is but one start.
+    cut_first : bool
+        Whether the rough clusters themselves are the first start, as in the paper.
 
     Yields
     ------
     ndarray of shape (n, R), float64
-        Rows in the simplex. Where no class is known the second start is the rough clusters themselves.
+        Rows in the simplex. Where no class is known the second start is the rough clusters themselves, unless they
+        are the first.
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
@@ -69,7 +74,7 @@ def starts_of(problem: CutProblem, clusters: IntArray | None) -> Iterator[FloatA
         yield diffused_labels(problem.known)
     else:
         for number in count():
-            if number == 1 and np.all(problem.known < 0):
+            if number == (0 if cut_first else 1) and np.all(problem.known < 0):
                 yield np.eye(problem.n_clusters)[clusters]
             else:
                 labels = drawn_vertices(clusters, problem.known, problem.n_clusters, problem.random)

@@ -55,19 +55,20 @@ def swapped_clusters(problem: CutProblem, labels: IntArray, halve: Halve, most: 
     which is asked again only for clusters that have changed.
     """
     graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
-    energy = cut_of_edges(edges, labels, n_clusters)
+    asymmetry = n_clusters - 1 if problem.asymmetry is None else problem.asymmetry
+    energy = cut_of_edges(edges, labels, n_clusters, asymmetry)
     is_second = np.zeros(len(labels), dtype=bool)
     changed = np.arange(n_clusters)
     for _ in range(most):
         for cluster in changed:
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
-        swap = _best_swap(graph, labels, is_second, n_clusters)
+        swap = _best_swap(graph, labels, is_second, n_clusters, asymmetry)
         moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
         moved[moved == swap.freed] = swap.kept
         moved[moved == n_clusters] = swap.freed
         moved = _with_known(moved, problem.known, n_clusters)
-        found = cut_of_edges(edges, moved, n_clusters)
+        found = cut_of_edges(edges, moved, n_clusters, asymmetry)
         if not found < energy:
             break
         changed = _changed(labels, moved, n_clusters)
@@ -94,7 +95,9 @@ def _with_known(labels: Array, known: IntArray, n_clusters: int) -> IntArray:
     return np.where(known >= 0, known, numbers[labels]).astype(np.int32)
 
 
-def _best_swap(graph: sp.csr_array, labels: IntArray, is_second: BoolArray, n_clusters: int) -> _Swap:
+def _best_swap(
+    graph: sp.csr_array, labels: IntArray, is_second: BoolArray, n_clusters: int, asymmetry: float
+) -> _Swap:
     """Return the swap with the lowest (P); the second half of the divided cluster counts as number R."""
     R = n_clusters
     halves = 2 * labels.astype(np.int64) + is_second
@@ -106,20 +109,20 @@ def _best_swap(graph: sp.csr_array, labels: IntArray, is_second: BoolArray, n_cl
         groups = np.arange(2 * R) // 2
         groups[2 * divided + 1] = R
         joined = np.eye(R + 1)[groups].T
-        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, R)
+        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, asymmetry)
         energies[divided, R] = energies[R, divided] = np.inf
         kept, freed = np.unravel_index(int(energies.argmin()), energies.shape)
         swaps.append(_Swap(float(energies[kept, freed]), divided, int(kept), int(freed)))
     return min(swaps, key=lambda swap: swap.energy)
 
 
-def _energies_of_merging(weights: FloatArray, sizes: FloatArray, n_clusters: int) -> FloatArray:
+def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetry: float) -> FloatArray:
     """Return (P) of R clusters for each pair of R + 1 that becomes one; kept < freed, else infinite."""
     n = sizes.sum()
 
     def energy(cut: FloatArray, size: FloatArray) -> FloatArray:
-        limits = np.minimum((n_clusters - 1) * size, n - size)
-        return np.where(limits > 0, cut / np.maximum(limits, 1), _EMPTY)
+        limits = np.minimum(asymmetry * size, n - size)
+        return np.where(limits > 0, cut / np.where(limits > 0, limits, 1), _EMPTY)
 
     cuts = weights.sum(axis=1) - np.diag(weights)
     alone = energy(cuts, sizes)

@@ -21,6 +21,10 @@ struct EdgeDualStep {
     Index n_columns, width, last_edge;
 };
 
+// Where the weight of an edge counts: nowhere, as all are 1; in K'P, but not in the step of the dual, which it drops out
+// of where the step is in inverse proportion to it; in both.
+enum class EdgeWeights { kOnes, kInPull, kInStepAndPull };
+
 constexpr int floor_power_of_two(int n) { return n < 2 ? 1 : 2 * floor_power_of_two(n / 2); }
 
 template <class Isa, class V>
@@ -47,16 +51,18 @@ struct RowLanes {
         tail.begin(extrapolated + kHead, steps + kHead, sums + kHead);
     }
     // The duals of an edge to a row with memberships `other`; adds its part of K'P here and, if Both, there.
-    template <bool Weighted, bool Both>
+    template <EdgeWeights Weights, bool Both>
     inline __attribute__((always_inline)) void update(T* duals, const T* other, T weight, T* theirs) {
         Head dual = *reinterpret_cast<const Head*>(duals);
-        dual += (own - *reinterpret_cast<const Head*>(other)) * scale;
+        const Head difference = own - *reinterpret_cast<const Head*>(other);
+        if constexpr (Weights == EdgeWeights::kInStepAndPull) dual += difference * weight * scale;
+        else dual += difference * scale;
         dual = clipped<Isa>(dual);
         *reinterpret_cast<Head*>(duals) = dual;
-        const Head pull = Weighted ? dual * weight : dual;
+        const Head pull = Weights == EdgeWeights::kOnes ? dual : dual * weight;
         total += pull;
         if constexpr (Both) *reinterpret_cast<Head*>(theirs) -= pull;
-        tail.template update<Weighted, Both>(duals + kHead, other + kHead, weight, Both ? theirs + kHead : theirs);
+        tail.template update<Weights, Both>(duals + kHead, other + kHead, weight, Both ? theirs + kHead : theirs);
     }
     inline __attribute__((always_inline)) void end(T* sums) const {
         *reinterpret_cast<Head*>(sums) = total;
@@ -67,13 +73,13 @@ struct RowLanes {
 template <class Isa, class T>
 struct RowLanes<Isa, T, 0> {
     void begin(const T*, const T*, const T*) {}
-    template <bool Weighted, bool Both>
+    template <EdgeWeights Weights, bool Both>
     void update(T*, const T*, T, T*) {}
     void end(T*) const {}
 };
 
 // The duals of the edges of row i, N columns from `panel` on; adds K'P of row i, and of the later rows of its block.
-template <class Isa, bool Weighted, int N, class T>
+template <class Isa, EdgeWeights Weights, int N, class T>
 inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step,
                                                             Index i, Index panel, T* divergences) {
     constexpr Index kAhead = 16, kDualsAhead = 96;
@@ -81,24 +87,24 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
     const T* const extrapolated = step.extrapolated + panel;
     T* duals = step.duals + panel + graph.starts[i] * n_columns;
     RowLanes<Isa, T, N> row;
+    const auto weight_of = [&](Index e) { return Weights == EdgeWeights::kOnes ? T(1) : graph.weights[e]; };
     row.begin(extrapolated + i * width, step.steps + panel, divergences + i * width);
     for (Index e = graph.starts[i]; e < middle; ++e, duals += n_columns) {
         const Index j = graph.columns[e] * width;
         __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
-        row.template update<Weighted, true>(duals, extrapolated + j, Weighted ? graph.weights[e] : 1, divergences + j);
+        row.template update<Weights, true>(duals, extrapolated + j, weight_of(e), divergences + j);
     }
     for (Index e = middle; e < end; ++e, duals += n_columns) {
         // Rows of other blocks are seldom in the nearest cache.
         __builtin_prefetch(extrapolated + graph.columns[min_index(e + kAhead, step.last_edge)] * width);
         __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
-        row.template update<Weighted, false>(duals, extrapolated + graph.columns[e] * width,
-                                             Weighted ? graph.weights[e] : 1, nullptr);
+        row.template update<Weights, false>(duals, extrapolated + graph.columns[e] * width, weight_of(e), nullptr);
     }
     row.end(divergences + i * width);
 }
 
 // divergences: of the block's rows. N: columns of the last panel.
-template <class Isa, bool Weighted, int N, class T>
+template <class Isa, EdgeWeights Weights, int N, class T>
 void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
     for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
     // As if it were of all rows.
@@ -106,8 +112,8 @@ void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& ste
     const Index last_panel = step.width - kLanes<T>;
     for (Index i = first; i < last; ++i) {
         for (Index panel = 0; panel < last_panel; panel += kLanes<T>)
-            dual_step_of_row<Isa, Weighted, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
-        dual_step_of_row<Isa, Weighted, N>(graph, step, i, last_panel, sums + last_panel);
+            dual_step_of_row<Isa, Weights, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
+        dual_step_of_row<Isa, Weights, N>(graph, step, i, last_panel, sums + last_panel);
     }
 }
 
@@ -115,12 +121,12 @@ template <class T>
 using EdgeDualStepOfBlock = void (*)(const BlockedGraph<T>&, const EdgeDualStep<T>&, Index, Index, T*);
 
 // The function for the number of columns in the last panel.
-template <class Isa, bool Weighted, class T, int N = static_cast<int>(kLanes<T>)>
+template <class Isa, EdgeWeights Weights, class T, int N = static_cast<int>(kLanes<T>)>
 EdgeDualStepOfBlock<T> dual_step_for(Index n_columns) {
     if constexpr (N > 1) {
-        if ((n_columns - 1) % kLanes<T> + 1 != N) return dual_step_for<Isa, Weighted, T, N - 1>(n_columns);
+        if ((n_columns - 1) % kLanes<T> + 1 != N) return dual_step_for<Isa, Weights, T, N - 1>(n_columns);
     }
-    return dual_step_of_block<Isa, Weighted, N, T>;
+    return dual_step_of_block<Isa, Weights, N, T>;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Multiclass total variation clustering (Bresson, Laurent, Uminsky and von Brecht 2013): the inner iteration of their
 // Algorithm 1, a primal-dual step of Chambolle and Pock, with the diagonal preconditioning of Pock and Chambolle (2011):
 // the step of a row is in inverse proportion to its degree, that of a dual to its weight and to Gamma. Weights drop out of
-// the dual step then.
+// the dual step then. The steps of the paper itself are the same for all rows and all duals of a column; weights do not
+// drop out of those.
 #pragma once
 
 #include "coterie/machine/parallel.hpp"
@@ -22,8 +23,10 @@ double iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T
         return PrimalDualScratch<Isa, T>{Buffer<T>(graph.block_rows * width), Buffer<T>(kLanes<T> * width),
                                          Buffer<T>(state.n_columns * kLanes<T>), Buffer<T>(2 * kLanes<T>)};
     };
-    const EdgeDualStepOfBlock<T> dual_step = graph.weights == nullptr ? dual_step_for<Isa, false, T>(state.n_columns)
-                                                                  : dual_step_for<Isa, true, T>(state.n_columns);
+    const EdgeDualStepOfBlock<T> dual_step =
+        graph.weights == nullptr ? dual_step_for<Isa, EdgeWeights::kOnes, T>(state.n_columns)
+        : outer.steps_by_weight  ? dual_step_for<Isa, EdgeWeights::kInStepAndPull, T>(state.n_columns)
+                                 : dual_step_for<Isa, EdgeWeights::kInPull, T>(state.n_columns);
     Buffer<T> steps(width);
     T *current = state.extrapolated, *next = state.spare;
     for (Index k = 0; k < n_iterations; ++k) {

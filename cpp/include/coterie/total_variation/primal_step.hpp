@@ -28,6 +28,7 @@ struct OuterStep {
     const T* above;
     const T* below;
     const T* at;                  // minus infinity in the padding
+    bool steps_by_weight;         // whether a dual steps in proportion to its weight; else all of a column step alike
 };
 
 namespace {

@@ -1,0 +1,68 @@
+"""What the items of total variation's paper compute by themselves: relaxations, draws of labels, published figures."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+from benchmarks.total_variation.contenders import CONTENDERS, LABELLED, UNLABELLED
+from benchmarks.total_variation.graphs import known_labels
+from benchmarks.total_variation.left_stochastic import left_stochastic_memberships
+from benchmarks.total_variation.paper_figures import scaled, spectral_relaxation
+from benchmarks.total_variation.paper_tables import DATA, PUBLISHED, PUBLISHED_SECONDS, SHARES
+from coterie.graphs import knn_graph
+from coterie.metrics import clustering_accuracy
+
+
+def spectral_energy(graph, f):
+    differences = f[:, None] - f[None, :]
+    return np.sqrt(np.sum(graph.toarray() * differences**2) / 2) / np.sum(np.abs(f - np.median(f)))
+
+
+def test_no_other_function_has_less_spectral_energy():
+    path = sp.csr_array(sp.diags_array([np.ones(19), np.ones(19)], offsets=[1, -1]))
+    found = spectral_relaxation(path)
+    least = spectral_energy(path, found)
+    random = np.random.default_rng(0)
+    others = [np.linspace(1, 0, 20), np.repeat([1.0, 0.0], 10), random.random(20)]
+    others += [found + scale * random.standard_normal(20) for scale in (1e-3, 0.1, 10)]
+    assert all(spectral_energy(path, other) >= least for other in others)
+    assert spectral_energy(path, scaled(found)) == pytest.approx(least)
+    # A ramp, where total variation has a step of 1.
+    assert np.abs(np.diff(scaled(found))).max() < 0.2
+
+
+def test_factors_are_memberships_and_find_clusters():
+    X, y = make_blobs(90, centers=3, cluster_std=0.5, random_state=0)
+    graph = knn_graph(X, 8)
+    W, start = graph.toarray(), 0.5 * np.eye(3)[y] + 0.5 / 3
+
+    def misfit(F):
+        product = F @ F.T
+        scale = np.sum(W * product) / np.sum(product**2)
+        return np.sum((W - scale * product) ** 2)
+
+    F = left_stochastic_memberships(graph, start)
+    np.testing.assert_allclose(F.sum(axis=1), 1)
+    assert F.min() >= 0
+    assert misfit(F) < misfit(start)
+    assert misfit(left_stochastic_memberships(graph, start, n_iterations=3)) >= misfit(F)
+    assert clustering_accuracy(y, F.argmax(axis=1)) == 1
+
+
+def test_so_many_labels_of_each_class_or_a_share():
+    classes = np.repeat([0, 1, 2], [40, 60, 100])
+    for number, counts in ((1.0, [1, 1, 1]), (5.0, [5, 5, 5]), (0.1, [4, 6, 10])):
+        labels = known_labels(classes, number, 0)
+        assert np.bincount(labels[labels >= 0]).tolist() == counts
+        assert np.all(labels[labels >= 0] == classes[labels >= 0])
+
+
+def test_published_figures_are_complete():
+    assert all(len(values) == len(DATA) for values in PUBLISHED.values())
+    assert set(PUBLISHED_SECONDS) == set(DATA)
+    assert all(len(values) == len(SHARES) for values in PUBLISHED_SECONDS.values())
+
+
+def test_every_contender_has_its_place():
+    assert set(UNLABELLED) | set(LABELLED) == set(CONTENDERS)
