@@ -49,6 +49,7 @@ class MixtureBenchmark(Benchmark):
 ROW_NOTES = [
     "Error: mean squared distance of all rows to the nearest centroid or mean, relative to the median of the",
     "reference; in parentheses the range over the seeds. Speed-up: seconds of the reference over these.",
+    "Seeded by: lines with a coreset have the same one; those seeded by AFK-MC2 on it begin with the same centres.",
     "Distances: those of the coreset (2 n), of the seeding (AFK-MC2: n + m C (C - 1) / 2; greedy k-means++: n for",
     "the first centre and 2 + floor(log C) times n for each other) and of the iterations (Lloyd: n C each, n",
     "being the rows that are fitted); fewer times: those of the reference over these. Of coterie's k-means that",
@@ -57,7 +58,8 @@ ROW_NOTES = [
     "the seconds, timed in the fit for scikit-learn, for coresets in front of k-means and for AFK-MC2 in front of",
     "k-means; otherwise run once more on the same rows after the fit, so that they may be more than 100%",
     "together. MiB: peak beside the input. LWCS: lightweight coreset. Forecasts: scikit-learn's seeding of a few",
-    f"clusters, extrapolated, and {FORECAST_ITERATIONS} iterations.",
+    f"clusters, extrapolated, and {FORECAST_ITERATIONS} iterations. Labels: of all rows, by each line's own predict",
+    "after the fit, not counted in its seconds (mixtures: exact up to C = 1,000, else through cells of means).",
 ]
 LABEL_NOTES = [
     f"Seed 0, medians of {LABEL_REPEATS}. Truncated: the best of the 4 sqrt(C) components around the nearest of 4",

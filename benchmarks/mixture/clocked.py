@@ -31,10 +31,10 @@ class ClockedPosteriors(TruncatedPosteriors):
         self._n_refreshed = rows.shape[0] * sizes[1]
         self.seconds: dict[str, float] = defaultdict(float)
 
-    def e_step(self, parameters: MixtureParameters) -> float:
+    def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         """See `TruncatedPosteriors`; those steps that do not search evaluate the distances of the candidates alone."""
         begin = time.perf_counter()
-        base = super().e_step(parameters)
+        base = super().e_step(parameters, n_searches)
         part = SEARCH if self.n_distances > self._n_refreshed else REFRESH
         self.seconds[part] += time.perf_counter() - begin
         return base
@@ -77,8 +77,8 @@ def clocked_iterations(
         data = Dataset(rows, weights, n_clusters=n_components, n_threads=n_threads)
         centers = seed_by_markov_chain(data, n_components, random, setting.chain_length)[0]
         posteriors = ClockedPosteriors(
-            data.rows, data.weights, sizes, random_candidate=setting.random_candidate, random=random,
-            n_threads=n_threads,
+            data.rows, data.weights, sizes, random_candidate=model.random_candidate,
+            rows_per_tile=model.rows_per_tile, search_every=model.search_every, random=random, n_threads=n_threads,
         )  # fmt: skip
         start = MixtureParameters(centers, np.array(np.nan), np.full(n_components, 1 / n_components))
         parameters, base = shared_variance(posteriors, start, smallest)

@@ -1,7 +1,8 @@
 """The fits: mixtures and k-means, on all rows and on a coreset.
 
-All get the same rows, number of clusters and threads; those with a coreset draw the same one from the same seed. No
-fit labels all rows, except where scikit-learn's and our k-means on all rows do so as part of their last iteration.
+All get the same rows, number of clusters and threads; those with a coreset draw the same one from the same seed, and
+those that begin with AFK-MC2 on it get the same initial centres. No fit labels all rows, except where scikit-learn's
+and our k-means on all rows do so as part of their last iteration; what labels cost is measured apart, for everyone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.contenders import Contender
-from benchmarks.mixture.settings import Coreset, Setting, draw_coreset
+from benchmarks.mixture.settings import Coreset, Setting, draw_coreset, draw_seeds
 
 CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
 
@@ -32,6 +33,8 @@ class Fit:
         Iterations.
     n_distances : float
         Evaluated distances, of the seeding and of the coreset too.
+    label : callable, optional
+        Labels any rows. None: what it returned cannot.
     seconds : dict
         Seconds of the parts, where the fit was watched while they ran.
     again : dict
@@ -41,19 +44,45 @@ class Fit:
     centers: np.ndarray
     n_iter: int
     n_distances: float
+    label: Callable[[np.ndarray], np.ndarray] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     again: dict[str, Callable[[], object]] = field(default_factory=dict)
 
 
-def _timed_coreset(
-    X: np.ndarray, setting: Setting, seed: int, n_threads: int, coreset: bool
-) -> tuple[Coreset, dict[str, float], float]:
-    """Return the rows to be fitted, what it took to get them, and how many distances."""
-    if not coreset:
-        return (X, None), {}, 0.0
-    begin = time.perf_counter()
-    drawn = draw_coreset(X, setting, seed, n_threads)
-    return drawn, {CORESET: time.perf_counter() - begin}, 2.0 * len(X)
+class Start:
+    """The rows that are fitted and the initial centres, with the seconds and distances that they took.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        All rows.
+    setting : Setting
+        Sizes.
+    seed, n_threads : int
+        What draws, and threads.
+    coreset : bool
+        Whether a coreset is fitted instead of all rows.
+    """
+
+    def __init__(self, X: np.ndarray, setting: Setting, seed: int, n_threads: int, coreset: bool) -> None:
+        self._setting, self._n_threads = setting, n_threads
+        self._random = np.random.RandomState(seed)
+        self.drawn: Coreset = (X, None)
+        self.seconds: dict[str, float] = {}
+        self.n_distances = 0.0
+        if coreset:
+            begin = time.perf_counter()
+            self.drawn = draw_coreset(X, setting, self._random, n_threads)
+            self.seconds[CORESET] = time.perf_counter() - begin
+            self.n_distances = 2.0 * len(X)
+
+    def chain(self) -> np.ndarray:
+        """Return initial centres by AFK-MC2: those of a mixture with the same seed."""
+        begin = time.perf_counter()
+        centers = draw_seeds(self.drawn, self._setting, self._random, self._n_threads)
+        self.seconds[SEEDING] = time.perf_counter() - begin
+        self.n_distances += _chain_distances(len(self.drawn[0]), self._setting)
+        return centers
 
 
 def n_trials(n_clusters: int) -> int:
@@ -69,92 +98,118 @@ def _chain_distances(n_rows: int, setting: Setting) -> float:
     return n_rows + 0.5 * setting.chain_length * setting.n_clusters * (setting.n_clusters - 1)
 
 
-def _scikit_learn(X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool) -> Fit:
+def _scikit_learn(
+    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, chain: bool = False
+) -> Fit:
     from sklearn.cluster import KMeans, kmeans_plusplus
 
-    (rows, weights), seconds, n_distances = _timed_coreset(X, setting, seed, n_threads, coreset)
+    start = Start(X, setting, seed, n_threads, coreset)
+    rows, weights = start.drawn
 
     def seeds(centred: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
         # What init="k-means++" does, with a clock beside it.
         begin = time.perf_counter()
         found = kmeans_plusplus(centred, n_clusters, sample_weight=weights, random_state=random_state)[0]
-        seconds[SEEDING] = time.perf_counter() - begin
+        start.seconds[SEEDING] = time.perf_counter() - begin
+        start.n_distances += _greedy_distances(len(rows), n_clusters)
         return found
 
-    model = KMeans(setting.n_clusters, init=seeds, n_init=1, algorithm="lloyd", random_state=seed)
+    model = KMeans(
+        setting.n_clusters, init=start.chain() if chain else seeds, n_init=1, tol=setting.tol,
+        algorithm="lloyd", random_state=seed,
+    )  # fmt: skip
     model.fit(rows, sample_weight=weights)
-    n_distances += _greedy_distances(len(rows), setting.n_clusters)
-    n_distances += float(len(rows)) * setting.n_clusters * model.n_iter_
-    return Fit(model.cluster_centers_, model.n_iter_, n_distances, seconds)
+    n_distances = start.n_distances + float(len(rows)) * setting.n_clusters * model.n_iter_
+    return Fit(model.cluster_centers_, model.n_iter_, n_distances, model.predict, start.seconds)
 
 
 def _coterie(
     X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, chain: bool = False
 ) -> Fit:
     from coterie import KMeans
-    from coterie.seeding import afk_mc2, k_means_plus_plus
+    from coterie.seeding import k_means_plus_plus
 
-    (rows, weights), seconds, n_distances = _timed_coreset(X, setting, seed, n_threads, coreset)
+    start = Start(X, setting, seed, n_threads, coreset)
+    rows, weights = start.drawn
     n_clusters = setting.n_clusters
-    options: dict[str, Any] = dict(sample_weight=weights, random_state=seed, n_threads=n_threads)
     again: dict[str, Callable[[], object]] = {}
     init: Any = "k-means++"
     if chain:
-        begin = time.perf_counter()
-        init = afk_mc2(rows, n_clusters, chain_length=setting.chain_length, **options)[0]
-        seconds[SEEDING] = time.perf_counter() - begin
-        n_distances += _chain_distances(len(rows), setting)
+        init = start.chain()
     else:
+        options: dict[str, Any] = dict(sample_weight=weights, random_state=seed, n_threads=n_threads)
         again[SEEDING] = partial(k_means_plus_plus, rows, n_clusters, **options)
-        n_distances += _greedy_distances(len(rows), n_clusters)
-    model = KMeans(n_clusters, init=init, n_init=1, random_state=seed, n_threads=n_threads)
+        start.n_distances += _greedy_distances(len(rows), n_clusters)
+    model = KMeans(n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, n_threads=n_threads)
     model.fit(rows, sample_weight=weights)
-    n_distances += float(len(rows)) * n_clusters * model.n_iter_
-    return Fit(model.cluster_centers_, model.n_iter_, n_distances, seconds, again)
+    n_distances = start.n_distances + float(len(rows)) * n_clusters * model.n_iter_
+    return Fit(model.cluster_centers_, model.n_iter_, n_distances, model.predict, start.seconds, again)
 
 
-def _mixture(X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool) -> Fit:
+def _seeds_alone(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Fit:
+    start = Start(X, setting, seed, n_threads, coreset=False)
+    return Fit(start.chain(), 0, start.n_distances, seconds=start.seconds)
+
+
+def _mixture(
+    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, **steps: int
+) -> Fit:
     size = setting.coreset_size if coreset else None
-    model = setting.mixture(seed, n_threads, coreset_size=size).fit(X)
+    model = setting.mixture(seed, n_threads, coreset_size=size).set_params(**steps).fit(X)
     evaluated = model.history_["n_distances"]
-    # The E-step before the first iteration has no line in the history; the first that has one stands in for it.
-    n_distances = float(evaluated.sum() + evaluated[0]) + 2.0 * len(X) * coreset
+    # The searches before the first iteration have no line in the history; the first that has one stands in for them.
+    n_distances = float(evaluated.sum() + model.initial_e_steps * evaluated[0]) + 2.0 * len(X) * coreset
     n_distances += _chain_distances(size or len(X), setting)
-    drawn: Coreset = (X, None)
+
+    again: dict[str, Callable[[], object]] = {}
+    random, drawn = np.random.RandomState(seed), [(X, None)]
 
     def draw_again() -> None:
-        nonlocal drawn
-        drawn = draw_coreset(X, setting, seed, n_threads)
+        drawn[0] = draw_coreset(X, setting, random, n_threads)
 
-    def seed_again() -> None:
-        from coterie.seeding import afk_mc2
+    if coreset:
+        again[CORESET] = draw_again
+    again[SEEDING] = lambda: draw_seeds(drawn[0], setting, random, n_threads)
+    return Fit(model.means_, model.n_iter_, n_distances, model.predict, {}, again)
 
-        afk_mc2(
-            drawn[0],
-            setting.n_clusters,
-            sample_weight=drawn[1],
-            chain_length=setting.chain_length,
-            random_state=seed,
-            n_threads=n_threads,
-        )
 
-    again: dict[str, Callable[[], object]] = {CORESET: draw_again} if coreset else {}
-    again[SEEDING] = seed_again
-    return Fit(model.means_, model.n_iter_, n_distances, {}, again)
+@dataclass(frozen=True)
+class SeededContender(Contender):
+    """A contender, and how it was seeded."""
+
+    seeded_by: str = ""
 
 
 REFERENCE, CHAIN_REFERENCE = "scikit-learn k-means++, all rows", "coterie k-means, AFK-MC2, all rows"
-OWN_ALL_ROWS = "coterie k-means++, all rows"
+OWN_ALL_ROWS, SEEDS_ALONE = "coterie k-means++, all rows", "AFK-MC2 alone, all rows"
 PEER_ON_CORESET, OWN_ON_CORESET = "LWCS + scikit-learn k-means++", "LWCS + coterie k-means++"
+PEER_CHAIN, OWN_CHAIN = "LWCS + AFK-MC2 + scikit-learn", "LWCS + AFK-MC2 + coterie k-means"
 VAR_GMM_S, VC_GMM = "coterie var-GMM-S", "coterie vc-GMM"
+PUBLISHED_STEPS = f"{VC_GMM}, the papers' steps"
 
-FITS: dict[str, Contender] = {
+GREEDY_PEER, GREEDY_OWN = "greedy k-means++, scikit-learn's", "greedy k-means++, coterie's"
+CHAIN_ROWS, CHAIN_CORESET = "AFK-MC2 on all rows", "AFK-MC2 on the coreset"
+
+FITS: dict[str, SeededContender] = {
     # The first of these two that is measured is what errors and speed-ups are relative to.
-    REFERENCE: Contender("sklearn", partial(_scikit_learn, coreset=False)),
-    CHAIN_REFERENCE: Contender("coterie", partial(_coterie, coreset=False, chain=True)),
-    OWN_ALL_ROWS: Contender("coterie", partial(_coterie, coreset=False)),
-    PEER_ON_CORESET: Contender("sklearn", partial(_scikit_learn, coreset=True)),
-    OWN_ON_CORESET: Contender("coterie", partial(_coterie, coreset=True)),
-    VAR_GMM_S: Contender("coterie", partial(_mixture, coreset=False)),
-    VC_GMM: Contender("coterie", partial(_mixture, coreset=True)),
+    REFERENCE: SeededContender("sklearn", partial(_scikit_learn, coreset=False), seeded_by=GREEDY_PEER),
+    CHAIN_REFERENCE: SeededContender(
+        "coterie", partial(_coterie, coreset=False, chain=True), seeded_by=CHAIN_ROWS
+    ),
+    OWN_ALL_ROWS: SeededContender("coterie", partial(_coterie, coreset=False), seeded_by=GREEDY_OWN),
+    SEEDS_ALONE: SeededContender("coterie", _seeds_alone, seeded_by=CHAIN_ROWS),
+    PEER_ON_CORESET: SeededContender("sklearn", partial(_scikit_learn, coreset=True), seeded_by=GREEDY_PEER),
+    OWN_ON_CORESET: SeededContender("coterie", partial(_coterie, coreset=True), seeded_by=GREEDY_OWN),
+    PEER_CHAIN: SeededContender(
+        "sklearn", partial(_scikit_learn, coreset=True, chain=True), seeded_by=CHAIN_CORESET
+    ),
+    OWN_CHAIN: SeededContender(
+        "coterie", partial(_coterie, coreset=True, chain=True), seeded_by=CHAIN_CORESET
+    ),
+    VAR_GMM_S: SeededContender("coterie", partial(_mixture, coreset=False), seeded_by=CHAIN_ROWS),
+    VC_GMM: SeededContender("coterie", partial(_mixture, coreset=True), seeded_by=CHAIN_CORESET),
+    # Algorithm 2 as written: one row a tile, a search in every E-step.
+    PUBLISHED_STEPS: SeededContender(
+        "coterie", partial(_mixture, coreset=True, rows_per_tile=1, search_every=1), seeded_by=CHAIN_CORESET
+    ),
 }

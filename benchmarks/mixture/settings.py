@@ -27,34 +27,65 @@ class Setting:
     n_neighbors: int = 5  # G
     random_candidate: bool = False
     chain_length: int = 2  # m
+    rows_per_tile: int = 16
+    search_every: int = 3
+    initial_e_steps: int = 1
+    tol: float = 1e-4
+    n_test: int = 0  # the last rows, which are not fitted: errors are theirs
+
+    def split(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows to be fitted, and those whose error is measured: the same unless some are held out."""
+        return (X[: -self.n_test], X[-self.n_test :]) if self.n_test else (X, X)
 
     def mixture(self, seed: int, n_threads: int, **others: Any) -> Any:
         """Return the unfitted estimator, without a coreset."""
         from coterie import TruncatedGaussianMixture
 
-        return TruncatedGaussianMixture(
-            self.n_clusters,
+        parameters: dict[str, Any] = dict(
             n_candidates=self.n_candidates,
             n_neighbors=self.n_neighbors,
             random_candidate=self.random_candidate,
+            rows_per_tile=self.rows_per_tile,
+            search_every=self.search_every,
+            initial_e_steps=self.initial_e_steps,
             chain_length=self.chain_length,
+            tol=self.tol,
             compute_labels=False,
             random_state=seed,
             n_threads=n_threads,
-            **others,
         )
+        return TruncatedGaussianMixture(self.n_clusters, **(parameters | others))
 
     @property
     def tiny(self) -> Setting:
         """One for few rows, to load packages and start their threads."""
-        return Setting(20, 500, self.n_candidates, self.n_neighbors, self.random_candidate)
+        return replace(self, n_clusters=20, coreset_size=500, n_test=0)
 
 
-def draw_coreset(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Coreset:
+def draw_coreset(
+    X: np.ndarray, setting: Setting, seed: int | np.random.RandomState, n_threads: int
+) -> Coreset:
     """Return rows and weights of a lightweight coreset."""
     from coterie.coresets import lightweight_coreset
 
     return lightweight_coreset(X, setting.coreset_size, random_state=seed, n_threads=n_threads)[:2]
+
+
+def draw_seeds(
+    coreset: Coreset, setting: Setting, random: np.random.RandomState, n_threads: int
+) -> np.ndarray:
+    """Return initial centres by AFK-MC2: after `draw_coreset` with the same source, those that vc-GMM begins with."""
+    from coterie.seeding import afk_mc2
+
+    rows, weights = coreset
+    return afk_mc2(
+        rows,
+        setting.n_clusters,
+        chain_length=setting.chain_length,
+        sample_weight=weights,
+        random_state=random,
+        n_threads=n_threads,
+    )[0]
 
 
 @dataclass(frozen=True)
@@ -73,14 +104,20 @@ class MixtureRow:
         s = self.setting
         candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
         sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
-        return f"{self.data}, {self.n_rows:,} rows, {sizes}, {candidates}, m = {s.chain_length}"
+        held_out = f", errors of the last {s.n_test:,}" if s.n_test else ""
+        return f"{self.data}, {self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
 
     def for_options(self, benchmark: Benchmark) -> MixtureRow:
         """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         s = self.setting
-        small = replace(s, n_clusters=max(10, s.n_clusters // 10), coreset_size=s.coreset_size // 10)
+        small = replace(
+            s,
+            n_clusters=max(10, s.n_clusters // 10),
+            coreset_size=s.coreset_size // 10,
+            n_test=s.n_test // 100,
+        )
         return replace(self, n_rows=self.n_rows // 100, setting=small)
 
     def file(self, benchmark: Benchmark, key: str) -> Path:

@@ -8,7 +8,7 @@ import traceback
 
 import benchmarks.papers
 from benchmarks.harness.benchmark import begun
-from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.options import SystemParser, above_zero, at_least
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.reporting import Report
 from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
@@ -21,6 +21,11 @@ def parser() -> SystemParser:
     parser.add_argument("names", nargs="*", metavar="NAME", help="items, or papers for all of theirs")
     parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")
     parser.add_argument("--seeds", type=at_least(1), help="repeats of each fit (default: the paper's)")
+    parser.add_argument(
+        "--gb",
+        type=above_zero,
+        help="size of a generated file that should exceed memory (default: what fits)",
+    )
     parser.add_argument(
         "--pages", action="store_true", help="write docs/papers from what was made (full runs, not --quick)"
     )

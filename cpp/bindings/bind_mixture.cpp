@@ -12,7 +12,7 @@ template <class T>
 Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
                        In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, Out2<std::int32_t> neighbors,
                        std::optional<In1<std::int32_t>> extra, Index rows_per_tile, bool update_neighbors,
-                       int n_threads) {
+                       bool regroup, int n_threads) {
     const DenseRows<T> x = rows.view();
     const ScaledCenters<T> components = scaled_centers_view(means, scales, precisions, offsets, x.n_columns);
     const Index n = components.n_centers, m = static_cast<Index>(candidates.shape(1));
@@ -33,7 +33,7 @@ Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In
     }
     const TruncatedSearch<T> request{candidates.data(), energies.data(),       m,
                                      neighbors.data(),  n_neighbors,           data_or_null(extra),
-                                     rows_per_tile,     update_neighbors};
+                                     rows_per_tile,     update_neighbors,      regroup};
     return kernels().of<T>().truncated_search(x, components, request, n_threads);
 }
 
@@ -73,7 +73,7 @@ template <class T>
 void bind_mixture_of(nb::module_& m) {
     m.def("truncated_search", &truncated_search<T>, arg("rows"), arg("means"), arg("scales").none(), arg("precisions"),
           arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
-          arg("rows_per_tile"), arg("update_neighbors"), arg("n_threads"), Unlocked());
+          arg("rows_per_tile"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
     m.def("truncated_posteriors", &truncated_posteriors<T>, arg("energies").noconvert(), arg("negligible"),
           arg("shares"), arg("log_densities"), arg("n_threads"), Unlocked());
     m.def("mixture_moments", &mixture_moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("energies"),

@@ -226,6 +226,7 @@ def truncated_search(
     extra: Ints | None,
     rows_per_tile: int,
     update_neighbors: bool,
+    regroup: bool,
     n_threads: int,
 ) -> int: ...
 

@@ -88,6 +88,16 @@ def test_wrong_labels(folder, rows, capsys, label, n_labels, message):
     assert message in failed(capsys, 1, "fit", rows, "-k", "3", "--labels", "known.csv")
 
 
+def test_mixture_as_in_the_papers(folder, rows, X):
+    options = "--method gmm --rows-per-tile 1 --search-every 1 --initial-e-steps 2"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    steps = dict(rows_per_tile=1, search_every=1, initial_e_steps=2)
+    expected = coterie.TruncatedGaussianMixture(3, random_state=0, **steps).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert steps.items() <= model.get_params().items()
+    assert np.array_equal(model.means_, expected.means_)
+
+
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"

@@ -66,13 +66,14 @@ class Problem:
     def __repr__(self):
         return f"Problem{self.sizes}"
 
-    def search(self, rows_per_tile=16, update_neighbors=True, n_threads=2, rows=None):
+    def search(self, rows_per_tile=16, update_neighbors=True, regroup=False, n_threads=2, rows=None):
         """Candidates, energies, neighbours, number of distances."""
         candidates, neighbors = self.candidates.copy(), self.neighbors.copy()
         energies = np.full(candidates.shape, np.nan, dtype=self.dtype)
         n_distances = _kernels.truncated_search(
             kernel_rows(self.X) if rows is None else rows, self.means, self.scales, self.precisions,
-            self.offsets, candidates, energies, neighbors, self.extra, rows_per_tile, update_neighbors, n_threads,
+            self.offsets, candidates, energies, neighbors, self.extra, rows_per_tile, update_neighbors,
+            regroup, n_threads,
         )  # fmt: skip
         return candidates, energies, neighbors, n_distances
 
@@ -117,6 +118,7 @@ SEARCH = dict(
     extra=np.zeros(5, dtype=np.int32),
     rows_per_tile=16,
     update_neighbors=True,
+    regroup=False,
     n_threads=1,
 )
 
@@ -127,8 +129,8 @@ def shares_of(energies, negligible, n_threads=2):
     return shares, log_densities
 
 
-def e_step(X, sizes, seed=0, weights=None, random_candidate=False, n_threads=2):
+def e_step(X, sizes, seed=0, weights=None, n_threads=2, **options):
+    options = dict(random_candidate=False, rows_per_tile=16, search_every=3) | options
     return TruncatedPosteriors(
-        as_rows(X), weights, sizes, random_candidate=random_candidate, random=np.random.RandomState(seed),
-        n_threads=n_threads,
+        as_rows(X), weights, sizes, random=np.random.RandomState(seed), n_threads=n_threads, **options
     )  # fmt: skip

@@ -17,14 +17,18 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestSearch:
     @settings(max_examples=100, deadline=None)
-    @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans())
-    def test_against_the_oracle(self, dtype, data, rows_per_tile, update_neighbors):
+    @given(
+        data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans(),
+        regroup=st.booleans(),
+    )  # fmt: skip
+    def test_against_the_oracle(self, dtype, data, rows_per_tile, update_neighbors, regroup):
         problem = data.draw(problems(dtype))
-        options = dict(rows_per_tile=rows_per_tile, update_neighbors=update_neighbors)
+        options = dict(rows_per_tile=rows_per_tile, update_neighbors=update_neighbors, regroup=regroup)
         ids, kept, neighbors, n_distances = problem.expected(**options)
         averages = oracle.mean_energies(
-            problem.table, problem.candidates, problem.neighbors, problem.extra, rows_per_tile
-        )
+            problem.table, problem.candidates, problem.neighbors, problem.extra, rows_per_tile,
+            ids[:, 0] if regroup else None,
+        )  # fmt: skip
         for name in INSTRUCTION_SETS:
             with using(name):
                 found = problem.search(**options)
@@ -88,18 +92,19 @@ class TestSearch:
             _kernels.truncated_search(
                 kernel_rows(X), np.array([[0.5], [1.0], [9.0], [0.1]], dtype=dtype), None,
                 np.ones(4, dtype=dtype), np.zeros(4, dtype=dtype), found, energies, neighbors, None,
-                rows_per_tile, True, 1,
+                rows_per_tile, True, False, 1,
             )  # fmt: skip
             np.testing.assert_array_equal(found, [[3, 0], second, [2, 1]])
             np.testing.assert_allclose(energies[[0, 2]], [[0.01, 0.25], [0, 64]], rtol=1e-4)
 
-    @pytest.mark.parametrize("rows_per_tile", [1, 3, 16])
+    @pytest.mark.parametrize(("rows_per_tile", "regroup"), [(1, False), (3, False), (16, False), (1, True)])
     @pytest.mark.parametrize("n", [512, 513, 1700, 20_000])
-    def test_groups_of_many_rows(self, dtype, rows_per_tile, n):
+    def test_groups_of_many_rows(self, dtype, rows_per_tile, regroup, n):
         problem = Problem(n, 3, 7, 2, 3, dtype, extra=True)
         problem.candidates[: n - 5, 0], problem.candidates[: n - 5, 1] = 2, 4
-        ids, kept, neighbors, n_distances = problem.expected(rows_per_tile=rows_per_tile)
-        found = [problem.search(rows_per_tile, n_threads=n_threads) for n_threads in (1, 2, 3)]
+        options = dict(rows_per_tile=rows_per_tile, regroup=regroup)
+        ids, kept, neighbors, n_distances = problem.expected(**options)
+        found = [problem.search(**options, n_threads=n_threads) for n_threads in (1, 2, 3)]
         np.testing.assert_allclose(found[0][1], kept, **tolerance(dtype))
         np.testing.assert_array_equal(found[0][2], neighbors)
         assert found[0][3] == n_distances
@@ -107,12 +112,13 @@ class TestSearch:
         same_bits(found[1:], [found[0], found[0]])
 
     @pytest.mark.parametrize("scaled", [False, True])
-    def test_fused_instruction_sets_and_threads_agree_to_the_bit(self, dtype, scaled):
+    @pytest.mark.parametrize("options", [{}, dict(rows_per_tile=1, regroup=True)])
+    def test_fused_instruction_sets_and_threads_agree_to_the_bit(self, dtype, scaled, options):
         problem = Problem(3000, 37, 60, 5, 5, dtype, scaled=scaled, extra=True)
         results = []
         for name in INSTRUCTION_SETS:
             with using(name):
-                found = [problem.search(n_threads=n_threads) for n_threads in (1, 2, 3)]
+                found = [problem.search(n_threads=n_threads, **options) for n_threads in (1, 2, 3)]
             same_bits(found[1:], [found[0], found[0]])
             if name in FUSED:
                 results.append(found[0])
@@ -161,7 +167,8 @@ class TestSearch:
         neighbors = np.array([[0, 1], [1, 0]], dtype=np.int32)
         _kernels.truncated_search(
             kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[1.0], [2.0]], dtype=dtype), None,
-            np.ones(2, dtype=dtype), np.zeros(2, dtype=dtype), candidates, energies, neighbors, None, 16, True, 1,
+            np.ones(2, dtype=dtype), np.zeros(2, dtype=dtype), candidates, energies, neighbors, None, 16,
+            True, False, 1,
         )  # fmt: skip
         np.testing.assert_array_equal(candidates, [[0, 1]])
         np.testing.assert_array_equal(energies, [[1, 4]])
@@ -173,7 +180,8 @@ class TestSearch:
         offsets = np.array([np.inf, np.inf, 0, 0], dtype=dtype)
         _kernels.truncated_search(
             kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[0.0], [0], [3], [2]], dtype=dtype), None,
-            np.ones(4, dtype=dtype), offsets, candidates, energies, neighbors, None, 16, True, 1,
+            np.ones(4, dtype=dtype), offsets, candidates, energies, neighbors, None, 16,
+            True, False, 1,
         )  # fmt: skip
         np.testing.assert_array_equal(candidates, [[3, 2]])
         np.testing.assert_array_equal(energies, [[4, 9]])
@@ -184,6 +192,20 @@ class TestSearch:
             problem.candidates, energies, problem.neighbors, _ = problem.search()
             assert np.all((problem.candidates >= 0) & (problem.candidates < 6))
             assert np.all(np.isinf(energies))
+
+
+def test_alone_and_regrouped_as_the_papers_write_it():
+    """Algorithm 2, point by point, over several E-steps with the same components."""
+    for seed in range(20):
+        problem = Problem(200, 3, 25, 3, 3, np.float64, seed, scaled=seed % 2 == 0, extra=seed % 3 == 0)
+        for _ in range(4):
+            expected = oracle.algorithm_2(problem.table, problem.candidates, problem.neighbors, problem.extra)
+            found = problem.search(rows_per_tile=1, regroup=True)
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_allclose(found[1], expected[1], **tolerance(np.float64))
+            np.testing.assert_array_equal(found[2], expected[2])
+            assert found[3] == expected[3]
+            problem.candidates, _, problem.neighbors, _ = found
 
 
 @pytest.mark.parametrize(

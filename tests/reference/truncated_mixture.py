@@ -66,21 +66,26 @@ def keep_best(values, ids, n_kept) -> tuple[Ids, Array]:
     return kept, np.append(values[order], np.full(missing, np.inf))
 
 
-def mean_energies(table, candidates, neighbors, extra=None, rows_per_tile=16) -> Array:
-    """(C, C): mean energy of component j over the rows of component c for which it was evaluated, else infinite."""
+def mean_energies(table, candidates, neighbors, extra=None, rows_per_tile=16, best=None) -> Array:
+    """(C, C): mean energy of component j over the rows of component c for which it was evaluated, else infinite.
+
+    The rows of a component have it as their first candidate, or as `best` says.
+    """
     n_components = table.shape[1]
+    best = candidates[:, 0] if best is None else best
     sums, counts = np.zeros((n_components, n_components)), np.zeros((n_components, n_components))
-    for c, rows in tiles(candidates, n_components, rows_per_tile):
+    for _, rows in tiles(candidates, n_components, rows_per_tile):
         ids = search_set(rows, candidates, neighbors, extra)
-        sums[c, ids] += table[np.ix_(rows, ids)].sum(axis=0)
-        counts[c, ids] += len(rows)
+        for row in rows:
+            sums[best[row], ids] += table[row, ids]
+            counts[best[row], ids] += 1
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
 
 
-def renewed_neighbors(averages, candidates, neighbors) -> Ids:
+def renewed_neighbors(averages, best, neighbors) -> Ids:
     """Each component and those of least mean energy; one without rows keeps its neighbours, and they fill up."""
     out = neighbors.copy()
-    for c in np.unique(candidates[:, 0]):
+    for c in np.unique(best):
         others = [j for j in np.argsort(averages[c], kind="stable") if j != c and np.isfinite(averages[c, j])]
         others += [j for j in neighbors[c, 1:] if j not in others]
         chosen = [c, *others][: neighbors.shape[1]]
@@ -89,9 +94,11 @@ def renewed_neighbors(averages, candidates, neighbors) -> Ids:
 
 
 def partial_e_step(
-    table, candidates, neighbors, extra=None, *, rows_per_tile=16, update_neighbors=True
+    table, candidates, neighbors, extra=None, *, rows_per_tile=16, update_neighbors=True, regroup=False
 ) -> tuple[Ids, Array, Ids, int]:
     """One search. Takes the energies of all rows with all components, and looks only at those that it may.
+
+    Neighbours are learnt from rows that had the same best component or, with `regroup`, that have it now.
 
     Returns candidates, their energies, neighbours, and how many energies it looked at.
     """
@@ -103,9 +110,31 @@ def partial_e_step(
         for row in rows:
             found[row], kept[row] = keep_best(table[row, ids], ids, candidates.shape[1])
     if update_neighbors:
-        averages = mean_energies(table, candidates, neighbors, extra, rows_per_tile)
-        neighbors = renewed_neighbors(averages, candidates, neighbors)
+        best = (found if regroup else candidates)[:, 0]
+        averages = mean_energies(table, candidates, neighbors, extra, rows_per_tile, best)
+        neighbors = renewed_neighbors(averages, best, neighbors)
     return found, kept, neighbors, n_distances
+
+
+def algorithm_2(table, candidates, neighbors, extra=None) -> tuple[Ids, Array, Ids, int]:
+    """One E-step as the papers write it, point by point; see `partial_e_step` for what it returns."""
+    n_components = table.shape[1]
+    found, kept = candidates.copy(), np.empty(candidates.shape)
+    partition: list[list[int]] = [[] for _ in range(n_components)]
+    search_spaces = []
+    for n in range(len(table)):
+        space = np.unique(np.concatenate([neighbors[c] for c in candidates[n]]))
+        search_spaces.append(space if extra is None else np.union1d(space, extra[n]))
+        found[n], kept[n] = keep_best(table[n, search_spaces[n]], search_spaces[n], candidates.shape[1])
+        partition[found[n, 0]].append(n)
+    averages = np.full((n_components, n_components), np.inf)
+    for c in range(n_components):
+        for other in range(n_components):
+            seen = [table[n, other] for n in partition[c] if other in search_spaces[n]]
+            if seen:
+                averages[c, other] = np.mean(seen)
+    neighbors = renewed_neighbors(averages, found[:, 0], neighbors)
+    return found, kept, neighbors, sum(map(len, search_spaces))
 
 
 def refreshed(table, candidates) -> tuple[Ids, Array]:
@@ -173,21 +202,30 @@ def m_step(
 
 def truncated_em(
     X, means, candidates, neighbors, *, covariance_type, n_iter, weights=None, reg_covar=0.0,
-    smallest_variance=0.0, n_shared=2,
+    smallest_variance=0.0, n_shared=2, rows_per_tile=16, search_every=3, initial_e_steps=1,
 ):  # fmt: skip
     """EM from given means, candidates and neighbours: means, variances, shares, neighbours, and all free energies.
 
     Last comes how close two components ever were for a row: where means coincide, rounding says which is better.
 
     The flexible models begin with `n_shared` M-steps with one variance and equal weights. After the third E-step the
-    rows are put in the order of their best components.
+    rows are put in the order of their best components. With one row a tile, E-steps are those of `algorithm_2`.
     """
     X, means = np.asarray(X, dtype=np.float64), np.asarray(means, dtype=np.float64)
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     n_components, n_columns = means.shape
     mixing = np.full(n_components, 1 / n_components)
     unit = energies(X, means, 1.0, mixing)
-    candidates, _, _, _ = partial_e_step(unit, candidates, neighbors, update_neighbors=False)
+
+    def search(table, learn=True):
+        if rows_per_tile == 1:
+            return algorithm_2(table, candidates, neighbors)
+        return partial_e_step(
+            table, candidates, neighbors, rows_per_tile=rows_per_tile, update_neighbors=learn
+        )
+
+    for number in range(initial_e_steps):
+        candidates, _, neighbors, _ = search(unit, learn=number > 0)
     nearest = square_distances(X, means)[np.arange(len(X)), candidates[:, 0]]
     variances = np.array(max(weights @ nearest / (n_columns * weights.sum()), smallest_variance))
     kept = np.take_along_axis(energies(X, means, variances, mixing), candidates, axis=1)
@@ -201,9 +239,9 @@ def truncated_em(
         )  # fmt: skip
         table = energies(X, means, variances, mixing)
         closest = min(closest, closest_energies(table))
-        # The first four E-steps look for better components, of the others every third.
-        if iteration < 2 or iteration % 3 == 2:
-            candidates, kept, neighbors, _ = partial_e_step(table, candidates, neighbors)
+        # The first four E-steps look for better components, of the others one in so many.
+        if iteration < 2 or (iteration - 2) % search_every == 0:
+            candidates, kept, neighbors, _ = search(table)
         else:
             candidates, kept = refreshed(table, candidates)
         if iteration == 1:

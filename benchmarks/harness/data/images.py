@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 
 import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["cifar10", "mnist", "shifted_digits", "smooth_images", "unit_mnist", "upright_digits"]
+__all__ = [
+    "cifar10",
+    "cifar10_split",
+    "mnist",
+    "shifted_digits",
+    "smooth_images",
+    "unit_mnist",
+    "upright_digits",
+]
 
 # The copies of an image and their shifts (pixels down, pixels right), and how many principal axes are kept.
 SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1))
@@ -94,13 +103,43 @@ def cifar10(n_rows: int = 12_000) -> np.ndarray:
     return rows
 
 
-def smooth_images(n_rows: int) -> np.ndarray:
+def cifar10_split(n_rows: int = 60_000) -> np.ndarray:
+    """Return images of CIFAR-10 as its papers prepare them, float32: five parts for training, then one for tests.
+
+    Pixels in 0..255 with uniform noise in 0..1 added. The images have been JPEG files; see `smooth_images` for what
+    stands in for them, in the same range.
+    """
+    path = real_file("cifar10_jpeg.npz")
+    n_test = n_rows // 6
+    if path is None:
+        return 256 * smooth_images(n_rows)
+    with np.load(path) as file:
+        jpeg, offsets, is_train = (file[name] for name in ("jpeg", "offsets", "is_train"))
+    rng = np.random.default_rng(0)
+    chosen = [
+        rng.permutation(np.flatnonzero(is_train == part))[:n]
+        for part, n in ((1, n_rows - n_test), (0, n_test))
+    ]
+    rows = np.empty((n_rows, 3072), np.float32)
+    for row, i in zip(rows, np.concatenate(chosen)):
+        row[:] = _decoded(jpeg[offsets[i] : offsets[i + 1]])
+        row += rng.random(3072, dtype=np.float32)
+    return rows
+
+
+def _decoded(jpeg: np.ndarray) -> np.ndarray:
+    from PIL import Image
+
+    return np.asarray(Image.open(BytesIO(jpeg.tobytes())).convert("RGB")).ravel()
+
+
+def smooth_images(n_rows: int, seed: int = 0) -> np.ndarray:
     """Return random colour images of 32 x 32 with the spectrum of photographs, float32 in 0..1.
 
     Sums of cosines, the amplitude of each being in inverse proportion to its frequency; the colours share half
     of the variance.
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     n_pixels, n_waves = 32, 12
     waves = np.cos(np.pi * np.outer(np.arange(n_waves), np.arange(n_pixels) + 0.5) / n_pixels)
     amplitudes = 1 / (1 + np.hypot(*np.indices((n_waves, n_waves))))

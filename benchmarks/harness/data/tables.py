@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.harness.data.generated import blobs, cod_rna, embeddings, overlapping_blobs
-from benchmarks.harness.data.images import cifar10, mnist, shifted_digits, unit_mnist
+from benchmarks.harness.data.images import (
+    cifar10,
+    cifar10_split,
+    mnist,
+    shifted_digits,
+    smooth_images,
+    unit_mnist,
+)
 
-__all__ = ["GENERATORS", "save_first_centers", "save_huge", "save_rows"]
+__all__ = ["GENERATORS", "save_first_centers", "save_huge", "save_images", "save_rows"]
 
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": mnist,
@@ -19,8 +27,10 @@ GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "unit_mnist": unit_mnist,
     "cod_rna": cod_rna,
     "cifar10_12k": cifar10,
+    "cifar10_split": cifar10_split,
     "aug90": shifted_digits,
     "blobs64": overlapping_blobs,
+    "blobs18": partial(overlapping_blobs, n_columns=18),
 }
 
 
@@ -51,3 +61,14 @@ def save_huge(folder: Path, n_rows: int = 8_000_000, n_columns: int = 128) -> Pa
         block[:] = rng.standard_normal(block.shape, dtype=np.float32)
     rows.flush()
     return path
+
+
+def save_images(path: Path, n_rows: int, seed: int = 0, rows_per_block: int = 10_000) -> None:
+    """Write random images of `smooth_images` block by block as .npy, uint8, 3,072 columns."""
+    header = {"descr": "|u1", "fortran_order": False, "shape": (n_rows, 3072)}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n_rows, rows_per_block):
+            block = smooth_images(min(rows_per_block, n_rows - start), seed + start)
+            block *= 255
+            file.write(np.rint(block).astype(np.uint8).data)

@@ -31,6 +31,11 @@ __all__ = ["TruncatedGaussianMixture"]
 COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
 ASSIGNMENTS = ("auto", "exact", "truncated")
 
+_COUNTS = (
+    "n_components", "n_candidates", "n_neighbors", "chain_length", "rows_per_tile", "search_every", "initial_e_steps",
+)  # fmt: skip
+_MOST_ROWS_PER_TILE = 512  # of the kernel
+
 # M-steps with one variance and equal weights before the flexible models have their own.
 _SHARED_STEPS = 2
 
@@ -59,6 +64,14 @@ class TruncatedGaussianMixture(MixtureModel):
         Size G of a component's neighbourhood, itself included; at most C.
     random_candidate : bool
         Let each row try one more component in each step, drawn at random. Helps in few dimensions.
+    rows_per_tile : int
+        Rows that look among each other's candidates, at most 512; more find better components in fewer steps, at more
+        distances each. 1 is the papers' own way: each row looks alone.
+    search_every : int
+        From the fifth E-step on, one in so many looks for better candidates; the others renew the posteriors of those
+        that rows have. 1 is the papers' own way.
+    initial_e_steps : int
+        Searches before the parameters change for the first time (Hirschberger et al., supplement F).
     coreset_size : int, optional
         Fit a lightweight coreset of so many weighted rows N' instead of all rows (see `coterie.coresets`).
     init : {"afk-mc2", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
@@ -128,9 +141,17 @@ class TruncatedGaussianMixture(MixtureModel):
     -----
     An iteration takes about O(n C' G d) operations: rows that share their best component are compared with the
     candidates of all of them by small matrix products, so each row sees a few times as many components as on its own.
-    From the fifth E-step on, only every third looks for better candidates; the others renew the posteriors of those
-    that rows have. Any such partial step raises the free energy (Neal and Hinton 1998). Seeding takes
-    O(chain_length C^2 d). Memory: 12 C' bytes per row and, for rows of up to 1 GiB, a copy of them.
+    Any partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
+    bytes per row and, for rows of up to 1 GiB, a copy of them.
+
+    By default three things are not as in Algorithm 2 of the papers, for speed: rows look in tiles; from the fifth
+    E-step on only every third searches; and the neighbourhood of a component is learnt from the rows that had it as
+    their best one before a search, in all searches but the first. `rows_per_tile=1, search_every=1` is Algorithm 2 as
+    written: each row looks among the neighbours of its own candidates, in every E-step, and a neighbourhood is learnt,
+    in the first search too, from the rows that have the component as their best one after it. That takes another 8 C' G
+    bytes per row (12 in float64). Two things remain. A component that is the best one of no row keeps its neighbours,
+    as does the rest of a neighbourhood where too few components were met: the papers have no rule for either. And rows
+    of more than 256 MiB are searched block by block, later ones with the neighbourhoods that the earlier ones left.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 
@@ -161,6 +182,9 @@ class TruncatedGaussianMixture(MixtureModel):
         n_candidates: int = 5,
         n_neighbors: int = 5,
         random_candidate: bool = False,
+        rows_per_tile: int = 16,
+        search_every: int = 3,
+        initial_e_steps: int = 1,
         coreset_size: int | None = None,
         init: Any = "afk-mc2",
         chain_length: int = 20,
@@ -180,6 +204,9 @@ class TruncatedGaussianMixture(MixtureModel):
         self.n_candidates = n_candidates
         self.n_neighbors = n_neighbors
         self.random_candidate = random_candidate
+        self.rows_per_tile = rows_per_tile
+        self.search_every = search_every
+        self.initial_e_steps = initial_e_steps
         self.coreset_size = coreset_size
         self.init = init
         self.chain_length = chain_length
@@ -239,6 +266,8 @@ class TruncatedGaussianMixture(MixtureModel):
                 data.weights,
                 (self.n_components, *self._truncation()),
                 random_candidate=self.random_candidate,
+                rows_per_tile=self.rows_per_tile,
+                search_every=self.search_every,
                 random=random,
                 n_threads=n_threads,
             )
@@ -263,9 +292,11 @@ class TruncatedGaussianMixture(MixtureModel):
         smallest_variance = max(smallest_variance, float(np.finfo(np.float32).tiny))
         has_variances = not np.isnan(parameters.variances).any()
         if has_variances:
-            base = posteriors.e_step(parameters)
+            base = posteriors.e_step(parameters, self.initial_e_steps)
         else:
-            parameters, base = shared_variance(posteriors, parameters, smallest_variance)
+            parameters, base = shared_variance(
+                posteriors, parameters, smallest_variance, self.initial_e_steps
+            )
         n_shared = 0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS
         bound = posteriors.update(base) / posteriors.total_weight
         monitor.start_run()
@@ -336,8 +367,12 @@ class TruncatedGaussianMixture(MixtureModel):
             )
 
     def check_parameters(self) -> None:
-        for name in ("n_components", "n_candidates", "n_neighbors", "chain_length"):
+        for name in _COUNTS:
             check_positive_integer(name, getattr(self, name))
+        if self.rows_per_tile > _MOST_ROWS_PER_TILE:
+            raise ValueError(
+                f"rows_per_tile must be at most {_MOST_ROWS_PER_TILE}, got {self.rows_per_tile}."
+            )
         if self.coreset_size is not None:
             check_positive_integer("coreset_size", self.coreset_size)
         for name, allowed in (("covariance_type", COVARIANCE_TYPES), ("assignment", ASSIGNMENTS)):

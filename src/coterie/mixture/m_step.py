@@ -73,9 +73,23 @@ def m_step(
 
 
 def shared_variance(
-    posteriors: TruncatedPosteriors, parameters: MixtureParameters, smallest_variance: float
+    posteriors: TruncatedPosteriors,
+    parameters: MixtureParameters,
+    smallest_variance: float,
+    n_searches: int = 1,
 ) -> tuple[MixtureParameters, float]:
     """Make the first E-step with unit variance, then set the variance that its energies call for (Eq. 8).
+
+    Parameters
+    ----------
+    posteriors : TruncatedPosteriors
+        Where the E-step takes place.
+    parameters : MixtureParameters
+        Means and weights.
+    smallest_variance : float
+        The least that is set.
+    n_searches : int
+        How often rows look for better components before the parameters change for the first time.
 
     Returns
     -------
@@ -85,7 +99,7 @@ def shared_variance(
         Of the energies, which have been rescaled to it: no distance is computed twice.
     """
     unit = replace(parameters, variances=np.array(1.0))
-    posteriors.e_step(unit)
+    posteriors.e_step(unit, n_searches)
     n_columns = parameters.means.shape[1]
     variance = max(2 * posteriors.mean_energy() / n_columns, smallest_variance)
     posteriors.rescale(1 / variance)

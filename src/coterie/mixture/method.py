@@ -41,6 +41,24 @@ GMM = Method(
             type=int,
         ),
         Option(
+            "rows_per_tile",
+            "--rows-per-tile",
+            "rows that look among each other's clusters; 1: each alone, as in the papers",
+            type=int,
+        ),
+        Option(
+            "search_every",
+            "--search-every",
+            "from the fifth step on, one in so many looks for better clusters; 1: each, as in the papers",
+            type=int,
+        ),
+        Option(
+            "initial_e_steps",
+            "--initial-e-steps",
+            "how often rows look for better clusters before these change for the first time",
+            type=int,
+        ),
+        Option(
             "assignment",
             "--assignment",
             "how rows are labelled",

@@ -22,16 +22,12 @@ from coterie.rows import RowSource
 
 __all__ = ["Moments", "TruncatedPosteriors", "distinct_draws", "order_by"]
 
-# Rows that look among each other's candidates. More find better components in fewer steps, at more distances each.
-_ROWS_PER_TILE = 16
-
 # Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
 _BLOCK_BYTES = 256 << 20
 
 # E-steps after which rows in memory are put in the order of their components. Few rows change theirs later: from then
-# on only every third E-step searches, and those between cost a quarter.
+# on not every E-step has to search, and those that do not cost a quarter.
 _SORT_AFTER = 3
-_SEARCH_EVERY = 3
 
 
 class TruncatedPosteriors:
@@ -47,6 +43,11 @@ class TruncatedPosteriors:
         Number of components C, of candidates per row C', of neighbours per component G (with itself).
     random_candidate : bool
         Whether each row also tries one component drawn at random in each step.
+    rows_per_tile : int
+        Rows that look among each other's candidates. With 1 each looks alone, and neighbours are learnt as in the
+        papers: from rows grouped by what they have found in the same step, not by what they had before.
+    search_every : int
+        From the fifth step on, one in so many searches.
     random : RandomState
         Source of randomness.
     n_threads : int
@@ -69,11 +70,14 @@ class TruncatedPosteriors:
         sizes: tuple[int, int, int],
         *,
         random_candidate: bool,
+        rows_per_tile: int,
+        search_every: int,
         random: np.random.RandomState,
         n_threads: int,
     ) -> None:
         self._rows, self._weights, self._n_threads = rows, weights, n_threads
         self._random, self._random_candidate = random, random_candidate
+        self._rows_per_tile, self._search_every = rows_per_tile, search_every
         n_rows, n_columns = rows.shape
         n_components, n_candidates, n_neighbors = sizes
         self._n_components = n_components
@@ -98,41 +102,45 @@ class TruncatedPosteriors:
             part = slice(start, min(start + self._block_rows, len(self._in_memory)))
             yield part, kernel_rows(self._in_memory[part])
 
-    def e_step(self, parameters: MixtureParameters) -> float:
+    def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         """Bring candidates and energies up to date; return the base of the energies.
 
-        As a rule every row looks for better components, and each component for better neighbours.
+        As a rule every row looks for better components, and each component for better neighbours; so often, if that
+        is more than once, one after the other.
         """
         scales, precisions, offsets, base = parameters.energies()
         components = (parameters.means, scales, precisions, offsets)
         self._leave_dropped(parameters.weights > 0)
         self.n_distances = 0
-        searches = self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % _SEARCH_EVERY == 0
-        for part, x in self._blocks():
-            if searches:
-                self._search(part, x, components)
-            else:
-                candidates = self._candidates[part]
-                _kernels.distances_to_listed(
-                    x, *components, candidates, self._energies[part], self._n_threads
-                )
-                self.n_distances += candidates.size
+        if self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % self._search_every == 0:
+            for number in range(n_searches):
+                # Before the first search nothing is known of the rows that share a component: they were drawn together.
+                self._search(components, learn=self._n_steps + number > 0)
+        else:
+            self._refresh(components)
         self._n_steps += 1
         if self._n_steps == _SORT_AFTER:
             self._sort_rows()
         return base
 
-    def _search(self, part: slice, x: Any, components: tuple[Array, Array | None, Array, Array]) -> None:
-        # Before the first step nothing is known of the rows that share a component: they were drawn together.
-        learn = self._n_steps > 0
-        extra = None
-        if self._random_candidate:
-            n_rows = part.stop - part.start
-            extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
-        self.n_distances += _kernels.truncated_search(
-            x, *components, self._candidates[part], self._energies[part], self.neighbors, extra,
-            _ROWS_PER_TILE, learn, self._n_threads,
-        )  # fmt: skip
+    def _search(self, components: tuple[Array, Array | None, Array, Array], learn: bool) -> None:
+        # What rows have found by themselves tells even in the first search which of them belong together.
+        alone = self._rows_per_tile == 1
+        for part, x in self._blocks():
+            extra = None
+            if self._random_candidate:
+                n_rows = part.stop - part.start
+                extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
+            self.n_distances += _kernels.truncated_search(
+                x, *components, self._candidates[part], self._energies[part], self.neighbors, extra,
+                self._rows_per_tile, learn or alone, alone, self._n_threads,
+            )  # fmt: skip
+
+    def _refresh(self, components: tuple[Array, Array | None, Array, Array]) -> None:
+        for part, x in self._blocks():
+            candidates = self._candidates[part]
+            _kernels.distances_to_listed(x, *components, candidates, self._energies[part], self._n_threads)
+            self.n_distances += candidates.size
 
     def _leave_dropped(self, alive: BoolArray) -> None:
         """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""

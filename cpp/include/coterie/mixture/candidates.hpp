@@ -16,6 +16,7 @@ struct TruncatedSearch {
     const std::int32_t* extra;  // one more component to try for each row, or nullptr
     Index rows_per_tile;        // how many rows look among each other's candidates
     bool update_neighbors;
+    bool regroup;               // learn neighbors from rows grouped by what they have found, not by what they had
 };
 
 namespace {

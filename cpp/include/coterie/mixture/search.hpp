@@ -24,9 +24,33 @@ struct SearchScratch {
     Buffer<double> averages;
 };
 
+// What every row has looked at: needed where rows are grouped only after all have searched.
+template <class T>
+struct Seen {
+    Seen(Index n_rows, Index most) : most(most), sizes(n_rows), ids(n_rows * most), energies(n_rows * most) {}
+
+    void keep(Index row, const Marks& met, const T* row_energies) {
+        sizes[row] = met.size;
+        for (Index i = 0; i < met.size; ++i) {
+            ids[row * most + i] = met.ids[i];
+            energies[row * most + i] = row_energies[i];
+        }
+    }
+    void add_to(Tally& tally, Index row) const {
+        for (Index i = row * most; i < row * most + sizes[row]; ++i)
+            tally.add(ids[i], static_cast<double>(energies[i]), 1);
+    }
+
+    Index most;
+    Buffer<Index> sizes;
+    Buffer<std::int32_t> ids;
+    Buffer<T> energies;
+};
+
 template <class Isa, class T, bool Scaled>
 void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, const T* means, const T* scales,
-                 const TruncatedSearch<T>& search, const Index* rows, Index n, SearchScratch<T>& scratch) {
+                 const TruncatedSearch<T>& search, const Index* rows, Index n, Seen<T>& seen,
+                 SearchScratch<T>& scratch) {
     constexpr Index W = kLanes<T>;
     const Index width = ceil_div(x.n_columns, W) * W;
     gather_candidates(search, rows, n, scratch.met, scratch.expanded);
@@ -50,6 +74,7 @@ void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, cons
             energies[i] = energies[i] * scratch.precisions[i] + scratch.offsets[i];
             scratch.column_sums[i] += energies[i];
         }
+        if (search.regroup) seen.keep(rows[r], scratch.met, energies);
         keep_best<Isa>(energies, scratch.met, padded, search.n_candidates,
                        search.candidates + rows[r] * search.n_candidates,
                        search.energies + rows[r] * search.n_candidates);
@@ -58,7 +83,8 @@ void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, cons
 
 // Partial E-step: brings the candidates of every row and their energies up to date, and the neighbours if wanted.
 // Rows with the same best component are worked on together, a tile at a time: each row of a tile is compared with
-// what any of them would look at. Returns the number of distances.
+// what any of them would look at. Neighbours are learnt from the same groups or, with `regroup`, from rows with the same
+// best component afterwards. Returns the number of distances.
 template <class Isa, class T, bool Scaled>
 Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
                         int n_threads) {
@@ -70,10 +96,13 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
     const Index most_padded = ceil_div(most_met, W) * W;
     const Buffer<T> means = padded_rows<Isa>(components.centers, n_components, x.n_columns, width, n_threads);
     const Buffer<T> scales = padded_rows<Isa>(components.scales, n_components, x.n_columns, width, n_threads);
-    const Grouping<Index> groups =
-        group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
+    const auto group_rows = [&] {
+        return group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
             for (Index i = begin; i < end; ++i) take(search.candidates[i * search.n_candidates], i);
         });
+    };
+    const Grouping<Index> groups = group_rows();
+    Seen<T> seen(search.regroup ? x.n_rows : 0, most_met);
     const Pieces pieces = cut_groups(groups.starts.data(), n_components, ceil_div(kMostRows, tile) * tile);
     Buffer<Findings> findings(pieces.size);
     Buffer<Index> n_distances(pieces.size);
@@ -105,11 +134,13 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
             const Index next_end = min_index(groups.starts[n_components], first + 2 * tile);
             for (Index i = first + n; i < next_end; ++i) prefetch_row(x, groups.items[i]);
             search_tile<Isa, T, Scaled>(x, components, means.data(), scales.data(), search, groups.items.data() + first,
-                                        n, scratch);
+                                        n, seen, scratch);
             n_distances[task] += n * scratch.met.size;
+            if (search.regroup) continue;
             for (Index i = 0; i < scratch.met.size; ++i)
                 scratch.tally.add(scratch.met.ids[i], static_cast<double>(scratch.column_sums[i]), n);
         }
+        if (search.regroup) return;
         if (pieces.starts[piece.group + 1] - pieces.starts[piece.group] > 1) findings[task] = findings_of(scratch.tally);
         else choose(scratch.tally, piece.group, scratch.averages);
     });
@@ -119,7 +150,15 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
         Buffer<double> averages;
     };
     const auto make_merge_scratch = [&] { return MergeScratch{Tally(n_components), Buffer<double>(n_neighbors)}; };
+    const Grouping<Index> regrouped = search.regroup ? group_rows() : Grouping<Index>{Buffer<Index>(0), Buffer<Index>(0)};
+    const Index* const learnt = search.regroup ? regrouped.starts.data() : groups.starts.data();
     parallel_for(n_components, n_threads, make_merge_scratch, [&](Index c, MergeScratch& scratch) {
+        if (search.regroup) {
+            if (learnt[c + 1] == learnt[c]) return;
+            scratch.tally.met.clear();
+            for (Index i = learnt[c]; i < learnt[c + 1]; ++i) seen.add_to(scratch.tally, regrouped.items[i]);
+            return choose(scratch.tally, c, scratch.averages);
+        }
         if (pieces.starts[c + 1] - pieces.starts[c] < 2) return;
         scratch.tally.met.clear();
         for (Index p = pieces.starts[c]; p < pieces.starts[c + 1]; ++p) {
@@ -132,7 +171,7 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
         choose(scratch.tally, c, scratch.averages);
     });
     for (Index c = 0; c < (search.update_neighbors ? n_components : 0); ++c)
-        if (pieces.starts[c + 1] > pieces.starts[c])
+        if (learnt[c + 1] > learnt[c])
             for (Index k = 0; k < n_neighbors; ++k) search.neighbors[c * n_neighbors + k] = neighbors[c * n_neighbors + k];
     Index total = 0;
     for (Index task = 0; task < pieces.size; ++task) total += n_distances[task];

@@ -1,0 +1,151 @@
+"""Table S.1 and Figure S.1: what the algorithms cost, by formula and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.cells import MIB
+from benchmarks.harness.measuring import measured, seconds_of
+from benchmarks.harness.papers import PaperRun
+from benchmarks.mixture.contenders import OWN_CHAIN, SEEDS_ALONE, VAR_GMM_S, VC_GMM
+from benchmarks.mixture.paper_sweeps import STYLES
+from benchmarks.mixture.settings import ROWS, Coreset, Setting, draw_coreset, draw_seeds
+
+__all__ = ["make_costs", "make_figure_s1"]
+
+N_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
+N_ITER = 7
+
+# Distances of coreset, seeding and one iteration by the letters of the paper, n rows in all and s in the coreset. The
+# least that an E-step can look at is C' (each neighbourhood the same), the most C' G.
+FORMULAS: dict[str, Callable[[int, Setting], tuple[float, float, float]]] = {
+    SEEDS_ALONE: lambda n, s: (0, n + s.chain_length * s.n_clusters**2 / 2, 0),
+    OWN_CHAIN: lambda n, s: (
+        2 * n,
+        s.coreset_size + s.chain_length * s.n_clusters**2 / 2,
+        s.coreset_size * s.n_clusters,
+    ),
+    VAR_GMM_S: lambda n, s: (
+        0,
+        n + s.chain_length * s.n_clusters**2 / 2,
+        n * s.n_candidates * s.n_neighbors,
+    ),
+    VC_GMM: lambda n, s: (
+        2 * n,
+        s.coreset_size + s.chain_length * s.n_clusters**2 / 2,
+        s.coreset_size * s.n_candidates * s.n_neighbors,
+    ),
+}
+LETTERS = {
+    SEEDS_ALONE: ("-", "N + m C²", "-", "N D + C D"),
+    OWN_CHAIN: ("2 N", "N' + m C²", "N' C", "N' D + C D"),
+    VAR_GMM_S: ("-", "N + m C²", "N C' G", "N (D + C') + C (D + G)"),
+    VC_GMM: ("2 N", "N' + m C²", "N' C' G", "N' (D + C') + C (D + G)"),
+}
+
+
+def run_costs(data: Path, setting: Setting, n_threads: int) -> dict[str, Any]:
+    """Return seconds, distances and memory of coreset, seeding and EM iterations with the papers' steps."""
+    X = np.load(data)
+    random = np.random.RandomState(0)
+    drawn: list[Any] = []
+    coreset_seconds = seconds_of(lambda: drawn.append(draw_coreset(X, setting, random, n_threads)))
+    coreset: Coreset = drawn[0]
+    seeding_seconds = seconds_of(lambda: drawn.append(draw_seeds(coreset, setting, random, n_threads)))
+    fit = partial(setting.mixture, 0, n_threads, init=drawn[1], max_iter=N_ITER, tol=0)
+    with measured() as cost:
+        model = fit().fit(coreset[0], sample_weight=coreset[1])
+    history = model.history_[1:]
+    return {
+        "coreset_seconds": coreset_seconds,
+        "seeding_seconds": seeding_seconds,
+        "iteration_seconds": float(np.median(np.diff(history["seconds"]))),
+        "n_distances": float(np.mean(history["n_distances"])),
+        "peak_bytes": cost.peak_bytes,
+    }
+
+
+def make_costs(run: PaperRun) -> None:
+    """Table S.1: the orders, and their numbers on a data set with the number of clusters growing."""
+    rows = [[name.removeprefix("coterie "), *LETTERS[name]] for name in FORMULAS]
+    headers = ["distances", "coreset", "seeding", "an iteration", "memory, numbers"]
+    run.report.table("Orders", headers, rows, 5)
+    data, n_rows, settings = _settings(run)
+    lines = []
+    for setting in settings:
+        s = run.isolated(run_costs, data, setting, run.threads)
+        run.report.data.setdefault("costs", {})[setting.n_clusters] = s
+        per_row = s["n_distances"] / setting.coreset_size
+        lines.append(
+            [
+                f"C = {setting.n_clusters:,}",
+                f"{s['coreset_seconds']:.3f}",
+                f"{s['seeding_seconds']:.3f}",
+                f"{1000 * s['iteration_seconds']:.1f}",
+                f"{per_row:.1f}",
+                f"{setting.n_clusters:,}",
+                f"{s['peak_bytes'] / MIB:.0f}",
+            ]
+        )
+    headers = ["", "coreset s", "seeding s", "ms of an iteration", "distances per row", "of k-means", "MiB"]
+    title = f"vc-GMM with the papers' steps, {ROWS['blobs64'].data}, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
+    run.report.table(title, headers, lines)
+    run.report.say(
+        "", f"An iteration evaluates at most C' G = 25 distances per row, however many clusters; means of {N_ITER - 1}",
+        "iterations. MiB: peak of the EM iterations beside the coreset and the seeds.",
+    )  # fmt: skip
+
+
+def _settings(run: PaperRun) -> tuple[Path, int, list[Setting]]:
+    row = ROWS["blobs64"].for_options(run)
+    setting = replace(row.setting, rows_per_tile=1, search_every=1)
+    sizes = [c for c in N_CLUSTERS if not run.quick or 8 * c <= setting.coreset_size]
+    return row.file(run, "blobs64"), row.n_rows, [replace(setting, n_clusters=c) for c in sizes]
+
+
+def make_figure_s1(run: PaperRun) -> None:
+    """Figure S.1: distances by formula, and those that were evaluated."""
+    data, n_rows, settings = _settings(run)
+    evaluated = {s.n_clusters: run.isolated(run_costs, data, s, run.threads)["n_distances"] for s in settings}
+    run.report.data["evaluated"] = evaluated
+    lines = [
+        [f"C = {s.n_clusters:,}", *(f"{sum(count(n_rows, s)):.2e}" for count in FORMULAS.values())]
+        + [f"{sum(FORMULAS[VC_GMM](n_rows, s)[:2]) + evaluated[s.n_clusters]:.2e}"]
+        for s in settings
+    ]
+    names = [name.removeprefix("coterie ") for name in FORMULAS]
+    title = f"Distances of coreset, seeding and one iteration: {n_rows:,} rows"
+    run.report.table(title, ["", *names, "vc-GMM, evaluated"], lines)
+    run.draw("costs", lambda path: _draw(n_rows, settings, evaluated, path))
+
+
+def _draw(n_rows: int, settings: list[Setting], evaluated: dict[int, float], path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, 3, sharey=True)
+    sizes = [s.n_clusters for s in settings]
+    for part, (axis, title) in enumerate(zip(axes, ("coreset", "seeding", "an iteration"))):
+        for name, count in FORMULAS.items():
+            colour, marker, dash = STYLES[name]
+            counts = [count(n_rows, s)[part] for s in settings]
+            if any(counts):
+                label = name.removeprefix("coterie ")
+                axis.plot(sizes, counts, dash, marker=marker, color=colour, label=label, alpha=0.8)
+        axis.set(xscale="log", yscale="log", title=title, xlabel="clusters C")
+        axis.minorticks_off()
+        axis.set_xticks(sizes, [f"{c:,}" for c in sizes], rotation=30)
+        axis.grid(color="#eeeeee", linewidth=0.8)
+    axes[2].plot(sizes, [evaluated[c] for c in sizes], "k+", markersize=9, label="vc-GMM, evaluated")
+    axes[0].set_ylabel("distances")
+    handles = {label: h for axis in axes for h, label in zip(*axis.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+    figure.savefig(path, dpi=110)
