@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -35,7 +36,7 @@ from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["LaplacianKModes"]
+__all__ = ["Fitted", "LaplacianKModes"]
 
 
 SYMMETRIES = ("none", "mean", "max")
@@ -43,6 +44,15 @@ MODE_UPDATES = get_args(ModeUpdate)
 
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """With what another lambda can begin: the problem, and the modes of the best start and of all."""
+
+    problem: GraphModes
+    best: Modes
+    ends: list[Modes]
 
 
 class LaplacianKModes(GraphEstimator, SeededEstimator):
@@ -251,35 +261,51 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _fit(
-        self, X: Any, problem: GraphModes | None = None, modes: Modes | None = None
-    ) -> tuple[GraphModes, Modes]:
-        """Fit; return the problem and the modes, with which another lambda can begin."""
+        self, X: Any, earlier: Fitted | None = None, rank: Callable[[GraphModes, Run], Any] | None = None
+    ) -> Fitted:
+        """Fit, also from where the starts of another lambda ended; keep the run that comes first by its rank."""
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         X, kernel = self._apart(X)
-        n_starts = 1 if modes is not None else self._n_starts()
+        n_starts = self._n_starts() if earlier is None else len(earlier.ends)
         monitor = FitMonitor(self, n_starts, HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            if problem is None:
+            if earlier is None:
                 problem = self._problem(rows.read(), kernel, random, n_threads)
-            starts = [modes] if modes is not None else self._starts(X, problem, given, random)
-            best = self._best_run(problem, islice(starts, n_starts), monitor)
+                starts = self._starts(X, problem, given, random)
+            else:
+                problem, starts = earlier.problem, iter(earlier.ends)
+            some = islice(starts, n_starts)
+            best, ends = self._best_run(problem, some, monitor, rank or (lambda _, run: run.rank))
         self._store(best, problem)
         self._fitted_to_pair = kernel is not None
         monitor.warn_if_out_of_time()
-        return problem, best.modes
+        return Fitted(problem, best.modes, ends)
 
-    def _best_run(self, problem: GraphModes, starts: Iterable[Modes], monitor: FitMonitor) -> Run:
+    def _best_run(
+        self,
+        problem: GraphModes,
+        starts: Iterable[Modes],
+        monitor: FitMonitor,
+        rank: Callable[[GraphModes, Run], Any],
+    ) -> tuple[Run, list[Modes]]:
+        """Return the best run, and the modes with which each ended."""
         stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
-        runs = (problem.run(modes, self.lam, stopping, monitor) for modes in starts)
-        best = next(runs)
-        while monitor.stopped_by is None and (run := next(runs, None)) is not None:
-            best = min(best, run, key=lambda run: run.rank)
-        return best
+        best, best_rank, ends = None, None, []
+        for modes in starts:
+            run = problem.run(modes, self.lam, stopping, monitor)
+            run_rank = rank(problem, run)
+            if best is None or run_rank < best_rank:
+                best, best_rank = run, run_rank
+            ends.append(run.modes)
+            if monitor.stopped_by is not None:
+                break
+        assert best is not None
+        return best, ends
 
     def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int) -> GraphModes:
         graph, search = self._graph_and_search(rows, kernel, random, n_threads)
