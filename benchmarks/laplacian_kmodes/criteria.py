@@ -103,7 +103,8 @@ def judged(runs: Runs) -> dict[str, tuple[float, float]]:
     for name, key in CRITERIA.items():
         values = np.array([run[key] for run in whole])
         finite = np.isfinite(values)
-        agreement = spearmanr(-values[finite], nmi[finite]).statistic if finite.sum() > 1 else float("nan")
+        tells = all(len(np.unique(numbers[finite])) > 1 for numbers in (values, nmi))
+        agreement = spearmanr(-values[finite], nmi[finite]).statistic if tells else float("nan")
         found[name] = float(agreement), float(nmi[values.argmin()])
     return found
 
@@ -112,13 +113,18 @@ def judged(runs: Runs) -> dict[str, tuple[float, float]]:
 
 
 def measure_criteria(benchmark: Benchmark, key: str) -> None:
+    """Compare criteria, over as many starts as --seeds says."""
+    compare_criteria(benchmark, key, 3 if benchmark.options.quick else max(2, benchmark.options.seeds))
+
+
+def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
     """Compare criteria on all sets that are here."""
     quick = benchmark.options.quick
     names = [name for name in (QUICK_SETS if quick else SETS) if SETS[name].is_here]
     missing = sorted({SETS[name].file for name in SETS if not SETS[name].is_here})
     if missing:
         benchmark.report.say("", f"{key}: without {', '.join(missing)}, not in COTERIE_DATA.")
-    n_rows, n_seeds = (QUICK_ROWS, 3) if quick else (N_ROWS, max(2, benchmark.options.seeds))
+    n_rows = QUICK_ROWS if quick else N_ROWS
     for contender, mode_update in MODE_UPDATES.items():
         runs = {
             name: benchmark.isolated(
