@@ -79,8 +79,7 @@ def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> Clustering
         neighbors.ids, neighbors.squares, weights=model.weights, bandwidth=model.bandwidth,
         symmetrize=model.symmetrize,
     )  # fmt: skip
-    by_product = model.mode_update == "byproduct"
-    search = VectorModes(X, model.bandwidth, by_product=by_product, n_threads=model.n_threads)
+    search = VectorModes(X, model.bandwidth, mode_update=model.mode_update, n_threads=model.n_threads)
     problem = GraphModes(graph, search, model.n_clusters, shift=model.shift, n_threads=model.n_threads)
     stopping = Stopping(model.max_iter, model.tol, model.membership_tol)
     random = np.random.RandomState(model.random_state)

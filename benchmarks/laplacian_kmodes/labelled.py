@@ -17,6 +17,7 @@ from benchmarks.harness.data.labelled import has_labelled, save_labelled
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.rounds import Result, Summaries, apart
 from benchmarks.laplacian_kmodes.contenders import CONTENDERS, K_MEANS, MODE_UPDATES, SPECTRAL
+from benchmarks.laplacian_kmodes.peers import EVERYONE
 from benchmarks.laplacian_kmodes.rows import ROWS, STARTS, LabelledRow
 from benchmarks.laplacian_kmodes.setting import GRAPH, N_NEIGHBORS, SEED, Neighbors, Setting, load_labelled
 
@@ -62,7 +63,7 @@ def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> dict[st
     single = replace(setting, n_init=1)
     for seed in range(n_seeds):
         started = time.perf_counter()
-        found = CONTENDERS[name].call(X, neighbors, single, seed)()
+        found = EVERYONE[name].call(X, neighbors, single, seed)()
         result = {
             "seconds": time.perf_counter() - started,
             "objective": found.objective,

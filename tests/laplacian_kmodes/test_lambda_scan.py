@@ -4,12 +4,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.metrics.pairwise import rbf_kernel
 
 import coterie.laplacian_kmodes.estimator
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
-from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+from coterie.graphs import knn_graph
+from coterie.metrics import balanced_cut, clustering_accuracy, normalized_mutual_info_score
 from coterie.rows import as_rows
 from tests.support.counting import CountingSource
 
@@ -28,7 +31,7 @@ def some_labels(digits):
 @pytest.fixture(scope="module")
 def scan(digits, some_labels):
     estimator = LaplacianKModes(10, normalize=True, random_state=0)
-    return select_lambda(estimator, digits[0], [4, 0.3, 1.3], y=some_labels)
+    return select_lambda(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
 
 
 def test_one_graph_and_ascending_lambdas(digits):
@@ -78,12 +81,63 @@ def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
     assert scan.best_lambda == scan.lambdas[np.argmax(scan.accuracy)]
 
 
-def test_without_labels_the_lowest_objective_is_taken(digits):
+def test_without_labels_the_lowest_balanced_cut_is_taken(digits):
     scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), digits[0], [1.3, 4])
     assert scan.accuracy is None
     assert scan.normalized_mutual_information is None
     assert np.all(scan.sizes > 0)
-    assert scan.best_model is scan.models[int(np.argmin(scan.objectives))]
+    for model, cut in zip(scan.models, scan.balanced_cuts):
+        graph = model.affinity_matrix_
+        assert balanced_cut((graph + graph.T) / 2, model.labels_, 10) == cut
+    assert scan.best_model is scan.models[int(np.argmin(scan.balanced_cuts))]
+
+
+def test_labels_choose_among_all_starts_and_lambdas(digits, some_labels):
+    """Each start goes through all lambdas: from modes of its own, whichever is kept."""
+    X, known = digits[0][:500], some_labels[:500]
+    random = np.random.RandomState(0)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    starts = [X[random.choice(500, 10, replace=False)] for _ in range(4)]
+    estimator = LaplacianKModes(10, mode_update="mean_shift", n_init=4)
+    runs = {4: [], 1.3: []}
+    for modes in starts:
+        for lam, found in runs.items():
+            model = clone(estimator).set_params(lam=lam, init=modes, n_init=1).fit(X)
+            modes = model.modes_
+            found.append(model)
+    drawn = iter(starts)
+    estimator.set_params(init=lambda X, k, random_state: next(drawn))
+    scan = select_lambda(estimator, X, [1.3, 4], y=known)
+
+    def rank(model):
+        n_empty = 10 - len(np.unique(model.labels_))
+        return n_empty, -clustering_accuracy(known[known >= 0], model.labels_[known >= 0])
+
+    for model in scan.models:
+        assert rank(model) == min(map(rank, runs[model.lam]))
+        assert model.objective_ in [other.objective_ for other in runs[model.lam]]
+    assert rank(scan.best_model) == min(rank(model) for found in runs.values() for model in found)
+
+
+def test_labels_do_not_let_an_empty_cluster_win():
+    """Two blobs are the classes: rows of the other clusters are wrong, so that fewer clusters are more accurate."""
+    X, y = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
+    with pytest.warns(UserWarning, match="empty"):
+        scan = select_lambda(LaplacianKModes(6, n_neighbors=20, random_state=0), X, [0.01, 8], y=y)
+    n_empty = np.sum(scan.sizes == 0, axis=1)
+    assert n_empty[0] < n_empty[1]
+    assert scan.accuracy[0] < scan.accuracy[1]
+    assert scan.best_lambda == 0.01
+
+
+def test_given_affinities(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    pair = knn_graph(X, 5), rbf_kernel(X, gamma=1e-3)
+    estimator = LaplacianKModes(10, affinity="precomputed", mode_update="densest", n_init=3, random_state=0)
+    scan = select_lambda(estimator, pair, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
+    assert len(scan.best_model.predict((pair[0][:9], pair[1][:9]))) == 9
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        select_lambda(estimator, pair, [0.5, 1], y=[0, 1])
 
 
 def test_empty_clusters_come_last():
@@ -97,7 +151,8 @@ def test_empty_clusters_come_last():
 
 def test_the_table(scan):
     lines = str(scan).split("\n")
-    assert lines[0].split() == ["lambda", "objective", "smallest", "largest", "empty", "NMI", "accuracy"]
+    headers = "lambda objective balanced cut smallest largest empty NMI accuracy"
+    assert lines[0].split() == headers.split()
     assert [line.split()[0] for line in lines[1:]] == ["0.3", "1.3", "4"]
     assert [line.endswith("*") for line in lines[1:]].count(True) == 1
     assert len({len(line.removesuffix(" *")) for line in lines}) == 1
@@ -106,9 +161,12 @@ def test_the_table(scan):
 @pytest.mark.parametrize("labelled", [True, False])
 def test_the_picture(scan, labelled, tmp_path):
     figure = (scan if labelled else LambdaScan(scan.models)).plot()
-    assert len(figure.axes) == (3 if labelled else 2)
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), scan.objectives)
     assert len(figure.axes[1].lines) == 10 + 1
+    drawn = [line.get_ydata() for line in figure.axes[2].lines[:-1]]
+    np.testing.assert_array_equal(
+        drawn, [scan.normalized_mutual_information, scan.accuracy] if labelled else [scan.balanced_cuts]
+    )
     figure.savefig(tmp_path / "scan.png")
 
 

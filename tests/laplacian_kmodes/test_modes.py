@@ -32,14 +32,14 @@ def test_which_modes_have_moved():
 
 def test_the_densest_member_is_the_start():
     X = np.array([[0.0], [1], [1.1], [1.2], [5], [20], [21]])
-    search = VectorModes(X, 0.5, by_product=True, n_threads=1)
+    search = VectorModes(X, 0.5, mode_update="byproduct", n_threads=1)
     modes = search.start(np.array([[2.0], [20.4]]), np.random.RandomState(0))
     np.testing.assert_array_equal(modes.indices, [2, 5])
     np.testing.assert_array_equal(modes.points, [[1.1], [20]])
 
 
 def test_centres_are_where_mean_shifts_start():
-    search = VectorModes(np.arange(6.0)[:, None], 0.5, by_product=False, n_threads=1)
+    search = VectorModes(np.arange(6.0)[:, None], 0.5, mode_update="mean_shift", n_threads=1)
     modes = search.start(np.array([[2.0], [4.4]]), np.random.RandomState(0))
     np.testing.assert_array_equal(modes.indices, [-1, -1])
     np.testing.assert_array_equal(modes.points, [[2.0], [4.4]])

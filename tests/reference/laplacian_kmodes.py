@@ -61,3 +61,28 @@ def mean_shift(X, memberships, point, bandwidth, n_steps) -> Array:
         weights = memberships * kernel(X, point[None], bandwidth)[:, 0]
         point = weights @ X / weights.sum()
     return point
+
+
+def published_objective(labels, affinities, K, lam) -> float:
+    """E as Eq. 1 prints it: minus the affinities to the own modes, and lambda tr(Z' L Z) with the Laplacian L."""
+    Z = np.eye(affinities.shape[1])[labels]
+    K = (K + K.T) / 2
+    laplacian = np.diag(K.sum(axis=1)) - K
+    return float(lam * np.trace(Z.T @ laplacian @ Z) - np.sum(Z * affinities))
+
+
+def densest(Z, k) -> npt.NDArray[np.int64]:
+    """The definition of a mode (Eq. 1): for each cluster the y with the largest sum over p of z_pl k(x_p, y)."""
+    best = []
+    for cluster in range(Z.shape[1]):
+        sums = [sum(Z[p, cluster] * k[p, y] for p in range(len(k))) for y in range(len(k))]
+        best.append(int(np.argmax(sums)))
+    return np.array(best)
+
+
+def alternated(K, k, modes, lam, n_rounds, n_updates) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Algorithm 1 with modes among the rows by their definition: memberships and modes in turn."""
+    for _ in range(n_rounds):
+        Z = minimised(k[:, modes], K, lam, n_updates)[-1]
+        modes = densest(Z, k)
+    return Z, modes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,20 +29,30 @@ from coterie.graphs import (
 )
 from coterie.kmeans.exact import KMeans
 from coterie.laplacian_kmodes.kernel_modes import KernelModes
-from coterie.laplacian_kmodes.modes import Modes, ModeSearch
-from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping
+from coterie.laplacian_kmodes.modes import Modes, ModeSearch, ModeUpdate
+from coterie.laplacian_kmodes.pairs import beside, checked_kernel, is_pair
+from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping, cut_weight
 from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["LaplacianKModes"]
+__all__ = ["Fitted", "LaplacianKModes"]
 
 
 SYMMETRIES = ("none", "mean", "max")
-MODE_UPDATES = ("byproduct", "mean_shift")
+MODE_UPDATES = get_args(ModeUpdate)
 
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """With what another lambda can begin: the problem, and the modes of the best start and of all."""
+
+    problem: GraphModes
+    best: Modes
+    ends: list[Modes]
 
 
 class LaplacianKModes(GraphEstimator, SeededEstimator):
@@ -59,16 +70,19 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     n_neighbors : int
         Nearest neighbours of each row in the graph, itself not counted.
     affinity : {"knn", "precomputed"}
-        "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too; then
-        modes are found as a by-product only.
+        "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too. Or X is
+        a pair ``(graph, kernel)`` of such matrices, for `predict` too: the graph may then be directed, as those of
+        neighbours are, and entry (p, q) of the kernel, any number, is k(x_p, x_q). What is clustered need not have a
+        mean: strings, votes, graphs. Modes are rows, so not "mean_shift".
     weights : {"binary", "gaussian"} or callable
         Weights of the graph's edges; see `coterie.graphs.knn_graph`.
     symmetrize : {"none", "mean", "max"}
         Whether edges from a row to its neighbours count both ways. "none": a row follows its own neighbours only, as in
         the paper; the objective is that of "mean" all the same. "max": an edge in one direction counts fully in both.
-    mode_update : {"byproduct", "mean_shift"}
-        Modes are the rows with the largest memberships (SLK-BO), or maxima of the density of their cluster, found
-        by mean shifts (SLK-MS).
+    mode_update : {"byproduct", "mean_shift", "densest"}
+        Modes are the rows with the largest memberships (SLK-BO); or maxima of the density of their cluster, found
+        by mean shifts (SLK-MS); or the rows where that density is highest, as the model defines modes (Eq. 1), for any
+        kernel: this reads the kernel of all pairs of rows in each update, O(n^2 (d + L)).
     bandwidth : float, optional
         s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). By default s^2 is the mean squared distance to the
         nearest neighbours.
@@ -114,6 +128,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Which rows they are; -1 where a mode is none.
     objective_ : float
         The discrete objective E (see Notes) of `labels_`.
+    published_objective_ : float
+        E as the paper prints it: edges between clusters cost twice as much.
     relaxation_ : float
         The relaxed objective R of `memberships_`.
     is_shifted_ : bool
@@ -150,6 +166,12 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     The graph takes O(n^2 d) operations where it is exact; an update O(n (rho + 1) L). Memory: three arrays of n x L
     floats and the graph.
 
+    Why lambda / 4: the paper prints lambda tr(Z' L Z) = lambda / 2 sum_pq K_pq ||z_p - z_q||^2 in E (Eq. 1), and R
+    without the last 1/2 (Eq. 2). That counts each pair of rows twice, as (p, q) and as (q, p), and the bound of that R
+    would have 2 lambda where the paper's update (Eq. 8), its code and this class have lambda. Here E and R count each
+    pair once, so that `lam` is the lambda of the paper's update, with the same clusters. `published_objective_`, for
+    comparisons with printed figures, is E of the same labels and modes at twice the lambda.
+
     A cluster that empties keeps its last mode; a ConvergenceWarning says so.
 
     References
@@ -168,6 +190,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     100
     """
 
+    # Of models of before there were pairs, too.
+    _fitted_to_pair = False
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -177,7 +202,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         affinity: str = "knn",
         weights: Any = "binary",
         symmetrize: Literal["none", "mean", "max"] = "none",
-        mode_update: str = "byproduct",
+        mode_update: ModeUpdate = "byproduct",
         bandwidth: float | None = None,
         shift: bool | str = "auto",
         normalize: bool = False,
@@ -220,7 +245,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data, or (n, n) affinities. Files are read into memory as a whole.
+            The data, or (n, n) affinities, or a tuple of two such matrices, graph and kernel. Files are read into
+            memory as a whole.
         y : None
             Ignored.
 
@@ -235,51 +261,72 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _fit(
-        self, X: Any, problem: GraphModes | None = None, modes: Modes | None = None
-    ) -> tuple[GraphModes, Modes]:
-        """Fit; return the problem and the modes, with which another lambda can begin."""
+        self, X: Any, earlier: Fitted | None = None, rank: Callable[[GraphModes, Run], Any] | None = None
+    ) -> Fitted:
+        """Fit, also from where the starts of another lambda ended; keep the run that comes first by its rank."""
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        n_starts = 1 if modes is not None else self._n_starts()
+        X, kernel = self._apart(X)
+        n_starts = self._n_starts() if earlier is None else len(earlier.ends)
         monitor = FitMonitor(self, n_starts, HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            if problem is None:
-                problem = self._problem(rows.read(), random, n_threads)
-            starts = [modes] if modes is not None else self._starts(X, problem, given, random)
-            best = self._best_run(problem, islice(starts, n_starts), monitor)
+            if earlier is None:
+                problem = self._problem(rows.read(), kernel, random, n_threads)
+                starts = self._starts(X, problem, given, random)
+            else:
+                problem, starts = earlier.problem, iter(earlier.ends)
+            some = islice(starts, n_starts)
+            best, ends = self._best_run(problem, some, monitor, rank or (lambda _, run: run.rank))
         self._store(best, problem)
+        self._fitted_to_pair = kernel is not None
         monitor.warn_if_out_of_time()
-        return problem, best.modes
+        return Fitted(problem, best.modes, ends)
 
-    def _best_run(self, problem: GraphModes, starts: Iterable[Modes], monitor: FitMonitor) -> Run:
+    def _best_run(
+        self,
+        problem: GraphModes,
+        starts: Iterable[Modes],
+        monitor: FitMonitor,
+        rank: Callable[[GraphModes, Run], Any],
+    ) -> tuple[Run, list[Modes]]:
+        """Return the best run, and the modes with which each ended."""
         stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
-        runs = (problem.run(modes, self.lam, stopping, monitor) for modes in starts)
-        best = next(runs)
-        while monitor.stopped_by is None and (run := next(runs, None)) is not None:
-            best = min(best, run, key=lambda run: run.rank)
-        return best
+        best, best_rank, ends = None, None, []
+        for modes in starts:
+            run = problem.run(modes, self.lam, stopping, monitor)
+            run_rank = rank(problem, run)
+            if best is None or run_rank < best_rank:
+                best, best_rank = run, run_rank
+            ends.append(run.modes)
+            if monitor.stopped_by is not None:
+                break
+        assert best is not None
+        return best, ends
 
-    def _problem(self, rows: Block, random: np.random.RandomState, n_threads: int) -> GraphModes:
-        graph, search = self._graph_and_search(rows, random, n_threads)
+    def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int) -> GraphModes:
+        graph, search = self._graph_and_search(rows, kernel, random, n_threads)
         return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
 
     def _graph_and_search(
-        self, rows: Block, random: np.random.RandomState, n_threads: int
+        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int
     ) -> tuple[sp.csr_array, ModeSearch]:
+        if kernel is not None:
+            graph, matrix = check_graph(rows), checked_kernel(kernel, rows.shape[0])
+            graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
+            return graph, KernelModes(matrix, mode_update=self.mode_update)
         if self.affinity == "precomputed":
             graph = check_graph(rows, rows.shape[0], symmetric=True)
-            return graph, KernelModes(graph)
+            return graph, KernelModes(graph, mode_update=self.mode_update)
         ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
         bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
         graph = graph_of_neighbors(
             ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
         )
-        by_product = self.mode_update == "byproduct"
-        return graph, VectorModes(rows, bandwidth, by_product=by_product, n_threads=n_threads)
+        return graph, VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
 
     def _starts(
         self, X: Any, problem: GraphModes, given: Array | None, random: np.random.RandomState
@@ -334,15 +381,23 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         check_is_fitted(self, "labels_")
         return self.modes_
 
+    @property
+    def published_objective_(self) -> float:
+        """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
+        check_is_fitted(self, "labels_")
+        return self.objective_ + 0.5 * self.lam * cut_weight(self.affinity_matrix_, self.labels_)
+
     def _scores_by_affinities(self, affinities: Block) -> Array:
-        own, near = affinities[:, self.mode_indices_], affinities @ self.memberships_
+        n = len(self.labels_)
+        graph, kernel = (affinities[:, :n], affinities[:, n:]) if self._fitted_to_pair else (affinities,) * 2
+        own, near = kernel[:, self.mode_indices_], graph @ self.memberships_
         return (own.toarray() if sp.issparse(own) else own) + self.lam * near
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
         """Return k(x, m_l) + lambda times the memberships of the nearest training rows."""
         assert self.bandwidth_ is not None
         n_threads = effective_n_threads(self.n_threads)
-        search = VectorModes(rows, self.bandwidth_, by_product=True, n_threads=n_threads)
+        search = VectorModes(rows, self.bandwidth_, mode_update="byproduct", n_threads=n_threads)
         scores = np.empty((rows.shape[0], self.n_clusters))
         search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(self.n_clusters)), scores)
         weights = edge_weights(squares, self.weights, self.bandwidth_)
@@ -352,7 +407,21 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
     # --- checks --------------------------------------------------------------------------------------------------
 
+    def _apart(self, X: Any) -> tuple[Any, Any]:
+        """Return the graph and the kernel of a pair; X and None if it is none."""
+        if not is_pair(X):
+            return X, None
+        if self.affinity != "precomputed":
+            raise ValueError("X is a pair of matrices, which needs affinity='precomputed'.")
+        if self.normalize:
+            raise ValueError("normalize divides rows by their lengths, which affinities do not have.")
+        return X
+
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        if not reset and self._fitted_to_pair:
+            return beside(X, len(self.labels_))
+        if is_pair(X):
+            raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
         rows = super()._rows_of(X, reset)
         return NormalizedRows(rows) if self.normalize else rows
 
@@ -382,7 +451,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         super().check_parameters()
         check_option("symmetrize", self.symmetrize, SYMMETRIES)
         check_option("mode_update", self.mode_update, MODE_UPDATES)
-        if self.affinity == "precomputed" and self.mode_update != "byproduct":
+        if self.affinity == "precomputed" and self.mode_update == "mean_shift":
             raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
         if self.shift not in (True, False, "auto"):
             raise ValueError(f"shift must be True, False or 'auto', got {self.shift!r}.")

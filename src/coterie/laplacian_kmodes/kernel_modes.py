@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import Modes, surest_members
+from coterie.laplacian_kmodes.modes import Modes, ModeUpdate, densest_rows, surest_members
+from coterie.rows import Block
 
 __all__ = ["KernelModes"]
 
@@ -17,14 +18,18 @@ class KernelModes:
 
     Parameters
     ----------
-    matrix : csr_array of shape (n, n)
-        The affinities.
+    matrix : ndarray or csr_array of shape (n, n)
+        The affinities k(x_p, x_q).
+    mode_update : {"byproduct", "densest"}
+        Modes are the rows with the largest memberships, or those where their cluster is densest.
     """
 
     rows, bandwidth = None, None
 
-    def __init__(self, matrix: sp.csr_array) -> None:
-        self._matrix = matrix
+    def __init__(self, matrix: Block, *, mode_update: ModeUpdate = "byproduct") -> None:
+        # A row for each row that may be a mode.
+        self._candidates = matrix.T.tocsr() if sp.issparse(matrix) else matrix.T
+        self._mode_update = mode_update
 
     def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
         """Return the modes at the rows of these numbers; nothing is drawn."""
@@ -33,9 +38,14 @@ class KernelModes:
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
         for cluster in clusters:
-            out[:, cluster] = self._matrix[[modes.indices[cluster]]].toarray()[0]
+            found = self._candidates[[modes.indices[cluster]]]
+            out[:, cluster] = (found.toarray() if sp.issparse(found) else found)[0]
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the rows with the largest memberships; a cluster without rows keeps its mode."""
-        found = surest_members(memberships, len(modes.indices))
+        """Return the rows that are the modes of the memberships; a cluster without rows keeps its mode."""
+        n_clusters = len(modes.indices)
+        if self._mode_update == "densest":
+            found = densest_rows(np.asarray(self._candidates @ memberships.memberships), memberships)
+        else:
+            found = surest_members(memberships, n_clusters)
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))

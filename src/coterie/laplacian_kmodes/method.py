@@ -11,7 +11,11 @@ from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
 
 __all__ = ["LAPLACIAN_KMODES"]
 
-_MODES = ("rows", "maxima of the density")
+_MODES = (
+    "rows",
+    "maxima of the density",
+    "rows where the density is highest, for any kernel; slow for many rows",
+)
 
 LAPLACIAN_KMODES = Method(
     name="laplacian-kmodes",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 
-__all__ = ["ModeSearch", "Modes", "surest_members"]
+__all__ = ["ModeSearch", "ModeUpdate", "Modes", "densest_rows", "surest_members"]
+
+ModeUpdate = Literal["byproduct", "mean_shift", "densest"]
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,17 @@ def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray
     filled = firsts[:-1] < firsts[1:]
     found[filled] = order[firsts[:-1][filled]]
     return found
+
+
+def densest_rows(densities: Array, memberships: GraphMemberships) -> IndexArray:
+    """Return the row where the density of each cluster is highest (Eq. 1), -1 where the cluster has no rows.
+
+    Parameters
+    ----------
+    densities : ndarray of shape (n, L)
+        Sum over all rows p of z_pl k(x_p, y), for each row y.
+    memberships : GraphMemberships
+        Whose labels tell which clusters have rows.
+    """
+    sizes = np.bincount(memberships.labels, minlength=densities.shape[1])
+    return np.where(sizes > 0, densities.argmax(axis=0), -1)

@@ -20,7 +20,7 @@ __all__ = ["plot_lambda_scan"]
 
 
 def plot_lambda_scan(scan: LambdaScan) -> Figure:
-    """Objective, sizes of clusters and, where labels are known, scores over lambda; the best lambda is marked.
+    """Objective, sizes of clusters, and scores where labels are known, else balanced cuts; the best lambda is marked.
 
     Parameters
     ----------
@@ -47,9 +47,8 @@ def plot_lambda_scan(scan: LambdaScan) -> Figure:
     """
     scores = {"NMI": scan.normalized_mutual_information, "accuracy": scan.accuracy}
     known = {name: values for name, values in scores.items() if values is not None}
-    n_panels = 3 if known else 2
-    figure = new_figure((3.4 * n_panels, 3.1))
-    axes = figure.subplots(1, n_panels)
+    figure = new_figure((10.2, 3.1))
+    axes = figure.subplots(1, 3)
     line = {"marker": "o", "markersize": 4, "linewidth": 1.8}
     axes[0].plot(scan.lambdas, scan.objectives, color=FEW_COLOURS[0], **line)
     axes[0].set(title="discrete objective")
@@ -61,7 +60,10 @@ def plot_lambda_scan(scan: LambdaScan) -> Figure:
     axes[1].set_ylim(bottom=0)
     for (name, values), colour in zip(known.items(), FEW_COLOURS):
         axes[2].plot(scan.lambdas, values, color=colour, label=name, **line)
-    if known:
+    if not known:
+        axes[2].plot(scan.lambdas, scan.balanced_cuts, color=FEW_COLOURS[0], **line)
+        axes[2].set(title="balanced cut of the graph")
+    else:
         axes[2].set(title="scores of the rows with labels")
         axes[2].legend(frameon=False, fontsize=9)
     for ax in axes:

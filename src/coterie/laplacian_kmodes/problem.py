@@ -12,7 +12,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
-__all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping"]
+__all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
 
 # What is known of an update of the modes, besides what is known of every iteration.
 HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
@@ -119,7 +119,11 @@ class GraphModes:
 
     def _discrete_objective(self, affinities: Array, labels: IntArray, lam: float) -> float:
         """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""
-        sources = np.repeat(labels, np.diff(self.graph.indptr))
-        cut = float(np.sum(self.graph.data[sources != labels[self.graph.indices]], dtype=np.float64))
         own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
-        return 0.5 * lam * cut - own
+        return 0.5 * lam * cut_weight(self.graph, labels) - own
+
+
+def cut_weight(graph: sp.csr_array, labels: IntArray) -> float:
+    """Return the weight of the edges between clusters, each way by itself: sum_pq K_pq ||z_p - z_q||^2 / 2."""
+    sources = np.repeat(labels, np.diff(graph.indptr))
+    return float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import Modes, surest_members
+from coterie.laplacian_kmodes.modes import Modes, ModeUpdate, densest_rows, surest_members
 from coterie.rows import Block, as_rows
 
 __all__ = ["VectorModes"]
@@ -37,21 +37,22 @@ class VectorModes:
         The rows.
     bandwidth : float
         s.
-    by_product : bool
-        Modes are the rows with the largest memberships; else the ends of mean shifts.
+    mode_update : {"byproduct", "mean_shift", "densest"}
+        Modes are the rows with the largest memberships, the ends of mean shifts, or the rows where their cluster is
+        densest.
     n_threads : int
         Threads of the kernels.
     """
 
-    def __init__(self, rows: Block, bandwidth: float, *, by_product: bool, n_threads: int) -> None:
+    def __init__(self, rows: Block, bandwidth: float, *, mode_update: ModeUpdate, n_threads: int) -> None:
         self.rows = rows
         self.bandwidth: float = bandwidth
-        self._by_product, self._n_threads = by_product, n_threads
+        self._mode_update, self._n_threads = mode_update, n_threads
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a run with these centres begins with: the centres, or the densest rows there."""
         nowhere = np.full(len(seeds), -1, dtype=np.int64)
-        if not self._by_product:
+        if self._mode_update == "mean_shift":
             return Modes(seeds, nowhere)
         shift = np.zeros(seeds.shape[1])
         labels = nearest_labels(as_rows(self.rows), seeds, shift, self._n_threads)
@@ -68,9 +69,11 @@ class VectorModes:
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; a cluster without rows keeps its own."""
-        if self._by_product:
-            return self._at_rows(modes, surest_members(memberships, len(modes.points)))
-        return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
+        if self._mode_update == "mean_shift":
+            return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
+        if self._mode_update == "densest":
+            return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
+        return self._at_rows(modes, surest_members(memberships, len(modes.points)))
 
     def _at_rows(self, modes: Modes, indices: IndexArray) -> Modes:
         found = indices >= 0
@@ -86,6 +89,20 @@ class VectorModes:
             members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
         squares = euclidean_distances(self.rows[members], squared=True)
         return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
+
+    def _densities(self, memberships: Array) -> FloatArray:
+        """Return the density of each cluster at each row, shape (n, L), without the kernel of all pairs at once."""
+
+        def sums(part: slice, _: Array, affinities: Array) -> FloatArray:
+            return (affinities.T @ memberships[part]).astype(np.float64)
+
+        densities = np.empty(memberships.shape)
+        for start in range(0, len(memberships), _ROWS_PER_PART):
+            some = slice(start, start + _ROWS_PER_PART)
+            points = self.rows[some]
+            parts = self._for_parts(points.toarray() if sp.issparse(points) else points, sums)
+            densities[some] = np.sum(parts, axis=0)
+        return densities
 
     def _shifted(self, points: Array, memberships: Array) -> Array:
         """Move each mode to the weighted mean of the rows, again and again, until it stays (mean shift)."""

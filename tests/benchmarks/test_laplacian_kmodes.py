@@ -1,0 +1,64 @@
+"""What stands beside Laplacian K-modes in its benchmark: the convex relaxation, and how criteria are judged."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks.laplacian_kmodes.criteria import CRITERIA, judged
+from benchmarks.laplacian_kmodes.lk import laplacian_k_modes, memberships_of, on_simplex
+from benchmarks.laplacian_kmodes.paper_objectives import printed_objective
+from tests.reference import laplacian_kmodes as oracle
+
+
+@pytest.fixture
+def problem():
+    random = np.random.default_rng(0)
+    K = np.triu((random.random((40, 40)) < 0.1) * random.random((40, 40)), 1)
+    return sp.csr_array(K + K.T), random.random((40, 4))
+
+
+def test_the_nearest_point_of_the_simplex():
+    points = np.random.default_rng(0).normal(size=(200, 5)) * 3
+    nearest = on_simplex(points)
+    np.testing.assert_allclose(nearest.sum(axis=1), 1)
+    assert nearest.min() >= 0
+    # No vertex lies in the direction of the point.
+    towards = np.einsum("ij,ikj->ik", points - nearest, np.eye(5)[None] - nearest[:, None])
+    assert towards.max() < 1e-9
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 2.0])
+def test_memberships_are_the_minimum_of_the_convex_programme(problem, lam):
+    graph, affinities = problem
+    Z = memberships_of(graph, affinities, lam, on_simplex(affinities), 1e-10)
+    K = graph.toarray()
+    gradient = 2 * lam * (K.sum(axis=1)[:, None] * Z - K @ Z) - affinities
+    # Where a membership is above 0 the gradient is the row's lowest.
+    gap = np.where(Z > 1e-6, gradient - gradient.min(axis=1, keepdims=True), 0)
+    assert gap.max() < 1e-3
+
+
+def test_objectives_as_printed(problem):
+    graph, affinities = problem
+    labels = affinities.argmax(axis=1)
+    expected = oracle.published_objective(labels, affinities, graph.toarray(), 0.7)
+    assert printed_objective(graph, affinities, labels, 0.7) == pytest.approx(expected)
+
+
+def test_rows_of_apart_groups_are_told_apart():
+    random = np.random.default_rng(1)
+    X = np.concatenate([random.normal(size=(30, 2)), 20 + random.normal(size=(30, 2))])
+    graph = sp.csr_array(np.kron(np.eye(2), np.ones((30, 30))))
+    found = laplacian_k_modes(X, graph, X[[0, 59]], 2.0, 0.5)
+    np.testing.assert_array_equal(found.labels, np.repeat([0, 1], 30))
+    assert np.linalg.norm(found.modes[1] - 20) < 1.5
+
+
+def test_criteria_are_judged_without_empty_clusters():
+    values = dict.fromkeys(CRITERIA.values(), 0.0)
+    runs = [values | {"nmi": nmi, "n_empty": 0, "E": -nmi, "bcut": nmi} for nmi in (0.1, 0.5, 0.3)]
+    runs.append(values | {"nmi": 0.9, "n_empty": 1, "E": -9.0, "bcut": -9.0})
+    found = judged(runs)
+    assert found["E"] == pytest.approx((1.0, 0.5))
+    assert found["balanced cut"] == pytest.approx((-1.0, 0.1))
+    assert np.isnan(found["stability"][0])
