@@ -31,7 +31,7 @@ def _is_model(file: str) -> bool:
 
 
 def _row_facts(file: str) -> dict[str, Any]:
-    rows = open_prepared(file, columns=None, normalize=False)
+    rows = open_prepared(file)
     facts: dict[str, Any] = {"kind": "rows", **input_facts(file, rows)}
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)
@@ -53,10 +53,18 @@ def _model_facts(file: str) -> dict[str, Any]:
         "bytes": os.path.getsize(file),
         **({"method": method.name} if method else {}),
         **header.metadata,
+        "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],
         "parameters": settings_of(model),
         **_fitted_facts(model),
         **(_method_facts(model, method) if method else {}),
     }
+
+
+def _step_in_words(name: str, *values: Any) -> str:
+    """Return what was done to the rows of a fit: a word for it, and the first that it holds."""
+    if not values:
+        return name
+    return f"{name} {' '.join(map(str, values[0])) if isinstance(values[0], (list, dict)) else values[0]}"
 
 
 def _fitted_facts(model: Any) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import IntArray
+from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
-from coterie.rows import RowSource, open_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows import RowSource, open_rows, prepare_rows
+from coterie.rows.columns import NO_COLUMNS
 
 __all__ = ["input_facts", "open_for_model", "open_prepared", "read_known_labels"]
 
@@ -19,34 +22,46 @@ __all__ = ["input_facts", "open_for_model", "open_prepared", "read_known_labels"
 def open_prepared(
     file: str,
     *,
-    columns: list[str | int] | None,
-    normalize: bool,
+    columns: list[str | int] | None = None,
+    exclude: list[str | int] | None = None,
+    beside: Sequence[str] = (),
+    preparing: Mapping[str, Any] | None = None,
     warned: list[str] | None = None,
-    **options: Any,
+    **reading: Any,
 ) -> RowSource:
-    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not.
+    """Open the rows of a file and prepare them to be clustered.
 
     Parameters
     ----------
     file : str
         What to open.
-    columns : list of str or int or None
-        Columns of a table.
-    normalize : bool
-        Whether to scale rows.
+    columns, exclude : list of str or int or None
+        Columns of a table to cluster, and to leave out.
+    beside : sequence of str
+        Columns of a table that its results keep; they are left out, too.
+    preparing : mapping of str, optional
+        Options of `prepare_rows`, such as "impute".
     warned : list of str, optional
         Where warnings go, also of columns that should perhaps not be clustered; by default nowhere.
-    options
+    reading
         Other options of `open_rows`; None says nothing.
     """
-    with recorded_warnings() as told:
-        rows = open_rows(file, columns, **options)
+    left_out = [*(exclude or []), *beside] or None
+    with recorded_warnings() as told, _only_tables_have(beside if exclude is None else (), file):
+        rows = prepare_rows(file, columns, exclude=left_out, **(preparing or {}), **reading)
     if warned is not None:
         warned += [*told, *column_warnings(rows)]
-    return NormalizedRows(rows) if normalize else rows
+    return rows
 
 
-def open_for_model(model: Any, file: str, **options: Any) -> RowSource:
+def open_for_model(
+    model: Any,
+    file: str,
+    *,
+    exclude: list[str | int] | None = None,
+    beside: Sequence[str] = (),
+    **reading: Any,
+) -> RowSource:
     """Open the rows of a file in the columns of the fit, prepared as its rows were.
 
     Parameters
@@ -55,18 +70,36 @@ def open_for_model(model: Any, file: str, **options: Any) -> RowSource:
         A fitted one.
     file : str
         What to open.
-    options
-        Other options of `open_rows`.
+    exclude : list of str or int or None
+        Columns of a table to leave out.
+    beside : sequence of str
+        Columns of a table that its results keep; they are left out, too.
+    reading
+        Other options of `open_rows`; None says nothing.
     """
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
-    rows = open_rows(file, chosen, **options)
+    columns = chosen if chosen is None else chosen or NO_COLUMNS
+    left_out = [*(exclude or []), *beside] or None
+    with _only_tables_have(beside if exclude is None else (), file):
+        rows = open_rows(file, columns, exclude=left_out, **reading)
     try:
         return prepared_rows(model, rows)
     except ValueError as error:
         known = set(getattr(model, "feature_names_in_", []))
         is_new = any(name not in known for name in rows.column_names or [])
-        way_out = " --keep NAME leaves a column to the results." if is_new else ""
+        way_out = " --keep NAME leaves a column to the results, --exclude NAME out." if is_new else ""
         raise ValueError(f"{file}: {error}{way_out}") from error
+
+
+@contextmanager
+def _only_tables_have(beside: Sequence[str], file: str) -> Iterator[None]:
+    """Say what is wrong with --id and --keep for a file that is no table, which cannot exclude their columns."""
+    try:
+        yield
+    except ValueError as error:
+        if beside and str(error).startswith("exclude has no meaning"):
+            raise UsageError(f"--id and --keep name columns of a table, and {file} is none.") from error
+        raise
 
 
 def input_facts(file: str, rows: RowSource) -> dict[str, Any]:

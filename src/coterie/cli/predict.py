@@ -32,8 +32,9 @@ def predict(
     threads: int | None = None,
     beside: Beside | None = None,
     quiet: bool = False,
+    **reading: Any,
 ) -> dict[str, Any]:
-    """Label the rows of a file with a saved model, block by block.
+    """Label the rows of a file with a saved model, block by block; `reading` has options of `open_for_model`.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def predict(
     if threads is not None:
         model.set_params(n_threads=threads)
     with recorded_warnings() as warned:
-        rows = open_for_model(model, file, exclude=beside.names or None)
+        rows = open_for_model(model, file, beside=beside.names, **reading)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")

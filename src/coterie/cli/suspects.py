@@ -29,18 +29,22 @@ def column_warnings(rows: RowSource) -> list[str]:
     Parameters
     ----------
     rows : RowSource
-        As they were read, before they are scaled. Only tables of numbers are looked at, by their first rows.
+        As they will be clustered; they are looked at as they were before they were scaled and encoded. Only tables of
+        numbers are looked at, by their first rows.
 
     Returns
     -------
     list of str
         A sentence or two for each.
     """
+    is_scaled = any(step[0] == "scale" for step in rows.preparation)
+    rows = _as_read(rows)
     has_vectors = rows.chosen is not None and len(rows.chosen) < rows.shape[1]
     if (
         not rows.is_table
         or rows.is_sparse
         or has_vectors
+        or rows.chosen == []
         or rows.shape[1] < 2
         or rows.shape[0] < _FEWEST_ROWS
     ):
@@ -54,6 +58,8 @@ def column_warnings(rows: RowSource) -> list[str]:
         f"clustered like the others; {_way_out(rows, i)}, --id does so and keeps it in the results."
         for i in ids
     ]
+    if is_scaled:
+        return told
     others = [i for i in range(rows.shape[1]) if i not in ids]
     spread = block[:, others].std(axis=0, dtype=np.float64)
     widest = _drowning(spread)
@@ -63,8 +69,15 @@ def column_warnings(rows: RowSource) -> list[str]:
     return [
         *told,
         f"The column {_name(rows, others[widest])!r} carries {share:.0%} of all variance, more than all others "
-        f"together; {_way_out(rows, others[widest])}; or scale the columns before.",
+        f"together; {_way_out(rows, others[widest])}; --scale standard gives all columns the same weight.",
     ]
+
+
+def _as_read(rows: RowSource) -> RowSource:
+    """Return rows as they were before they were scaled, encoded or normalized."""
+    while rows.preparation and rows.preparation[-1][0] not in ("columns", "impute"):
+        rows = rows.source  # type: ignore[attr-defined]
+    return rows
 
 
 def _looks_like_ids(column: Array) -> bool:

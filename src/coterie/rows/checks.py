@@ -29,6 +29,8 @@ __all__ = [
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
 
+_IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (--impute median)"
+
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
     "or array.reshape(1, -1) if it contains a single sample."
@@ -123,10 +125,12 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dty
         Type to compute in; what is too large for it is infinite.
     """
     counts = np.zeros(len(names), dtype=np.int64)
-    n_rows = n_bad = 0
+    n_rows = n_bad = n_missing = 0
     for piece in pieces:
         with np.errstate(all="ignore"):
-            bad = ~np.isfinite(np.asarray(piece, dtype=dtype))
+            numbers = np.asarray(piece, dtype=dtype)
+        bad = ~np.isfinite(numbers)
+        n_missing += int(np.isnan(numbers).sum())
         counts += bad.sum(axis=0)
         n_rows += len(bad)
         n_bad += int(bad.any(axis=1).sum())
@@ -134,7 +138,7 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dty
     shown = [f"{names[i]!r} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = "Fill in numbers or drop the rows"
+    way = "Drop the rows" if not n_missing else f"{_IMPUTE}, or drop the rows"
     if len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
         way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
     return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."

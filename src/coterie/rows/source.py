@@ -147,6 +147,11 @@ class RowSource:
             raise ValueError(f"rows_per_block must be at least 1, got {rows}.")
         return self._checked_blocks(rows)
 
+    def unchecked_blocks(self) -> Iterator[tuple[int, Block]]:
+        """Read all rows in order as `blocks` does, with NaN and infinities among them: for whoever counts or mends."""
+        rows = self.rows_per_block
+        return self._regroup(self.pieces(0, self.shape[0], rows), rows)
+
     def take(self, sorted_indices: npt.ArrayLike) -> Block:
         """Read the rows of given numbers.
 

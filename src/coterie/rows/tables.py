@@ -52,7 +52,7 @@ class PandasSource(RowSource):
         carried = _carried_of_pandas(frame, positions)
         super().__init__(
             (n_rows, self._chosen.n_columns),
-            np.result_type(*(compute_dtype(cells[i].dtype) for i in positions)),
+            np.result_type(np.float32, *(compute_dtype(cells[i].dtype) for i in positions)),
             column_names=self._chosen.column_names if is_named else None,
             is_table=True,
             description="pandas DataFrame",

@@ -56,7 +56,7 @@ class CsvSource(RowSource):
         positions = self._columns.positions
         is_known_by_name = has_header and len(set(names)) == len(names)
         super().__init__(
-            (n_rows, len(positions)),
+            (n_rows, self._columns.chosen.n_columns),
             np.float64,
             column_names=[names[i] for i in positions] if has_header else None,
             is_table=True,
