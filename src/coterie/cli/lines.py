@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie.cli.tables import table_lines
+
 __all__ = ["fact_lines", "fit_lines", "path_lines", "predict_lines", "verify_lines"]
 
 
@@ -78,7 +80,10 @@ def _file_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def fact_lines(facts: dict[str, Any]) -> list[str]:
-    """Name and value of each fact, the values aligned."""
+    """Name and value of each fact, the values aligned; of a table its columns besides."""
+    if "table" in facts:
+        short = {name: value for name, value in facts.items() if name not in ("table", "command", "problem")}
+        return [*fact_lines(short), "", *table_lines(facts)]
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         flat.update(value if isinstance(value, dict) else {name: value})

@@ -6,17 +6,15 @@ import shlex
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import FloatArray
 from coterie.rows import RowSource
+from coterie.rows.profile import looks_like_ids
 
-__all__ = ["column_warnings"]
+__all__ = ["column_warnings", "drowning_column"]
 
 # Rows at the beginning of a table that are looked at: enough to see what a column is, nothing beside the fit.
 _SEEN_ROWS = 1 << 16
 _FEWEST_ROWS = 20
-
-# Hashes and such: whole numbers too large for a count or a measurement.
-_HUGE = 2.0**40
 
 # A column that has most of the variance is named only if its spread is so many times that of the median column. Of the
 # variance of Fisher's irises 69% is in the length of the petals, with 2.4 times the spread; nothing is wrong with that.
@@ -50,7 +48,7 @@ def column_warnings(rows: RowSource) -> list[str]:
     ):
         return []
     _, block = next(rows.blocks(min(_SEEN_ROWS, rows.shape[0])))
-    ids = [i for i in range(rows.shape[1]) if _looks_like_ids(block[:, i])]
+    ids = [i for i in range(rows.shape[1]) if looks_like_ids(block[:, i])]
     if len(ids) == rows.shape[1]:
         return []
     told = [
@@ -62,7 +60,7 @@ def column_warnings(rows: RowSource) -> list[str]:
         return told
     others = [i for i in range(rows.shape[1]) if i not in ids]
     spread = block[:, others].std(axis=0, dtype=np.float64)
-    widest = _drowning(spread)
+    widest = drowning_column(spread)
     if widest is None:
         return told
     share = spread[widest] ** 2 / (spread @ spread)
@@ -80,20 +78,7 @@ def _as_read(rows: RowSource) -> RowSource:
     return rows
 
 
-def _looks_like_ids(column: Array) -> bool:
-    if np.any(column != np.floor(column)):
-        return False
-    steps = np.diff(column)
-    if np.all(steps > 0):
-        return True
-    values = np.sort(column)
-    if np.any(values[1:] == values[:-1]):
-        return False
-    is_dense = values[-1] - values[0] < 2 * len(values)
-    return bool(is_dense or np.median(np.abs(values)) >= _HUGE)
-
-
-def _drowning(spread: FloatArray) -> int | None:
+def drowning_column(spread: FloatArray) -> int | None:
     """Return the column that has most of the variance because it is measured on another scale, None if none has."""
     widest = int(spread.argmax())
     others = np.delete(spread, widest)

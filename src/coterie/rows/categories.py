@@ -13,10 +13,21 @@ from coterie.rows.carried import Carried
 from coterie.rows.source import RowSource
 from coterie.rows.transformed import TransformedRows
 
-__all__ = ["Category", "HandleUnknown", "OneHotRows", "learned_categories", "names_of_categories"]
+__all__ = [
+    "CATEGORY_LIMIT",
+    "Category",
+    "HandleUnknown",
+    "OneHotRows",
+    "learned_categories",
+    "names_of_categories",
+]
 
 Category: TypeAlias = str | int | float | bool | None
 HandleUnknown: TypeAlias = Literal["error", "ignore"]
+
+
+# A column of more values is an id or a text more often than not.
+CATEGORY_LIMIT = 100
 
 
 class OneHotRows(TransformedRows):

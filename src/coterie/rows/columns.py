@@ -10,7 +10,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["NO_COLUMNS", "Column", "Columns", "choose_columns", "column_positions", "listed_columns"]
+__all__ = [
+    "NO_COLUMNS",
+    "Column",
+    "Columns",
+    "choose_columns",
+    "column_positions",
+    "column_word",
+    "listed_columns",
+]
 
 Columns: TypeAlias = Sequence[str | int] | str | int
 """Some columns of a table: names, positions, ranges (``"e0:e255"``, ``"2:258"``) and patterns (``"e*"``)."""
@@ -176,10 +184,13 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: P
     shown = f"{option}={called!r}"
     if path is None:
         return f"coterie.as_rows(X, {shown})"
-    words = ",".join(str(i) if _is_special(str(name)) else str(name) for i, name in zip(positions, called))
+    words = ",".join(
+        column_word(i, None if isinstance(name, int) else name) for i, name in zip(positions, called)
+    )
     return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k 100"
 
 
-def _is_special(name: str) -> bool:
-    """Tell whether the command line would take a name for something else."""
-    return "," in name or name != name.strip() or name.isdecimal() or not name
+def column_word(position: int, name: str | None) -> str:
+    """Return what the command line calls a column: its position, where it would take the name for something else."""
+    is_plain = name and "," not in name and name == name.strip() and not name.isdecimal()
+    return name if name and is_plain else str(position)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from coterie.rows.adapt import as_rows
 from coterie.rows.arrow import arrow_kind
-from coterie.rows.categories import HandleUnknown, OneHotRows, learned_categories
+from coterie.rows.categories import CATEGORY_LIMIT, HandleUnknown, OneHotRows, learned_categories
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
 from coterie.rows.files import open_rows
 from coterie.rows.normalized import NormalizedRows
@@ -45,7 +45,7 @@ def prepare_rows(
     impute: Impute | None = None,
     scale: Scale | Literal["none"] | None = None,
     one_hot: Columns | None = None,
-    category_limit: int = 100,
+    category_limit: int = CATEGORY_LIMIT,
     handle_unknown: HandleUnknown = "error",
     normalize: bool = False,
     **reading: Any,
