@@ -12,7 +12,7 @@ from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
-from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
+from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
 from coterie.cli.models import (
     fit_model,
     make_model,
@@ -101,7 +101,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     check_label_file(label_file)
     beside = names_beside(rows, job.beside, label_file)
 
-    seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
+    with about(job.file):
+        seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
     results = RowResults(model, rows, model.labels_, beside)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}

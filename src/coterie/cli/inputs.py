@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import InvalidParameterError
 
 from coterie.arrays import IntArray
 from coterie.cli import UsageError
@@ -16,7 +19,7 @@ from coterie.estimators.preparation import prepared_rows
 from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.columns import NO_COLUMNS
 
-__all__ = ["input_facts", "open_for_model", "open_prepared", "read_known_labels"]
+__all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_known_labels"]
 
 
 def open_prepared(
@@ -46,11 +49,16 @@ def open_prepared(
     reading
         Other options of `open_rows`; None says nothing.
     """
+    if file.endswith(".coterie") and os.path.isfile(file):
+        raise ValueError(
+            f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
+        )
     left_out = [*(exclude or []), *beside] or None
-    with recorded_warnings() as told, _only_tables_have(beside if exclude is None else (), file):
+    with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
         rows = prepare_rows(file, columns, exclude=left_out, **(preparing or {}), **reading)
     if warned is not None:
-        warned += [*told, *column_warnings(rows)]
+        with about(file):
+            warned += [*told, *column_warnings(rows)]
     return rows
 
 
@@ -80,8 +88,13 @@ def open_for_model(
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
     columns = chosen if chosen is None else chosen or NO_COLUMNS
     left_out = [*(exclude or []), *beside] or None
-    with _only_tables_have(beside if exclude is None else (), file):
-        rows = open_rows(file, columns, exclude=left_out, **reading)
+    with about(file), _only_tables_have(beside if exclude is None else (), file):
+        try:
+            rows = open_rows(file, columns, exclude=left_out, **reading)
+        except ValueError as error:
+            if left_out is not None or not str(error).startswith("columns has no meaning"):
+                raise
+            rows = open_rows(file, **reading)  # an array, which has the columns in their order
     try:
         return prepared_rows(model, rows)
     except ValueError as error:
@@ -89,6 +102,23 @@ def open_for_model(
         is_new = any(name not in known for name in rows.column_names or [])
         way_out = " --keep NAME leaves a column to the results, --exclude NAME out." if is_new else ""
         raise ValueError(f"{file}: {error}{way_out}") from error
+
+
+@contextmanager
+def about(file: str) -> Iterator[None]:
+    """Let errors about rows name the file, and say what to do about numbers that are missing."""
+    try:
+        yield
+    except InvalidParameterError:
+        raise
+    except ValueError as error:
+        text = str(error)
+        if re.search(r"First bad row: \d+\.$", text):
+            is_missing = "Input X contains NaN" in text
+            text += " Leave such rows out" + (", or fill in numbers: --impute median." if is_missing else ".")
+        if text == str(error) and (file.rpartition("::")[0] or file) in text:
+            raise
+        raise ValueError(f"{file}: {text}") from error
 
 
 @contextmanager

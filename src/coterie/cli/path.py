@@ -12,7 +12,7 @@ import numpy as np
 import coterie
 from coterie import ConvexClusterPath
 from coterie.cli import UsageError
-from coterie.cli.inputs import input_facts, open_prepared
+from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import check_writable, pyarrow_parquet, staged_files, to_json
 from coterie.plotting import require_matplotlib
@@ -69,7 +69,8 @@ def follow(job: PathJob) -> dict[str, Any]:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
     if rows.is_table:
         pyarrow_parquet()
-    seconds, warned = fit_model(model, rows, quiet=job.quiet)
+    with about(job.file):
+        seconds, warned = fit_model(model, rows, quiet=job.quiet)
     pictures = {
         f"{name}.png": draw(model, n_clusters=job.n_clusters).figure
         for name, draw in method.pictures.items()

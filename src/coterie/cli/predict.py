@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 import coterie
 from coterie import persistence
 from coterie.arrays import IntArray
-from coterie.cli.inputs import input_facts, open_for_model
+from coterie.cli.inputs import about, input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
@@ -56,7 +56,7 @@ def predict(
     names = names_beside(rows, beside, out)
 
     started = time.perf_counter()
-    with recorded_warnings() as more_warned:
+    with recorded_warnings() as more_warned, about(file):
         labels = _label(rows, model, quiet=quiet)
     files = result_files(out)
     results = RowResults(model, rows, labels, names)

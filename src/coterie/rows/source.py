@@ -273,7 +273,8 @@ class RowSource:
             names = self.column_names or [str(i) for i in range(self.shape[1])]
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
             try:
-                found = missing_by_column(self.pieces(0, n_rows, self.rows_per_block), names, self.dtype)
+                pieces = self.pieces(0, n_rows, self.rows_per_block)
+                found = missing_by_column(pieces, names, self.dtype, self.chosen)
             except ValueError:  # other damage, behind this row
                 raise error from None
             raise ValueError(f"{error} {found}") from None
