@@ -24,7 +24,7 @@ from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.persistence import load, save
 from coterie.results import results_table
-from coterie.rows import RowSource, as_rows, open_rows
+from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
@@ -49,6 +49,7 @@ __all__ = [
     "load",
     "metrics",
     "open_rows",
+    "prepare_rows",
     "results_table",
     "save",
     "seeding",

@@ -21,14 +21,12 @@ from coterie.estimators.preparation import prepared_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.rows import RowSource
+from coterie.rows.profile import ID_NAMES
 
 __all__ = ["Examples", "Placement", "carried_names", "place_rows", "result_batches", "results_table"]
 
 _EXAMPLES = 10
 _BATCH_ROWS = 1 << 16
-
-# What columns of ids are called; the last is what pandas calls an index without a name in a file.
-_ID_NAMES = ("id", "_id", "uuid", "__index_level_0__")
 
 # Columns of the results; a column of the data that is called so is renamed.
 _OWN_NAMES = ("cluster", "distance", "membership", "posterior", "rank", "example", "place", "row")
@@ -155,7 +153,7 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
             raise ValueError(
                 f"No column {name!r} beside those that are clustered:{clustered} There are {known}."
             )
-    first = id if id is not None else next((name for name in names if name.lower() in _ID_NAMES), None)
+    first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
     others = [name for name in (names if keep is None else keep) if name != first]
     return others if first is None else [first, *others]
 

@@ -126,7 +126,8 @@ def test_choice_of_columns(kind, tmp_path):
     with pytest.raises(ValueError, match="no column 'z'"):
         rows_of(exclude="z")
     with pytest.raises(
-        ValueError, match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Drop or encode them, or sel"
+        ValueError,
+        match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Drop them, encode their values by prepare",
     ):
         rows_of(columns=["id", "e0", "place"])
 
@@ -181,7 +182,7 @@ def test_texts_beside_numbers_can_be_left_out(tmp_path):
         open_rows(tmp_path / "x y.parquet")
     with pytest.raises(ValueError, match=r"exclude=\['a,b', 'place'\]\)\.$"):
         as_rows(table)
-    with pytest.raises(ValueError, match=r"Drop or encode them, or select others\.$"):
+    with pytest.raises(ValueError, match=r"--one-hot auto\), or select others\.$"):
         as_rows(table.select(["place"]))
 
 

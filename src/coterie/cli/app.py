@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 try:
     from cyclopts import App, CycloptsError, Parameter
@@ -15,6 +15,7 @@ except ImportError as error:
 from coterie import __version__
 from coterie.cli import UsageError
 from coterie.cli.help import clusters_help, labels_help, method_help
+from coterie.cli.lines import fact_lines, fit_lines, path_lines, predict_lines, verify_lines
 from coterie.cli.models import offered_methods, path_method
 from coterie.cli.options import NUMBER, OF_SOME_METHODS, given, method_options, with_options
 from coterie.cli.output import recorded_warnings, to_json
@@ -29,6 +30,8 @@ WholeNumber = Annotated[int, NUMBER]
 Limit = Annotated[int | None, NUMBER]
 Seconds = Annotated[float | None, NUMBER]
 Threads = Annotated[int | None, Parameter(name="--threads"), NUMBER]
+Impute = Literal["mean", "median"] | None
+Scale = Literal["standard", "robust", "none"]
 
 # What --sep may say for a tab, which is hard to type.
 _TABS = {"tab": "\t", "\\t": "\t"}
@@ -89,6 +92,11 @@ def fit(
     normalize: Switch = False,
     columns: str | None = None,
     exclude: str | None = None,
+    impute: Impute = None,
+    scale: Scale = "none",
+    one_hot: str | None = None,
+    category_limit: WholeNumber = 100,
+    handle_unknown: Literal["error", "ignore"] = "error",
     sep: str | None = None,
     decimal: str | None = None,
     id: str | None = None,
@@ -121,12 +129,24 @@ def fit(
     n_threads
         Threads; by default all processors of this process.
     normalize
-        Scale each row to length 1 first (spherical clustering); `coterie predict` does so too.
+        Scale each row to length 1 (spherical clustering), after all that is done to columns. `coterie predict` prepares
+        rows in the same way.
     columns
         Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
         ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
     exclude
         Leave out these columns of a table.
+    impute
+        Put the mean or the median of its column in the place of a missing number; by default it is an error.
+    scale
+        Scale each column of numbers: standard (by mean and standard deviation) or robust (by median and quartiles).
+    one_hot
+        Columns of categories, with commas between them, or auto for all that are no numbers: each value becomes a
+        column of zeros and ones behind the numbers. By default texts are an error.
+    category_limit
+        The most values that a column of --one-hot may have.
+    handle_unknown
+        What `coterie predict` does with a value that this file does not have: an error, or zeros (ignore).
     sep
         What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
     decimal
@@ -162,17 +182,17 @@ def fit(
         method=method,
         parameters={**given(limits), **given(parameters)},
         seed=seed,
-        normalize=normalize,
+        preparing=_preparing(impute, scale, one_hot, category_limit, handle_unknown, normalize),
         columns=_names(columns, "--columns"),
         exclude=_names(exclude, "--exclude"),
-        sep=_TABS.get(str(sep), sep),
+        sep=_separator(sep),
         decimal=decimal,
         image_shape=_image_shape(image),
         quiet=quiet,
         labels=labels,
         beside=_beside(id, keep),
     )
-    _report(run_fit(job)[1], _fit_lines, json, quiet)
+    _report(run_fit(job)[1], fit_lines, json, quiet)
 
 
 def predict(
@@ -181,6 +201,9 @@ def predict(
     /,
     *,
     out: Path | None = None,
+    exclude: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
     id: str | None = None,
     keep: str | None = None,
     threads: Limit = None,
@@ -198,6 +221,12 @@ def predict(
     out
         File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table, with
         examples.parquet beside it.
+    exclude
+        Leave out these columns of a table, written as for `coterie fit`: those that the model does not know.
+    sep
+        What separates the fields of a .csv file; by default as for `coterie fit`.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
     id
         The column of a table that says which row is which; by default as for `coterie fit`.
     keep
@@ -211,8 +240,18 @@ def predict(
     """
     from coterie.cli.predict import predict as run_predict
 
-    facts = run_predict(model, file, out, threads=threads, beside=_beside(id, keep), quiet=quiet)
-    _report(facts, _predict_lines, json, quiet)
+    facts = run_predict(
+        model,
+        file,
+        out,
+        threads=threads,
+        beside=_beside(id, keep),
+        quiet=quiet,
+        exclude=_names(exclude, "--exclude"),
+        sep=_separator(sep),
+        decimal=decimal,
+    )
+    _report(facts, predict_lines, json, quiet)
 
 
 def path(
@@ -224,6 +263,13 @@ def path(
     max_time: Seconds = None,
     n_threads: Threads = None,
     columns: str | None = None,
+    exclude: str | None = None,
+    impute: Impute = None,
+    scale: Scale = "none",
+    one_hot: str | None = None,
+    category_limit: WholeNumber = 100,
+    sep: str | None = None,
+    decimal: str | None = None,
     out: Path = Path("coterie-path"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -244,7 +290,21 @@ def path(
     n_threads
         Threads; by default all processors of this process.
     columns
-        Use only these columns of a table: names, or positions from 0, with commas between them.
+        Use only these columns of a table, written as for `coterie fit`.
+    exclude
+        Leave out these columns of a table.
+    impute
+        Put the mean or the median of its column in the place of a missing number.
+    scale
+        Scale each column of numbers, as for `coterie fit`.
+    one_hot
+        Columns of categories, or auto, as for `coterie fit`.
+    category_limit
+        The most values that a column of --one-hot may have.
+    sep
+        What separates the fields of a .csv file; by default as for `coterie fit`.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
     out
         Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
         and summary.json.
@@ -259,9 +319,18 @@ def path(
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = PathJob(
-        file, out, {**given(limits), **given(parameters)}, clusters, _names(columns, "--columns"), quiet
+        file=file,
+        out=out,
+        parameters={**given(limits), **given(parameters)},
+        n_clusters=clusters,
+        columns=_names(columns, "--columns"),
+        exclude=_names(exclude, "--exclude"),
+        sep=_separator(sep),
+        decimal=decimal,
+        preparing=_preparing(impute, scale, one_hot, category_limit),
+        quiet=quiet,
     )
-    _report(follow(job), _path_lines, json, quiet)
+    _report(follow(job), path_lines, json, quiet)
 
 
 def verify(
@@ -290,7 +359,7 @@ def verify(
     """
     from coterie.cli.verify import verify as run_verify
 
-    _report(run_verify(folder, file, threads=n_threads, quiet=quiet), _verify_lines, json, quiet)
+    _report(run_verify(folder, file, threads=n_threads, quiet=quiet), verify_lines, json, quiet)
 
 
 def info(file: str, /, *, json: Switch = False) -> None:
@@ -305,7 +374,7 @@ def info(file: str, /, *, json: Switch = False) -> None:
     """
     from coterie.cli.info import describe
 
-    _report(describe(file), _fact_lines, json)
+    _report(describe(file), fact_lines, json)
 
 
 def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
@@ -322,7 +391,7 @@ def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet
     """
     from coterie.cli.demo import run_demo
 
-    _report(run_demo(out, quiet=quiet), _fit_lines, json, quiet)
+    _report(run_demo(out, quiet=quiet), fit_lines, json, quiet)
 
 
 def _report(
@@ -342,92 +411,6 @@ def _warn(warnings: list[str]) -> None:
         print(f"coterie: warning: {warning}", file=sys.stderr)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _fit_lines(facts: dict[str, Any]) -> list[str]:
-    source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
-    asked, steps = facts["clusters"], facts["iterations"]
-    dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
-    return [
-        f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
-        f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
-        f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
-        f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
-        *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
-        *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
-        *_file_lines(facts),
-    ]
-
-
-def _objective(facts: dict[str, Any]) -> str:
-    if facts["objective"] is None:
-        return ""
-    direction = " (higher is better)" if facts["higher_is_better"] else ""
-    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
-
-
-def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
-    """A table: a line for each method, a column for each result."""
-    names = [name.replace("_", " ") for name in next(iter(results.values()))]
-    width = max(len(method) for method in results) + 2
-    lines = [" " * width + "  ".join(names)]
-    for method, values in results.items():
-        cells = ("-" if value is None else f"{value:.4g}" for value in values.values())
-        shown = "  ".join(f"{cell:>{len(name)}}" for cell, name in zip(cells, names))
-        lines.append(f"{method:<{width}}{shown}")
-    return [f"{title}:", *(f"  {line}" for line in lines)]
-
-
-def _predict_lines(facts: dict[str, Any]) -> list[str]:
-    return [
-        f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
-        f"{_counted(facts['clusters'], 'cluster')}",
-        *_file_lines(facts),
-    ]
-
-
-def _verify_lines(facts: dict[str, Any]) -> list[str]:
-    return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
-
-
-def _path_lines(facts: dict[str, Any]) -> list[str]:
-    source, counts = facts["input"], facts["clusters"]
-    return [
-        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "
-        f"{len(facts['gammas']):,} gammas up to {facts['gammas'][-1]:.4g}, {counts[0]:,} to {counts[-1]:,} clusters",
-        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
-        f"duality gaps up to {facts['largest_gap']:.2g} of the objective",
-        *(["rows part again at some gammas: see fissions in summary.json"] if facts["fissions"] else []),
-        *_file_lines(facts),
-    ]
-
-
-def _file_lines(facts: dict[str, Any]) -> list[str]:
-    return ["wrote", *(f"  {path}" for path in facts["files"].values())]
-
-
-def _fact_lines(facts: dict[str, Any]) -> list[str]:
-    """Name and value of each fact, the values aligned."""
-    flat: dict[str, Any] = {}
-    for name, value in facts.items():
-        flat.update(value if isinstance(value, dict) else {name: value})
-    width = max(map(len, flat)) + 2
-    return [f"{name.replace('_', ' '):<{width}}{_in_words(value)}" for name, value in flat.items()]
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        shown = ", ".join(map(str, value[:12]))
-        return shown if len(value) <= 12 else f"{shown} and {len(value) - 12:,} more"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return "-" if value is None else str(value)
-
-
 def _names(columns: str | None, flag: str) -> list[str | int] | None:
     """The names and positions between the commas of --columns and its like."""
     if columns is None:
@@ -436,6 +419,29 @@ def _names(columns: str | None, flag: str) -> list[str | int] | None:
     if not all(names):
         raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
+
+
+def _preparing(
+    impute: Impute,
+    scale: Scale,
+    one_hot: str | None,
+    category_limit: int,
+    handle_unknown: str = "error",
+    normalize: bool = False,
+) -> dict[str, Any]:
+    """Return the options of `prepare_rows` that say something."""
+    wanted = {
+        "impute": impute,
+        "scale": None if scale == "none" else scale,
+        "one_hot": "auto" if one_hot == "auto" else _names(one_hot, "--one-hot"),
+        "normalize": normalize,
+    }
+    encoding = {"category_limit": category_limit, "handle_unknown": handle_unknown} if one_hot else {}
+    return {**given(wanted), **encoding}
+
+
+def _separator(sep: str | None) -> str | None:
+    return _TABS.get(str(sep), sep)
 
 
 def _beside(id: str | None, keep: str | None) -> Any:

@@ -12,7 +12,7 @@ from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
-from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
+from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
 from coterie.cli.models import (
     fit_model,
     make_model,
@@ -39,7 +39,7 @@ MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
-    """What to fit, how, and where the results go. `parameters` holds only what the user set.
+    """What to fit, how, and where the results go. `parameters` and `preparing` hold only what the user set.
 
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
     parameters, and of these the one for so many rows; if none has, the one other method that has.
@@ -51,7 +51,7 @@ class FitJob:
     method: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    normalize: bool = False
+    preparing: Mapping[str, Any] = field(default_factory=dict)
     columns: list[str | int] | None = None
     exclude: list[str | int] | None = None
     sep: str | None = None
@@ -86,9 +86,10 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     rows = open_prepared(
         job.file,
         columns=job.columns,
-        normalize=job.normalize,
+        exclude=job.exclude,
+        beside=job.beside.names,
+        preparing=job.preparing,
         warned=told,
-        exclude=[*(job.exclude or []), *job.beside.names] or None,
         sep=job.sep,
         decimal=job.decimal,
     )
@@ -100,7 +101,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     check_label_file(label_file)
     beside = names_beside(rows, job.beside, label_file)
 
-    seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
+    with about(job.file):
+        seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
     results = RowResults(model, rows, model.labels_, beside)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
@@ -176,7 +178,8 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "command": "fit",
         "method": method.name,
         "input": input_facts(job.file, rows),
-        "normalize": job.normalize,
+        "normalize": bool(job.preparing.get("normalize")),
+        "preparing": {name: value for name, value in job.preparing.items() if name != "normalize"},
         "columns": _columns_of(job, rows),
         "parameters": settings_of(model),
         "clusters": job.n_clusters,
@@ -211,7 +214,7 @@ def _write(
     with staged_files(job.out, list(names.values())) as staged:
         paths = {name: staged[file] for name, file in names.items()}
         # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
-        metadata = {"method": method.name, "normalize": job.normalize, "columns": summary["columns"]}
+        metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
         persistence.save(model, paths["model"], metadata=metadata)
         results.write(paths)
         paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")

@@ -11,13 +11,15 @@ import numpy as np
 from coterie import persistence
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of, settings_of
+from coterie.cli.tables import table_facts
 from coterie.estimators import Method, method_of
+from coterie.rows.profile import profile_table
 
 __all__ = ["describe"]
 
 
 def describe(file: str) -> dict[str, Any]:
-    """Return facts about a file of rows, which are not read, or about a saved model."""
+    """Return facts about a file of rows, of a table column by column, or about a saved model."""
     return _model_facts(file) if _is_model(file) else _row_facts(file)
 
 
@@ -31,13 +33,20 @@ def _is_model(file: str) -> bool:
 
 
 def _row_facts(file: str) -> dict[str, Any]:
-    rows = open_prepared(file, columns=None, normalize=False)
-    facts: dict[str, Any] = {"kind": "rows", **input_facts(file, rows)}
+    profile = profile_table(file)
+    facts: dict[str, Any] = {"kind": "rows"}
+    try:
+        rows = open_prepared(file)
+        facts.update(input_facts(file, rows))
+        if rows.column_names is not None:
+            facts["column_names"] = list(rows.column_names)
+    except ValueError as error:
+        if profile is None:
+            raise
+        facts.update({"file": file, "rows": profile[0], "problem": " ".join(str(error).split())})
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)
-    if rows.column_names is not None:
-        facts["column_names"] = list(rows.column_names)
-    return facts
+    return facts if profile is None else {**facts, **table_facts(file, *profile)}
 
 
 def _model_facts(file: str) -> dict[str, Any]:
@@ -53,10 +62,18 @@ def _model_facts(file: str) -> dict[str, Any]:
         "bytes": os.path.getsize(file),
         **({"method": method.name} if method else {}),
         **header.metadata,
+        "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],
         "parameters": settings_of(model),
         **_fitted_facts(model),
         **(_method_facts(model, method) if method else {}),
     }
+
+
+def _step_in_words(name: str, *values: Any) -> str:
+    """Return what was done to the rows of a fit: a word for it, and the first that it holds."""
+    if not values:
+        return name
+    return f"{name} {' '.join(map(str, values[0])) if isinstance(values[0], (list, dict)) else values[0]}"
 
 
 def _fitted_facts(model: Any) -> dict[str, Any]:

@@ -2,51 +2,74 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import InvalidParameterError
 
 from coterie.arrays import IntArray
+from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
-from coterie.rows import RowSource, open_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows import RowSource, open_rows, prepare_rows
+from coterie.rows.columns import NO_COLUMNS
 
-__all__ = ["input_facts", "open_for_model", "open_prepared", "read_known_labels"]
+__all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_known_labels"]
 
 
 def open_prepared(
     file: str,
     *,
-    columns: list[str | int] | None,
-    normalize: bool,
+    columns: list[str | int] | None = None,
+    exclude: list[str | int] | None = None,
+    beside: Sequence[str] = (),
+    preparing: Mapping[str, Any] | None = None,
     warned: list[str] | None = None,
-    **options: Any,
+    **reading: Any,
 ) -> RowSource:
-    """Open the rows of a file: some of its columns or all, each row scaled to length 1 or not.
+    """Open the rows of a file and prepare them to be clustered.
 
     Parameters
     ----------
     file : str
         What to open.
-    columns : list of str or int or None
-        Columns of a table.
-    normalize : bool
-        Whether to scale rows.
+    columns, exclude : list of str or int or None
+        Columns of a table to cluster, and to leave out.
+    beside : sequence of str
+        Columns of a table that its results keep; they are left out, too.
+    preparing : mapping of str, optional
+        Options of `prepare_rows`, such as "impute".
     warned : list of str, optional
         Where warnings go, also of columns that should perhaps not be clustered; by default nowhere.
-    options
+    reading
         Other options of `open_rows`; None says nothing.
     """
-    with recorded_warnings() as told:
-        rows = open_rows(file, columns, **options)
+    if file.endswith(".coterie") and os.path.isfile(file):
+        raise ValueError(
+            f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
+        )
+    left_out = [*(exclude or []), *beside] or None
+    with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
+        rows = prepare_rows(file, columns, exclude=left_out, **(preparing or {}), **reading)
     if warned is not None:
-        warned += [*told, *column_warnings(rows)]
-    return NormalizedRows(rows) if normalize else rows
+        with about(file):
+            warned += [*told, *column_warnings(rows)]
+    return rows
 
 
-def open_for_model(model: Any, file: str, **options: Any) -> RowSource:
+def open_for_model(
+    model: Any,
+    file: str,
+    *,
+    exclude: list[str | int] | None = None,
+    beside: Sequence[str] = (),
+    **reading: Any,
+) -> RowSource:
     """Open the rows of a file in the columns of the fit, prepared as its rows were.
 
     Parameters
@@ -55,18 +78,58 @@ def open_for_model(model: Any, file: str, **options: Any) -> RowSource:
         A fitted one.
     file : str
         What to open.
-    options
-        Other options of `open_rows`.
+    exclude : list of str or int or None
+        Columns of a table to leave out.
+    beside : sequence of str
+        Columns of a table that its results keep; they are left out, too.
+    reading
+        Other options of `open_rows`; None says nothing.
     """
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
-    rows = open_rows(file, chosen, **options)
+    columns = chosen if chosen is None else chosen or NO_COLUMNS
+    left_out = [*(exclude or []), *beside] or None
+    with about(file), _only_tables_have(beside if exclude is None else (), file):
+        try:
+            rows = open_rows(file, columns, exclude=left_out, **reading)
+        except ValueError as error:
+            if left_out is not None or not str(error).startswith("columns has no meaning"):
+                raise
+            rows = open_rows(file, **reading)  # an array, which has the columns in their order
     try:
         return prepared_rows(model, rows)
     except ValueError as error:
         known = set(getattr(model, "feature_names_in_", []))
         is_new = any(name not in known for name in rows.column_names or [])
-        way_out = " --keep NAME leaves a column to the results." if is_new else ""
+        way_out = " --keep NAME leaves a column to the results, --exclude NAME out." if is_new else ""
         raise ValueError(f"{file}: {error}{way_out}") from error
+
+
+@contextmanager
+def about(file: str) -> Iterator[None]:
+    """Let errors about rows name the file, and say what to do about numbers that are missing."""
+    try:
+        yield
+    except InvalidParameterError:
+        raise
+    except ValueError as error:
+        text = str(error)
+        if re.search(r"First bad row: \d+\.$", text):
+            is_missing = "Input X contains NaN" in text
+            text += " Leave such rows out" + (", or fill in numbers: --impute median." if is_missing else ".")
+        if text == str(error) and (file.rpartition("::")[0] or file) in text:
+            raise
+        raise ValueError(f"{file}: {text}") from error
+
+
+@contextmanager
+def _only_tables_have(beside: Sequence[str], file: str) -> Iterator[None]:
+    """Say what is wrong with --id and --keep for a file that is no table, which cannot exclude their columns."""
+    try:
+        yield
+    except ValueError as error:
+        if beside and str(error).startswith("exclude has no meaning"):
+            raise UsageError(f"--id and --keep name columns of a table, and {file} is none.") from error
+        raise
 
 
 def input_facts(file: str, rows: RowSource) -> dict[str, Any]:

@@ -76,6 +76,8 @@ def fit_model(
     started = time.perf_counter()
     with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
         model.fit(data, known) if known is not None else model.fit(data)
+    if rows.preparation and not isinstance(model, Estimator):
+        model.preparation_ = rows.preparation  # which is saved with it
     return time.perf_counter() - started, warned
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ import numpy as np
 import coterie
 from coterie import ConvexClusterPath
 from coterie.cli import UsageError
-from coterie.cli.inputs import input_facts
+from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import check_writable, pyarrow_parquet, staged_files, to_json
 from coterie.plotting import require_matplotlib
-from coterie.rows import open_rows
 
 __all__ = ["PathJob", "follow"]
 
@@ -35,6 +34,10 @@ class PathJob:
     parameters: Mapping[str, Any]
     n_clusters: int | None = None
     columns: list[str | int] | None = None
+    exclude: list[str | int] | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    preparing: Mapping[str, Any] = field(default_factory=dict)
     quiet: bool = False
 
 
@@ -52,12 +55,22 @@ def follow(job: PathJob) -> dict[str, Any]:
     model = make_model(method, job.parameters)
     require_matplotlib()
     check_writable(job.out)
-    rows = open_rows(job.file, job.columns)
+    told: list[str] = []
+    rows = open_prepared(
+        job.file,
+        columns=job.columns,
+        exclude=job.exclude,
+        preparing=job.preparing,
+        warned=told,
+        sep=job.sep,
+        decimal=job.decimal,
+    )
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
     if rows.is_table:
         pyarrow_parquet()
-    seconds, warned = fit_model(model, rows, quiet=job.quiet)
+    with about(job.file):
+        seconds, warned = fit_model(model, rows, quiet=job.quiet)
     pictures = {
         f"{name}.png": draw(model, n_clusters=job.n_clusters).figure
         for name, draw in method.pictures.items()
@@ -69,11 +82,12 @@ def follow(job: PathJob) -> dict[str, Any]:
         "coterie": coterie.__version__,
         "command": "path",
         "input": input_facts(job.file, rows),
-        "columns": job.columns,
+        "columns": job.columns if job.exclude is None else rows.chosen,
+        "preparing": dict(job.preparing),
         "parameters": settings_of(model),
         **_path_facts(model),
         "seconds": round(seconds, 6),
-        "warnings": warned,
+        "warnings": [*told, *warned],
         "files": {name: str(job.out / name) for name in names},
     }
     with staged_files(job.out, names) as paths:

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 import coterie
 from coterie import persistence
 from coterie.arrays import IntArray
-from coterie.cli.inputs import input_facts, open_for_model
+from coterie.cli.inputs import about, input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
@@ -32,8 +32,9 @@ def predict(
     threads: int | None = None,
     beside: Beside | None = None,
     quiet: bool = False,
+    **reading: Any,
 ) -> dict[str, Any]:
-    """Label the rows of a file with a saved model, block by block.
+    """Label the rows of a file with a saved model, block by block; `reading` has options of `open_for_model`.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def predict(
     if threads is not None:
         model.set_params(n_threads=threads)
     with recorded_warnings() as warned:
-        rows = open_for_model(model, file, exclude=beside.names or None)
+        rows = open_for_model(model, file, beside=beside.names, **reading)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
@@ -55,7 +56,7 @@ def predict(
     names = names_beside(rows, beside, out)
 
     started = time.perf_counter()
-    with recorded_warnings() as more_warned:
+    with recorded_warnings() as more_warned, about(file):
         labels = _label(rows, model, quiet=quiet)
     files = result_files(out)
     results = RowResults(model, rows, labels, names)

@@ -29,7 +29,8 @@ ENTRY_POINTS = "coterie.methods"
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
-    "--normalize", "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
+    "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
+    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
     "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from coterie.rows import RowSource, as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.categories import names_of_categories
+from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.prepare import LEARNED, STEPS
 from coterie.rows.selected import SelectedColumns
 
 __all__ = ["prepared_rows", "remember_preparation"]
@@ -43,6 +45,8 @@ def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:
 def prepared_rows(model: Any, X: Any) -> RowSource:
     """Return rows in the columns of a fit, prepared as its rows were; what was done to them already is not repeated.
 
+    What was learned of other rows, such as their means, does not hold here: the numbers of the fit take its place.
+
     Parameters
     ----------
     model : estimator
@@ -55,26 +59,72 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     ValueError
         If columns are missing or new, or a step comes too late.
     """
-    steps = {step[0]: step for step in getattr(model, "preparation_", ())}
-    unknown = steps.keys() - {"columns", "normalize"}
+    preparation = getattr(model, "preparation_", ())
+    steps = {step[0]: step for step in preparation}
+    unknown = steps.keys() - {"columns", *STEPS}
     if unknown:
         raise ValueError(
             f"The rows of the fit were prepared by {', '.join(sorted(unknown))}, which is unknown here."
         )
     chosen = steps["columns"][1] if "columns" in steps else None
     # The other columns of a data frame need not be numbers.
-    rows = as_rows(X, columns=chosen) if chosen is not None and _is_frame(X) else as_rows(X)
+    rows = as_rows(X, columns=chosen or NO_COLUMNS) if chosen is not None and _is_frame(X) else as_rows(X)
+    rows = _with_numbers_of(steps, rows)
     done = {step[0] for step in rows.preparation}
     if "columns" in done:
         chosen = None
-    positions = _positions(model, rows, _names_of(X, rows), chosen)
-    if positions is not None:
-        if len(positions) < rows.shape[1] and "normalize" in done:
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is not None and "one_hot" in steps and "one_hot" not in done:
+        wanted = wanted[: -len(names_of_categories(steps["one_hot"][1]))]
+    if not _has_columns_of(steps, rows):
+        positions = _positions(model, rows, wanted, _names_of(X, rows), chosen)
+        if positions is not None:
+            if len(positions) < rows.shape[1] and "normalize" in done:
+                raise ValueError(
+                    "X was normalized with columns that the model does not have: choose these first."
+                )
+            rows = SelectedColumns(rows, positions)
+    for name, *learned in preparation:
+        if name != "columns" and name not in done:
+            _check_order(name, done)
+            rows = STEPS[name](rows, *learned)
+    return rows
+
+
+def _with_numbers_of(steps: Mapping[str, tuple[Any, ...]], rows: RowSource) -> RowSource:
+    """Return rows as they were before something was done to them by other numbers than those of the fit."""
+    while any(not _is_same(step, steps.get(step[0])) for step in rows.preparation if step[0] in LEARNED):
+        if not any(name in steps for name in LEARNED) or not hasattr(rows, "source"):
+            names = ", ".join(step[0] for step in rows.preparation if step[0] in LEARNED)
             raise ValueError(
-                "X was normalized with columns that the model does not have: choose these first."
+                f"X was prepared by {names}, and the rows of the fit were not, or by other numbers: pass X as it was "
+                "before, and the model does what was done to its own rows."
             )
-        rows = SelectedColumns(rows, positions)
-    return NormalizedRows(rows) if "normalize" in steps and "normalize" not in done else rows
+        rows = rows.source
+    return rows
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two steps hold the same values."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
+
+
+def _check_order(name: str, done: Collection[str]) -> None:
+    late = [later for later in list(STEPS)[list(STEPS).index(name) + 1 :] if later in done]
+    if late:
+        raise ValueError(
+            f"The rows of the fit were prepared by {name} before {late[0]}: pass X as it was before {late[0]}."
+        )
+
+
+def _has_columns_of(steps: Mapping[str, tuple[Any, ...]], rows: RowSource) -> bool:
+    """Tell whether these are the columns chosen for the fit, which have no other names: vectors, or no numbers."""
+    chosen = steps["columns"][1] if "columns" in steps else None
+    return "one_hot" in steps and rows.chosen is not None and list(rows.chosen) == chosen
 
 
 def _names_of(X: Any, rows: RowSource) -> list[str] | None:
@@ -85,7 +135,9 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
     # The numbers of one column of vectors have names that nobody gave them.
-    is_vector = rows.chosen is not None and len(rows.chosen) == 1 and list(rows.chosen) != rows.column_names
+    is_encoded = any(step[0] == "one_hot" for step in rows.preparation)
+    is_one = rows.chosen is not None and len(rows.chosen) == 1 and not is_encoded
+    is_vector = is_one and list(rows.chosen or []) != rows.column_names
     return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
 
 
@@ -103,13 +155,12 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 
 def _positions(
-    model: Any, rows: RowSource, names: list[str] | None, chosen: Sequence[str | int] | None
+    model: Any, rows: RowSource, wanted: Any, names: list[str] | None, chosen: Sequence[str | int] | None
 ) -> list[int] | None:
     """Return which columns of the rows are those of the fit, or None if they are these already.
 
     Columns beside the chosen ones are left out; others must not be there.
     """
-    wanted = getattr(model, "feature_names_in_", None)
     if wanted is None or names is None:
         _warn_of_names(model, wanted, names)
         return _unnamed_positions(rows, chosen)

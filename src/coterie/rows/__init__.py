@@ -78,6 +78,16 @@ from coterie.rows.adapt import as_rows
 from coterie.rows.carried import Carried
 from coterie.rows.files import open_rows
 from coterie.rows.formats import Format, register_format
+from coterie.rows.prepare import prepare_rows
 from coterie.rows.source import Block, RowSource
 
-__all__ = ["Block", "Carried", "Format", "RowSource", "as_rows", "open_rows", "register_format"]
+__all__ = [
+    "Block",
+    "Carried",
+    "Format",
+    "RowSource",
+    "as_rows",
+    "open_rows",
+    "prepare_rows",
+    "register_format",
+]

@@ -75,7 +75,8 @@ class ArrowColumns:
         index = (schema.pandas_metadata or {}).get("index_columns", []) if path else []
         unasked = [i for i, field in enumerate(fields) if field.name in index]
         self.positions = choose_columns(table, columns, exclude, unasked=unasked, path=path)
-        self.carried = [i for i in range(len(fields)) if i not in set(self.positions)]
+        taken = set(self.positions)
+        self.carried = [i for i in range(len(fields)) if i not in taken]
         chosen = [fields[i] for i in self.positions]
         self.chosen = ChosenColumns(
             [field.name for field in chosen], _widths(chosen, self.positions, first_row)

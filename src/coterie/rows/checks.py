@@ -6,7 +6,7 @@ meet the sentences that they know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
+from coterie.rows.contents import hint_at_contents
 
 __all__ = [
     "check_finite",
@@ -26,8 +27,13 @@ __all__ = [
     "reading",
 ]
 
+# Errors of NumPy and ours that say what is broken; what to do about it depends on the file.
+_OF_LIBRARIES = ("EOF: ", "the magic string", "the file is truncated")
+
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
+
+_IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (--impute median)"
 
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
@@ -43,9 +49,13 @@ def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: X has dtype {dtype}.")
+        raise ValueError(
+            f"Complex data not supported: X has dtype {dtype}. Take numpy.hstack([X.real, X.imag]), or one of them."
+        )
     if dtype.kind not in "fiub":
-        raise ValueError(f"X must hold numbers, got dtype {dtype}.")
+        times = "(X - X.min()) / numpy.timedelta64(1, 'D') is days"
+        way = times if dtype.kind in "mM" else "X.astype('float64') makes numbers of what can be one"
+        raise ValueError(f"X must hold numbers, got dtype {dtype}: {way}.")
     small = dtype.kind in "iuf" and dtype.itemsize <= 2
     return np.dtype(np.float32 if small or dtype == np.float32 else np.float64)
 
@@ -66,7 +76,10 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
         found = "scalar array" if len(shape) == 0 else "1D array"
         raise ValueError(f"Expected 2D array, got {found} instead: shape {tuple(shape)}.\n{_RESHAPE}")
     if len(shape) > 2:
-        raise ValueError(f"Found array with dim {len(shape)}, while dim <= 2 is required.")
+        raise ValueError(
+            f"Found array with dim {len(shape)}, while dim <= 2 is required. X.reshape(len(X), -1) has a row for each "
+            "of the first."
+        )
     n_rows, n_columns = int(shape[0]), int(shape[1])
     for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
         if count == 0:
@@ -110,7 +123,12 @@ def check_finite(block: Any, rows: int | IndexArray) -> None:
     raise ValueError(f"Input X contains {found}. First bad row: {row}.")
 
 
-def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dtype[Any]) -> str:
+def missing_by_column(
+    pieces: Iterable[Any],
+    names: Sequence[str],
+    dtype: np.dtype[Any],
+    columns: Collection[str | int] | None = None,
+) -> str:
     """Say in which columns, and in how many rows, numbers are missing or infinite.
 
     Parameters
@@ -121,12 +139,16 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dty
         What the columns are called.
     dtype : dtype
         Type to compute in; what is too large for it is infinite.
+    columns : collection of str or int, optional
+        Those of the table, where it has others than `names`: the numbers of a vector cannot be left out.
     """
     counts = np.zeros(len(names), dtype=np.int64)
-    n_rows = n_bad = 0
+    n_rows = n_bad = n_missing = 0
     for piece in pieces:
         with np.errstate(all="ignore"):
-            bad = ~np.isfinite(np.asarray(piece, dtype=dtype))
+            numbers = np.asarray(piece, dtype=dtype)
+        bad = ~np.isfinite(numbers)
+        n_missing += int(np.isnan(numbers).sum())
         counts += bad.sum(axis=0)
         n_rows += len(bad)
         n_bad += int(bad.any(axis=1).sum())
@@ -134,8 +156,9 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str], dtype: np.dty
     shown = [f"{names[i]!r} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = "Fill in numbers or drop the rows"
-    if len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
+    way = "Drop the rows" if not n_missing else f"{_IMPUTE}, or drop the rows"
+    are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
+    if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
         way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
     return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
 
@@ -151,4 +174,10 @@ def reading(path: Path) -> Iterator[None]:
         message = str(error) or type(error).__name__
         if isinstance(error, ValueError) and message.startswith((f"Cannot read {path}", str(path))):
             raise
-        raise ValueError(f"Cannot read {path}: {message}") from error
+        hint = (
+            ""
+            if type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
+            else hint_at_contents(path)
+        )
+        end = "" if not hint else " " if message.endswith(".") else ". "
+        raise ValueError(f"Cannot read {path}: {message}{end}{hint}") from error

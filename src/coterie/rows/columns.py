@@ -10,12 +10,28 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Column", "Columns", "choose_columns", "column_positions", "listed_columns"]
+__all__ = [
+    "NO_COLUMNS",
+    "Column",
+    "Columns",
+    "choose_columns",
+    "column_positions",
+    "column_word",
+    "listed_columns",
+]
 
 Columns: TypeAlias = Sequence[str | int] | str | int
 """Some columns of a table: names, positions, ranges (``"e0:e255"``, ``"2:258"``) and patterns (``"e*"``)."""
 
 _SHOWN = 8
+
+
+class _NoColumns(tuple[str, ...]):
+    """Other than an empty list of columns, which is a slip."""
+
+
+# A table is opened without a column to cluster, for what it carries. It has one column that is never read.
+NO_COLUMNS: Columns = _NoColumns()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,8 @@ def choose_columns(
     path : Path, optional
         The file, for a command that mends an error.
     """
+    if columns is NO_COLUMNS:
+        return []
     names = [column.name for column in table]
     excluded = set() if exclude is None else set(column_positions(names, exclude))
     if columns is not None:
@@ -61,8 +79,8 @@ def choose_columns(
     else:
         candidates = [i for i in range(len(table)) if i not in excluded and i not in unasked]
         chosen = _usual_columns(table, candidates, path)
-    if excluded and not chosen:
-        raise ValueError("exclude leaves no column.")
+    if not chosen:
+        raise ValueError("exclude leaves no column of numbers.")
     return chosen
 
 
@@ -118,8 +136,8 @@ def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "
     others = [i for i in chosen if table[i].kind == "other"]
     if others:
         raise ValueError(
-            f"X has columns that are not numbers: {listed_columns(table, others)}. Drop or encode them, or "
-            f"select others{hint}."
+            f"X has columns that are not numbers: {listed_columns(table, others)}. Drop them, encode their "
+            f"values by prepare_rows(X, one_hot='auto') (--one-hot auto), or select others{hint}."
         )
 
 
@@ -166,10 +184,13 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: P
     shown = f"{option}={called!r}"
     if path is None:
         return f"coterie.as_rows(X, {shown})"
-    words = ",".join(str(i) if _is_special(str(name)) else str(name) for i, name in zip(positions, called))
+    words = ",".join(
+        column_word(i, None if isinstance(name, int) else name) for i, name in zip(positions, called)
+    )
     return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k 100"
 
 
-def _is_special(name: str) -> bool:
-    """Tell whether the command line would take a name for something else."""
-    return "," in name or name != name.strip() or name.isdecimal() or not name
+def column_word(position: int, name: str | None) -> str:
+    """Return what the command line calls a column: its position, where it would take the name for something else."""
+    is_plain = name and "," not in name and name == name.strip() and not name.isdecimal()
+    return name if name and is_plain else str(position)

@@ -13,7 +13,7 @@ import numpy as np
 from coterie.arrays import IndexArray
 from coterie.rows.carried import Carried
 from coterie.rows.checks import check_shape
-from coterie.rows.columns import Columns
+from coterie.rows.columns import NO_COLUMNS, Columns
 from coterie.rows.source import RowSource
 from coterie.rows.tables import PandasSource
 
@@ -55,7 +55,7 @@ class DaskFrameSource(RowSource):
 
     def _partition(self, number: int) -> PandasSource:
         frame = self._partitions[number].compute()
-        return PandasSource(frame, self.chosen, first_row=int(self._starts[number]))
+        return PandasSource(frame, self.chosen or NO_COLUMNS, first_row=int(self._starts[number]))
 
     def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
         for number in range(len(self._partitions)):

@@ -92,7 +92,7 @@ class NormalizedRows(RowSource):
         if np.any(zeros):
             raise ValueError(
                 f"Input X contains rows of zeros, which have no direction. First bad row: {numbers[zeros][0]}. "
-                "Leave them out, or set zero_rows='ignore'."
+                "Leave them out, or set zero_rows='ignore' (--zero-rows ignore)."
             )
 
     def _scaled(self, piece: Any) -> Block:

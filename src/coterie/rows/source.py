@@ -147,6 +147,11 @@ class RowSource:
             raise ValueError(f"rows_per_block must be at least 1, got {rows}.")
         return self._checked_blocks(rows)
 
+    def unchecked_blocks(self) -> Iterator[tuple[int, Block]]:
+        """Read all rows in order as `blocks` does, with NaN and infinities among them: for whoever counts or mends."""
+        rows = self.rows_per_block
+        return self._regroup(self.pieces(0, self.shape[0], rows), rows)
+
     def take(self, sorted_indices: npt.ArrayLike) -> Block:
         """Read the rows of given numbers.
 
@@ -268,7 +273,8 @@ class RowSource:
             names = self.column_names or [str(i) for i in range(self.shape[1])]
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
             try:
-                found = missing_by_column(self.pieces(0, n_rows, self.rows_per_block), names, self.dtype)
+                pieces = self.pieces(0, n_rows, self.rows_per_block)
+                found = missing_by_column(pieces, names, self.dtype, self.chosen)
             except ValueError:  # other damage, behind this row
                 raise error from None
             raise ValueError(f"{error} {found}") from None

@@ -52,7 +52,7 @@ class PandasSource(RowSource):
         carried = _carried_of_pandas(frame, positions)
         super().__init__(
             (n_rows, self._chosen.n_columns),
-            np.result_type(*(compute_dtype(cells[i].dtype) for i in positions)),
+            np.result_type(np.float32, *(compute_dtype(cells[i].dtype) for i in positions)),
             column_names=self._chosen.column_names if is_named else None,
             is_table=True,
             description="pandas DataFrame",
@@ -231,7 +231,8 @@ def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) 
 
 def _carried_of_pandas(frame: Any, positions: Sequence[int]) -> Carried | None:
     """Return the columns that are not clustered, and the index where it says more than the number of the row."""
-    left = [i for i in range(frame.shape[1]) if i not in set(positions)]
+    taken = set(positions)
+    left = [i for i in range(frame.shape[1]) if i not in taken]
     names = [str(frame.columns[i]) for i in left]
     if not isinstance(frame.index, sys.modules["pandas"].RangeIndex):
         names += [

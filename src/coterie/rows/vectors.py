@@ -34,8 +34,8 @@ class ChosenColumns:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a block."""
-        return sum(1 if width is None else width for width in self.widths)
+        """Columns of a block; one, which is never read, where none was chosen."""
+        return sum(1 if width is None else width for width in self.widths) or 1
 
     @property
     def column_names(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.dialect import Dialect
+from coterie.rows.formats.faults import faults_by_line
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import cut_batches
 from coterie.rows.source import RowSource
@@ -40,8 +42,9 @@ class CsvSource(RowSource):
         decimal: str | None,
     ) -> None:
         self._path = path
-        self._dialect = Dialect.of(path, sep, decimal)
-        first, second, n_lines = self._dialect.first_lines(path)
+        with faults_by_line(path):
+            self._dialect = Dialect.of(path, sep, decimal)
+            first, second, n_lines = self._dialect.first_lines(path)
         if not first:
             raise ValueError("the file is empty.")
         has_header = self._dialect.has_header(first, second) if header is None else header
@@ -49,14 +52,15 @@ class CsvSource(RowSource):
         # Positions name the columns for pyarrow, since a header may repeat a name.
         self._keys = [str(i) for i in range(len(first))]
         self._block_bytes = max(_BLOCK_BYTES, 64 * sum(len(field) + 1 for field in first))
+        self._names = first if has_header else self._keys
         n_rows = self._count() if not has_header or second else 0
         self._types = self._guessed_types() if n_rows else {}
-        names = first if has_header else self._keys
+        names = self._names
         self._columns = ArrowColumns(self._schema(names), columns, exclude, path=path, is_named=has_header)
         positions = self._columns.positions
         is_known_by_name = has_header and len(set(names)) == len(names)
         super().__init__(
-            (n_rows, len(positions)),
+            (n_rows, self._columns.chosen.n_columns),
             np.float64,
             column_names=[names[i] for i in positions] if has_header else None,
             is_table=True,
@@ -84,16 +88,19 @@ class CsvSource(RowSource):
             ),
         )
 
+    def _faults(self, positions: Sequence[int] = ()) -> AbstractContextManager[None]:
+        return faults_by_line(self._path, self._dialect, self._names, positions)
+
     def _count(self) -> int:
         """Count the rows, which also finds those with too few or too many fields."""
         import pyarrow
 
-        with self._open([0], {self._keys[0]: pyarrow.string()}) as batches:
+        with self._faults(), self._open([0], {self._keys[0]: pyarrow.string()}) as batches:
             return sum(batch.num_rows for batch in batches)
 
     def _guessed_types(self) -> dict[str, Any]:
         """Return the types of all columns, as the first block has them."""
-        with self._open(range(len(self._keys)), {}) as batches:
+        with self._faults(), self._open(range(len(self._keys)), {}) as batches:
             return {field.name: field.type for field in batches.schema}
 
     def _schema(self, names: list[str]) -> Any:
@@ -112,7 +119,7 @@ class CsvSource(RowSource):
             key: kind if pyarrow.types.is_boolean(kind) else pyarrow.float64()
             for key, kind in self._types.items()
         }
-        with reading(self._path), self._open(positions, types) as batches:
+        with reading(self._path), self._faults(positions), self._open(positions, types) as batches:
             for batch in cut_batches(batches, start, stop - start, rows):
                 yield self._columns.block(batch, self.dtype, start)
                 start += batch.num_rows
@@ -132,7 +139,8 @@ class CsvSource(RowSource):
             else self._types[key]
             for i, key in enumerate(self._keys)
         }
-        with reading(self._path), self._open([self._columns.carried[i] for i in chosen], types) as batches:
+        positions = [self._columns.carried[i] for i in chosen]
+        with reading(self._path), self._faults(positions), self._open(positions, types) as batches:
             yield from batches
 
 

@@ -15,6 +15,12 @@ from coterie.rows.memory import DenseSource
 __all__ = ["MappedSource", "read_header"]
 
 
+_STRUCTURED = (
+    "it is a structured array, X must hold numbers in two dimensions. Save "
+    "numpy.lib.recfunctions.structured_to_unstructured(X), or a table of its fields."
+)
+
+
 class MappedSource(DenseSource):
     """Rows of an array in .npy format somewhere in a file, mapped anew for each pass.
 
@@ -33,6 +39,8 @@ class MappedSource(DenseSource):
             file.seek(offset)
             shape, fortran, dtype = read_header(file)
             begin = file.tell()
+        if dtype.names is not None:
+            raise ValueError(_STRUCTURED)
         n_bytes = math.prod(check_shape(shape)) * dtype.itemsize
         if begin + n_bytes > offset + size or offset + size > path.stat().st_size:
             raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
@@ -50,5 +58,5 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(file)
     if version not in readers:  # version 3 is for the field names of structured arrays only
-        raise ValueError("it is a structured array, X must hold numbers in two dimensions.")
+        raise ValueError(_STRUCTURED)
     return readers[version](file)

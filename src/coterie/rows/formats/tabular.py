@@ -23,4 +23,7 @@ def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) ->
 def check_unique(names: Sequence[str]) -> None:
     """Raise where two columns of a file have the same name, by which they are read."""
     if len(set(names)) < len(names):
-        raise ValueError("its column names are not unique.")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"its column names are not unique: {twice!r} is there more than once. Rename its columns."
+        )

@@ -1,0 +1,102 @@
+"""What commands say of their reports: lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coterie.cli.tables import table_lines
+
+__all__ = ["fact_lines", "fit_lines", "path_lines", "predict_lines", "verify_lines"]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def fit_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a fit."""
+    source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
+    asked, steps = facts["clusters"], facts["iterations"]
+    dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
+    return [
+        f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
+        f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
+        f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
+        f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
+        *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
+        *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
+        *_file_lines(facts),
+    ]
+
+
+def _objective(facts: dict[str, Any]) -> str:
+    if facts["objective"] is None:
+        return ""
+    direction = " (higher is better)" if facts["higher_is_better"] else ""
+    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+
+
+def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
+    """A table: a line for each method, a column for each result."""
+    names = [name.replace("_", " ") for name in next(iter(results.values()))]
+    width = max(len(method) for method in results) + 2
+    lines = [" " * width + "  ".join(names)]
+    for method, values in results.items():
+        cells = ("-" if value is None else f"{value:.4g}" for value in values.values())
+        shown = "  ".join(f"{cell:>{len(name)}}" for cell, name in zip(cells, names))
+        lines.append(f"{method:<{width}}{shown}")
+    return [f"{title}:", *(f"  {line}" for line in lines)]
+
+
+def predict_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a prediction."""
+    return [
+        f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
+        f"{_counted(facts['clusters'], 'cluster')}",
+        *_file_lines(facts),
+    ]
+
+
+def verify_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a run that was repeated."""
+    return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
+
+
+def path_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a path."""
+    source, counts = facts["input"], facts["clusters"]
+    return [
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "
+        f"{len(facts['gammas']):,} gammas up to {facts['gammas'][-1]:.4g}, {counts[0]:,} to {counts[-1]:,} clusters",
+        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
+        f"duality gaps up to {facts['largest_gap']:.2g} of the objective",
+        *(["rows part again at some gammas: see fissions in summary.json"] if facts["fissions"] else []),
+        *_file_lines(facts),
+    ]
+
+
+def _file_lines(facts: dict[str, Any]) -> list[str]:
+    return ["wrote", *(f"  {path}" for path in facts["files"].values())]
+
+
+def fact_lines(facts: dict[str, Any]) -> list[str]:
+    """Name and value of each fact, the values aligned; of a table its columns besides."""
+    if "table" in facts:
+        short = {name: value for name, value in facts.items() if name not in ("table", "command", "problem")}
+        return [*fact_lines(short), "", *table_lines(facts)]
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        flat.update(value if isinstance(value, dict) else {name: value})
+    width = max(map(len, flat)) + 2
+    return [f"{name.replace('_', ' '):<{width}}{_in_words(value)}" for name, value in flat.items()]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        shown = ", ".join(map(str, value[:12]))
+        return shown if len(value) <= 12 else f"{shown} and {len(value) - 12:,} more"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if value is None else str(value)

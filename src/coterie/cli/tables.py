@@ -1,0 +1,139 @@
+"""What `coterie info` says of a table: its columns, and the command that would cluster it."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from coterie.cli.suspects import drowning_column
+from coterie.rows.columns import column_word
+from coterie.rows.profile import DISTINCT_LIMIT, ColumnProfile, shares_of_variance
+
+__all__ = ["table_facts", "table_lines"]
+
+# Columns of a wide table that are shown one by one.
+_SHOWN = 20
+_NAME_WIDTH = 28
+_RANGE_WIDTH = 14
+
+# What is clustered as it stands.
+_CLUSTERED = ("number", "vector")
+
+
+def table_facts(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> dict[str, Any]:
+    """Return what is known of each column of a table, and the command that would cluster it, None where none would."""
+    described = [
+        {**asdict(column), "share_of_variance": share}
+        for column, share in zip(columns, shares_of_variance(columns))
+    ]
+    return {"table": described, "command": _command(file, n_rows, columns)}
+
+
+def table_lines(facts: dict[str, Any]) -> list[str]:
+    """Return a line for each column, of a wide table for the first, a summary of the others, and the command."""
+    columns = facts["table"]
+    cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
+    cells += [_cells(column) for column in columns[:_SHOWN]]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip() for row in cells]
+    left = columns[_SHOWN:]
+    if left:
+        lines += ["", f"and {len(left):,} more columns: {_counted_looks(left)}", *_exceptions(left)]
+    remarks = [f"  {_short(column['name'])}: {column['remark']}" for column in columns if column["remark"]]
+    if remarks:
+        lines += ["", "worth a look", *remarks[:_SHOWN]]
+    if "problem" in facts:
+        lines += ["", "cannot be clustered as it is", f"  {facts['problem']}"]
+    command = facts["command"]
+    return [
+        *lines,
+        "",
+        *(["this would cluster it", f"  {command}"] if command else ["nothing here can be clustered"]),
+    ]
+
+
+def _cells(column: dict[str, Any]) -> list[str]:
+    share = column["share_of_variance"]
+    has_range = column["lowest"] is not None and column["looks_like"] != "constant"
+    looks = column["looks_like"]
+    counted = "" if looks in ("vector", "nested") else f"> {DISTINCT_LIMIT:,}"
+    return [
+        _short(column["name"]),
+        _short(column["type"]),
+        f"vector of {column['width']}" if looks == "vector" and column["width"] else looks,
+        f"{column['missing']:,}" if column["missing"] else "",
+        counted if column["distinct"] is None else f"{column['distinct']:,}",
+        f"{_end(column['lowest'])} to {_end(column['highest'])}" if has_range else _end(column["lowest"]),
+        "" if share is None else f"{share:.1%}",
+    ]
+
+
+def _short(text: str, width: int = _NAME_WIDTH) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _end(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else _short(str(value), _RANGE_WIDTH)
+
+
+def _counted_looks(columns: Sequence[dict[str, Any]]) -> str:
+    looks = Counter(column["looks_like"] for column in columns)
+    return ", ".join(f"{count:,} {look}" for look, count in looks.most_common())
+
+
+def _exceptions(columns: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for those of many columns that are no numbers, and one for those with missing values."""
+    kinds: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "no numbers": lambda column: column["looks_like"] not in _CLUSTERED,
+        "with missing values": lambda column: column["missing"] > 0,
+    }
+    lines = []
+    for title, is_one in kinds.items():
+        names = [_short(column["name"]) for column in columns if is_one(column)]
+        if names:
+            more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+            lines.append(f"  {title}: {', '.join(names[:12])}{more}")
+    return lines
+
+
+def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | None:
+    """Return the command that would cluster a table; None where it has neither numbers, vectors nor categories."""
+    names = [column.name for column in columns]
+    words = [column_word(i, name if names.count(name) == 1 else None) for i, name in enumerate(names)]
+    usable = [i for i, column in enumerate(columns) if not column.remark]
+    vectors = [i for i in usable if columns[i].looks_like == "vector"]
+    numbers = [i for i in usable if columns[i].looks_like == "number"]
+    categories = [i for i in usable if columns[i].looks_like == "category"]
+    ids = [i for i, column in enumerate(columns) if column.looks_like == "id"]
+    options = [] if not ids or names[ids[0]].startswith("__index") else ["--id", names[ids[0]]]
+    if vectors:
+        is_alone = len(columns) == len(vectors) == 1
+        return _line(file, n_rows, options if is_alone else [*options, "--columns", words[vectors[0]]])
+    if not numbers and not categories:
+        return None
+    kept = {*numbers, *categories, *(ids[:1] if options else [])}
+    others = [i for i in range(len(columns)) if i not in kept and not names[i].startswith("__index")]
+    if others:
+        chosen = len(numbers) and len(numbers) < len(others)
+        listed = numbers if chosen else others
+        options += ["--columns" if chosen else "--exclude", ",".join(words[i] for i in listed)]
+    if categories:
+        options += ["--one-hot", ",".join(words[i] for i in categories)]
+    if any(columns[i].missing for i in numbers):
+        options += ["--impute", "median"]
+    spread = np.sqrt([columns[i].variance or 0.0 for i in numbers])
+    if len(numbers) > 1 and (categories or drowning_column(spread) is not None):
+        options += ["--scale", "standard"]
+    return _line(file, n_rows, options)
+
+
+def _line(file: str, n_rows: int, options: Sequence[str]) -> str:
+    return shlex.join(["coterie", "fit", file, *options, "-k", str(min(10, n_rows))])

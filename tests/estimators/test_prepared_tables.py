@@ -1,0 +1,135 @@
+"""What a fit learned of a table (means, scales, categories) is done to other rows, from its file too."""
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie import KMeans, prepare_rows
+from coterie.rows import as_rows, open_rows
+from coterie.rows.part import part_of
+from tests.support.bits import same_bits
+from tests.support.estimators import every_case
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+EVERYTHING = {"impute": "median", "scale": "standard", "one_hot": ["city"], "normalize": True}
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(600, 3)) * [1, 20, 300], columns=list("abc"))
+    frame.insert(1, "city", rng.choice(["Rome", "Oslo", "Bonn"], 600))
+    frame.loc[rng.choice(600, 50, replace=False), "b"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def model(frame):
+    return KMeans(8, random_state=0).fit(prepare_rows(frame, **EVERYTHING))
+
+
+def test_other_rows_are_prepared_by_the_numbers_of_the_fit(model, frame, tmp_path):
+    some = frame[100:160].reset_index(drop=True)
+    some.to_csv(tmp_path / "t.csv", index=False)
+    expected = model.labels_[100:160]
+    others = [
+        some,
+        some[["c", "city", "b", "a"]].assign(more="text"),
+        prepare_rows(some, **EVERYTHING),  # by their own numbers, which do not count
+        prepare_rows(some, exclude="city", impute="mean"),
+        open_rows(tmp_path / "t.csv", ["a", "b", "c"]),
+        open_rows(tmp_path / "t.csv", exclude=["city"]),
+        prepare_rows(tmp_path / "t.csv", **EVERYTHING),
+        pytest.importorskip("polars").from_pandas(some),
+        pytest.importorskip("pyarrow").Table.from_pandas(some),
+    ]
+    for rows in others:
+        same_bits(model.predict(rows), expected)
+    same_bits(model.predict(as_rows(frame, columns=["a", "b", "c"])), model.labels_)
+    assert list(model.feature_names_in_) == ["a", "b", "c", "city_Bonn", "city_Oslo", "city_Rome"]
+    assert model.n_features_in_ == 6
+
+
+def test_from_a_file(model, frame, tmp_path):
+    pytest.importorskip("skops")
+    model.save(tmp_path / "m.coterie")
+    loaded = coterie.load(tmp_path / "m.coterie")
+    assert [step[0] for step in loaded.preparation_] == ["columns", "impute", "scale", "one_hot", "normalize"]
+    same_bits(loaded.predict(frame), model.labels_)
+    same_bits(loaded.transform(frame), model.transform(prepare_rows(frame, **EVERYTHING)))
+
+
+def test_blocks_that_are_prepared_already(model, frame):
+    rows = model.prepared(frame)
+    for start, block in rows.blocks(70):
+        same_bits(model.predict(part_of(rows, block)), model.labels_[start : start + len(block)])
+
+
+@every_case(lambda case: hasattr(case.estimator, "predict"))
+def test_every_estimator(case):
+    X = case.rows() * np.geomspace(1, 50, case.rows().shape[1])
+    rows = prepare_rows(X, scale="standard")
+    model = case.make().fit(rows)
+    same_bits(model.predict(X), model.predict(rows))
+    same_bits(model.predict(X[:50]), model.predict(rows)[:50])
+
+
+def test_without_columns_of_numbers(frame):
+    model = KMeans(3, random_state=0).fit(prepare_rows(frame, columns=["city"], one_hot="auto"))
+    assert model.inertia_ < 1e-9
+    same_bits(model.predict(frame), model.labels_)
+    same_bits(model.predict(frame[["city"]][:5]), model.labels_[:5])
+
+
+def test_vectors_beside_categories(frame):
+    table = pandas.DataFrame({"v": list(frame[["a", "c"]].to_numpy()), "city": frame["city"]})
+    model = KMeans(5, random_state=0).fit(prepare_rows(table, one_hot=["city"]))
+    same_bits(model.predict(table[["city", "v"]]), model.labels_)
+
+
+def test_unknown_categories(frame):
+    other = frame.assign(city=["Rome"] * 599 + ["Lima"], b=0)
+    model = KMeans(4, random_state=0).fit(prepare_rows(frame, exclude="b", one_hot="city"))
+    with pytest.raises(
+        ValueError, match=r"'city' has a category that the fit did not see: 'Lima'\. .*row: 599\. .*ignore"
+    ):
+        model.predict(other)
+    with pytest.raises(ValueError, match="did not see: None"):
+        model.predict(frame.assign(city=None))
+    with pytest.raises(ValueError, match="did not see: '7'"):
+        model.predict(frame.assign(city=7))
+    rows = prepare_rows(frame, exclude="b", one_hot="city", handle_unknown="ignore")
+    model = KMeans(4, random_state=0).fit(rows)
+    assert model.prepared(other).take([599])[0, 2:].tolist() == [0, 0, 0]
+
+
+def test_numbers_as_categories_are_numbers_in_any_type(frame):
+    rows = prepare_rows(frame[["a"]].assign(k=np.arange(600) % 3), one_hot="k")
+    model = KMeans(4, random_state=0).fit(rows)
+    same_bits(model.predict(frame[["a"]].assign(k=np.arange(600) % 3.0)), model.labels_)
+    same_bits(model.predict(frame[["a"]].assign(k=(np.arange(600) % 3).astype(str))), model.labels_)
+    with pytest.raises(ValueError, match=r"did not see: 1\.5"):
+        model.predict(frame[["a"]].assign(k=1.5))
+
+
+def test_missing_values_and_columns(model, frame):
+    bare = KMeans(3, random_state=0).fit(prepare_rows(frame[["a", "c"]], scale="robust"))
+    with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 7\. .*'a' in 1"):
+        bare.predict(frame[["a", "c"]].assign(a=np.where(np.arange(600) == 7, np.nan, 1)))
+    with pytest.raises(ValueError, match="no column 'city' whose categories"):
+        model.predict(frame[["a", "b", "c"]])
+    with pytest.raises(ValueError, match="no column 'b'"):
+        model.predict(frame[["a", "city"]])
+
+
+def test_rows_prepared_for_a_fit_that_was_not(frame):
+    plain = KMeans(3, random_state=0).fit(frame[["a", "c"]])
+    with pytest.raises(ValueError, match="prepared by scale, and the rows of the fit were not"):
+        plain.predict(prepare_rows(frame[["a", "c"]], scale="standard"))
+    scaled = KMeans(3, random_state=0).fit(prepare_rows(frame[["a", "c"]], scale="standard"))
+    with pytest.raises(ValueError, match="prepared by scale before normalize"):
+        scaled.predict(prepare_rows(frame[["a", "c"]], normalize=True))
