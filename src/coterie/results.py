@@ -156,9 +156,9 @@ def results_table(
     >>> table["rank"].to_pylist()
     [2, 1, 3, 1, 2]
     >>> table["outlier_score"].to_pylist()
-    [2.0, 1.0, 3.0, 1.0, 1.0]
+    [1.0, 0.5, 1.5, 1.0, 1.0]
     >>> coterie.results_table(model, X, outliers="20%")["cluster"].to_pylist()
-    [1, 1, -1, 0, 0]
+    [0, 0, -1, 1, 1]
     """
     share = None if outliers is None else outlier_share(outliers)
     rows = _prepared(model, X)

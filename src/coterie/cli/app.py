@@ -17,7 +17,7 @@ from coterie.cli import UsageError
 from coterie.cli.help import clusters_help, labels_help, method_help
 from coterie.cli.models import offered_methods, path_method
 from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_options
-from coterie.cli.output import recorded_warnings, to_json
+from coterie.cli.output import outlier_lines, recorded_warnings, to_json
 from coterie.estimators import register_installed_methods
 
 __all__ = ["build_app", "run"]
@@ -91,6 +91,7 @@ def fit(
     id: str | None = None,
     keep: str | None = None,
     image: str | None = None,
+    outliers: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -137,10 +138,13 @@ def fit(
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
         centre), mean and nearest rows to modes.png.
+    outliers
+        Label this share of the rows -1 in the results, such as 1% or 0.01: those that are the farthest from their
+        clusters, relative to the scale of each. The model does not change; its file keeps the threshold.
     out
-        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, rank; and
-        examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones), summary.json and
-        modes.png.
+        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
+        score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
+        summary.json and modes.png.
     json
         Print one JSON object on the standard output.
     quiet
@@ -150,6 +154,7 @@ def fit(
     """
     from coterie.cli.fit import FitJob
     from coterie.cli.fit import fit as run_fit
+    from coterie.cli.results import asked_share
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = FitJob(
@@ -168,6 +173,7 @@ def fit(
         quiet=quiet,
         labels=labels,
         beside=_beside(id, keep),
+        outliers=asked_share(outliers),
     )
     _report(run_fit(job)[1], _fit_lines, json, quiet)
 
@@ -180,6 +186,7 @@ def predict(
     out: Path | None = None,
     id: str | None = None,
     keep: str | None = None,
+    outliers: str | None = None,
     threads: int | None = None,
     json: Switch = False,
     quiet: Quiet = False,
@@ -199,6 +206,9 @@ def predict(
         The column of a table that says which row is which; by default as for `coterie fit`.
     keep
         Columns of a table that the results keep, with commas between them; by default all that the model does not use.
+    outliers
+        Label this share of the rows -1, such as 1% or 0.01. By default those that score more than the threshold of the
+        fit, if it had --outliers; 0 labels none so.
     threads
         Threads; by default all processors of this process.
     json
@@ -207,8 +217,12 @@ def predict(
         No progress and no report; errors only.
     """
     from coterie.cli.predict import predict as run_predict
+    from coterie.cli.results import asked_share
 
-    facts = run_predict(model, file, out, threads=threads, beside=_beside(id, keep), quiet=quiet)
+    share = asked_share(outliers)
+    facts = run_predict(
+        model, file, out, threads=threads, beside=_beside(id, keep), outliers=share, quiet=quiet
+    )
     _report(facts, _predict_lines, json, quiet)
 
 
@@ -352,6 +366,7 @@ def _fit_lines(facts: dict[str, Any]) -> list[str]:
         f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
         f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
+        *outlier_lines(facts),
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
@@ -381,6 +396,7 @@ def _predict_lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
         f"{_counted(facts['clusters'], 'cluster')}",
+        *outlier_lines(facts),
         *_file_lines(facts),
     ]
 

@@ -19,6 +19,7 @@ from coterie.persistence import replacing
 __all__ = [
     "check_label_file",
     "check_writable",
+    "outlier_lines",
     "pyarrow_parquet",
     "recorded_warnings",
     "staged_files",
@@ -100,6 +101,15 @@ def to_json(report: Mapping[str, Any]) -> str:
         return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
     return json.dumps(report, indent=2, default=plain)
+
+
+def outlier_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What a report says of rows that were marked as outliers: a line, or none."""
+    found = facts.get("outliers")
+    if found is None:
+        return []
+    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labelled -1"
+    return [f"{marked}: more than {found['threshold']:.3g} times as far as the median row of their clusters"]
 
 
 def _make_folder(folder: Path) -> list[Path]:

@@ -30,7 +30,7 @@ ENTRY_POINTS = "coterie.methods"
 RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
-    "--json", "--quiet", "-q", "--help", "-h", "--version",
+    "--outliers", "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 
