@@ -1,5 +1,7 @@
 """Rows that were not fitted get the columns of the fit, in its order, and what was done to its rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 

@@ -221,7 +221,7 @@ def _write(
         # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
         metadata = {"method": method.name, "normalize": job.normalize, "columns": summary["columns"]}
         if summary["outliers"] is not None:
-            metadata["outliers"] = summary["outliers"]
+            metadata["outlier_threshold"] = summary["outliers"]["threshold"]
         persistence.save(model, paths["model"], metadata=metadata)
         results.write(paths)
         paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")

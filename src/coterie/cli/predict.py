@@ -111,8 +111,8 @@ def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None
 
 def _threshold_of(model_file: str) -> float | None:
     """Return the outlier score above which the fit of a model has marked its rows; None if it marked none."""
-    noted = persistence.read_header(model_file).metadata.get("outliers")
-    return None if noted is None else float(noted["threshold"])
+    noted = persistence.read_header(model_file).metadata.get("outlier_threshold")
+    return None if noted is None else float(noted)
 
 
 def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tuple[IntArray, Array | None]:
