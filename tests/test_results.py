@@ -9,9 +9,10 @@ from sklearn.metrics import pairwise_distances
 
 import coterie
 from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
-from coterie.results import Examples, place_rows, result_batches
+from coterie.results import Examples, find_outliers, outlier_share, place_rows, result_batches
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
+from tests.support.counting import CountingSource
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")
@@ -55,8 +56,9 @@ def test_distances_and_ranks(X):
     model = KMeans(10, random_state=0).fit(X)
     table = coterie.results_table(model, X)
     distances = pairwise_distances(X, model.cluster_centers_)
-    assert table.column_names == ["cluster", "distance", "rank"]
+    assert table.column_names == ["cluster", "distance", "outlier_score", "rank"]
     assert np.array_equal(table["cluster"], model.labels_)
+    assert np.array_equal(table["outlier_score"], model.outlier_scores_)
     np.testing.assert_allclose(table["distance"], distances.min(axis=1))
     for cluster in range(10):
         frame = table.filter(pyarrow.compute.equal(table["cluster"], cluster)).sort_by("rank")
@@ -88,7 +90,7 @@ def test_columns_are_kept(few, pair):
     ids, texts = list("vwxyz"), ["a b", None, "c", "d", "e"]
     rows = with_columns(few, text=texts, _id=ids, rank=[5, 4, 3, 2, 1])
     table = coterie.results_table(pair, rows)
-    assert table.column_names == ["_id", "text", "rank_kept", "cluster", "distance", "rank"]
+    assert table.column_names == ["_id", "text", "rank_kept", "cluster", "distance", "outlier_score", "rank"]
     assert table["_id"].to_pylist() == ids
     assert table["text"].to_pylist() == texts
     assert table["rank"].to_pylist() == [2, 1, 3, 1, 2]
@@ -107,7 +109,7 @@ def test_examples_of_batches(few, pair):
     for batch in result_batches(placement, rows, ["id"]):
         examples.look_at(batch)
     table = examples.table()
-    assert table.column_names == ["example", "place", "row", "id", "cluster", "distance", "rank"]
+    assert table.column_names[:6] == ["example", "place", "row", "id", "cluster", "distance"]
     ids = np.array(list("vwxyz"))
     assert table["id"].to_pylist() == ids[table["row"]].tolist()
     assert table.num_rows == 10  # both clusters have fewer rows than there is room for
@@ -134,9 +136,15 @@ def test_posteriors(X):
 def test_memberships_are_those_of_the_fit(X, make):
     model = make(10, n_init=1, random_state=0).fit(X[:500])
     table = coterie.results_table(model, X[:500], labels=model.labels_)
-    assert table.column_names[-2:] == ["membership", "rank"]
+    assert table.column_names[-3:] == ["membership", "outlier_score", "rank"]
     assert np.all(np.asarray(table["membership"]) > 0)
+    assert np.array_equal(table["outlier_score"], model.outlier_scores_)
     assert "membership" not in coterie.results_table(model, X[500:]).column_names
+    # As many other rows with the same labels are not those of the fit.
+    moved = X[:500] + 0.25
+    others = coterie.results_table(model, moved, labels=model.labels_)
+    assert "membership" not in others.column_names
+    assert not np.array_equal(others["outlier_score"], model.outlier_scores_)
 
 
 def test_rows_are_prepared(X):
@@ -183,3 +191,71 @@ def test_models_of_other_libraries(X):
 def test_labels_of_other_rows(few, pair):
     with pytest.raises(ValueError, match="one number for each of 5 rows"):
         coterie.results_table(pair, few, labels=[0, 1])
+
+
+class TestOutliers:
+    def test_a_share_is_marked(self, X):
+        model = KMeans(10, random_state=0).fit(X)
+        plain, marked = (coterie.results_table(model, X, outliers=share) for share in (None, "2%"))
+        scores = model.outlier_scores_
+        farthest = np.argsort(-scores)[:35]  # of 1,797 rows
+        assert sorted(np.flatnonzero(np.asarray(marked["cluster"]) == -1)) == sorted(farthest)
+        others = np.delete(np.arange(len(X)), farthest)
+        assert np.array_equal(np.asarray(marked["cluster"])[others], model.labels_[others])
+        assert marked.drop_columns(["cluster"]) == plain.drop_columns(["cluster"])
+        assert model.labels_.min() == 0
+        assert coterie.results_table(model, X, outliers=0.02) == marked
+        assert coterie.results_table(model, X, outliers=0) == plain
+
+    @pytest.mark.parametrize("share", ["1", "100%", "-1%", -0.1, 1, "few", "", "%", "nan", None])
+    def test_shares_that_are_none(self, share):
+        with pytest.raises(ValueError, match="a share of the rows from 0 to less than 1, or such as '1%'"):
+            outlier_share(share)
+
+    def test_equal_scores_are_marked_together(self):
+        scores = np.array([1, 5, 5, 5, 2, np.nan, 9])
+        for share, expected in [(0.2, [6]), (0.5, [6]), (0.67, [1, 2, 3, 6]), (0.17, [6]), (0.16, [])]:
+            assert np.flatnonzero(find_outliers(scores, share).marks).tolist() == expected
+        assert not find_outliers(np.full(2, np.nan), 0.5).marks.any()
+
+    def test_a_share_is_rounded_down(self):
+        scores = np.arange(100.0)
+        for percent in range(100):
+            assert find_outliers(scores, outlier_share(f"{percent}%")).marks.sum() == percent
+
+    def test_examples_stay(self, X):
+        model = KMeans(10, random_state=0).fit(X)
+        placement = place_rows(model, X, model.labels_)
+        tables = []
+        for outliers in (None, find_outliers(model.outlier_scores_, 0.3)):
+            examples = Examples(placement)
+            for batch in result_batches(placement, as_rows(X), [], outliers):
+                examples.look_at(batch)
+            tables.append(examples.table())
+        assert tables[0] == tables[1]
+
+    def test_other_rows_and_other_labels(self, X):
+        model = KMeans(10, random_state=0).fit(X[:900])
+        labels, scores = model.predict(X[900:], return_distance=True)
+        for given in (None, labels):
+            table = coterie.results_table(model, X[900:], labels=given)
+            assert np.array_equal(table["outlier_score"], scores)
+        other = coterie.results_table(model, X[900:], labels=(labels + 1) % 10)
+        assert np.all(np.asarray(other["distance"]) >= np.asarray(table["distance"]))
+        nowhere = coterie.results_table(model, X[:3], labels=[-1, 0, 1])
+        assert nowhere["outlier_score"].null_count == 1
+
+    def test_models_without_scores(self, X):
+        model = OtherKMeans(10, n_init=1, random_state=0).fit(X)
+        with pytest.raises(ValueError, match="This KMeans has no outlier scores"):
+            coterie.results_table(model, X, outliers="1%")
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_files_are_read_twice(self, X, metric, kept_bytes):
+        """Once for labels with scores, once for distances and doubts."""
+        model = KMeans(10, metric=metric, random_state=0).fit(X)
+        kept_bytes(0)
+        rows = CountingSource(as_rows(X))
+        table = coterie.results_table(model, rows, outliers="1%")
+        assert rows.n_passes == 2
+        assert np.array_equal(table["outlier_score"], model.outlier_scores_)

@@ -13,23 +13,36 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator, method_of
+from coterie.estimators.outliers import OutlierScoring
 from coterie.estimators.preparation import prepared_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.rows import RowSource
 from coterie.rows.profile import ID_NAMES
 
-__all__ = ["Examples", "Placement", "carried_names", "place_rows", "result_batches", "results_table"]
+__all__ = [
+    "Examples",
+    "Outliers",
+    "Placement",
+    "carried_names",
+    "find_outliers",
+    "outlier_share",
+    "place_rows",
+    "result_batches",
+    "results_table",
+]
 
 _EXAMPLES = 10
 _BATCH_ROWS = 1 << 16
 
 # Columns of the results; a column of the data that is called so is renamed.
-_OWN_NAMES = ("cluster", "distance", "membership", "posterior", "rank", "example", "place", "row")
+_OWN_NAMES = (
+    "cluster", "distance", "membership", "posterior", "outlier_score", "rank", "example", "place", "row",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +54,8 @@ class Placement:
     labels : ndarray of shape (n,), int32
         Their clusters, -1 for rows that are in none.
     measures : dict of str to ndarray of shape (n,)
-        How well they belong there, by names of columns: "distance" to the centre, and what the method has besides.
+        How well they belong there, by names of columns: "distance" to the centre, what the method has besides, and
+        "outlier_score", by which nothing is ranked.
     ranks : ndarray of shape (n,), int32
         1 for the row that belongs best to its cluster; 0 for rows that are in none.
     doubts : ndarray of shape (n,), int32
@@ -54,6 +68,31 @@ class Placement:
     doubts: IntArray
 
 
+@dataclass(frozen=True, slots=True)
+class Outliers:
+    """The rows with the largest outlier scores.
+
+    Attributes
+    ----------
+    threshold : float
+        Those with a larger score are outliers.
+    marks : ndarray of shape (n,), bool
+        Which rows these are.
+    """
+
+    threshold: float
+    marks: BoolArray
+
+    @staticmethod
+    def above(threshold: float, scores: Array) -> Outliers:
+        """Return the outliers among rows with these scores; NaN is none."""
+        return Outliers(threshold, scores > threshold)
+
+    def marked(self, labels: IntArray) -> IntArray:
+        """Return labels that are -1 for outliers."""
+        return np.where(self.marks, np.int32(-1), labels)
+
+
 def results_table(
     model: Any,
     X: Any,
@@ -61,6 +100,7 @@ def results_table(
     labels: npt.ArrayLike | None = None,
     id: str | None = None,
     keep: Sequence[str] | None = None,
+    outliers: float | str | None = None,
 ) -> Any:
     """Return a row for each row of X: its id, columns that were not clustered, its cluster and its rank there.
 
@@ -77,23 +117,29 @@ def results_table(
         uuid, or is the index of a data frame.
     keep : sequence of str, optional
         Other columns of X to keep. By default all that are not clustered.
+    outliers : float or str, optional
+        The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. At most
+        so many, for of equal scores all or none are. In the table their cluster is -1; the model does not change, nor
+        does any other column.
 
     Returns
     -------
     pyarrow.Table
         The columns: the id, those kept, and
 
-        - ``cluster``: the label;
+        - ``cluster``: the label, -1 for rows in none and for outliers;
         - ``distance``: to the centre, where clusters have centres;
-        - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships for the rows
-          of the fit only);
+        - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships of graph methods
+          for the rows of the fit only: other rows have no membership, and their table has no such column);
+        - ``outlier_score``: how far from its cluster the row is, relative to the scale of the cluster, where the model
+          knows it; see `outlier_scores_` of the estimators;
         - ``rank``: 1 for the row of the cluster with the largest membership or posterior, else the least distance.
 
     Raises
     ------
     ValueError
-        If the model cannot label other rows than its own and no labels are given, or X has no such column that is not
-        clustered.
+        If the model cannot label other rows than its own and no labels are given, X has no such column that is not
+        clustered, or outliers are wanted of a model without scores.
     ImportError
         If pyarrow is missing.
 
@@ -104,21 +150,80 @@ def results_table(
     >>> model = coterie.KMeans(n_clusters=2, random_state=0).fit(X)
     >>> table = coterie.results_table(model, X)
     >>> table.column_names
-    ['cluster', 'distance', 'rank']
+    ['cluster', 'distance', 'outlier_score', 'rank']
     >>> table["rank"].to_pylist()
     [2, 1, 3, 1, 2]
+    >>> table["outlier_score"].to_pylist()
+    [1.0, 0.5, 1.5, 1.0, 1.0]
+    >>> coterie.results_table(model, X, outliers="20%")["cluster"].to_pylist()
+    [0, 0, -1, 1, 1]
     """
+    share = None if outliers is None else outlier_share(outliers)
     rows = _prepared(model, X)
-    found = _labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
+    found, scores = (
+        _labels_of(model, X, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
+    )
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
     names = carried_names(rows, id, keep)
-    pyarrow = _pyarrow()
-    return pyarrow.Table.from_batches(list(result_batches(place_rows(model, rows, found), rows, names)))
+    placement = place_rows(model, X, found, scores)
+    far = None
+    if share is not None:
+        if "outlier_score" not in placement.measures:
+            raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
+        far = find_outliers(placement.measures["outlier_score"], share)
+    return _pyarrow().Table.from_batches(list(result_batches(placement, rows, names, far)))
 
 
-def place_rows(model: Any, X: Any, labels: IntArray) -> Placement:
-    """Measure how well rows belong to their clusters, and rank them; see `results_table`."""
+def outlier_share(given: float | str) -> float:
+    """Return a share of rows, from 0 to less than 1, that was given as such or in percent.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> from coterie.results import outlier_share
+    >>> outlier_share("2.5%"), outlier_share("0.01"), outlier_share(0.01)
+    (0.025, 0.01, 0.01)
+    """
+    text = str(given).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = np.nan
+    if not 0 <= share < 1:
+        raise ValueError(
+            f"outliers must be a share of the rows from 0 to less than 1, or such as '1%', got {given!r}."
+        )
+    return share
+
+
+def find_outliers(scores: Array, share: float) -> Outliers:
+    """Return the rows with the largest scores: at most this share of those that have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.results import find_outliers
+    >>> found = find_outliers(np.array([1, np.nan, 7, 2, 7, 3]), 0.4)
+    >>> found.threshold, np.flatnonzero(found.marks)
+    (3.0, array([2, 4]))
+    """
+    known = scores[~np.isnan(scores)]
+    # What is a whole number but for rounding is that number.
+    n_inside = len(known) - int(share * len(known) + 1e-9)
+    threshold = float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
+    return Outliers.above(threshold, scores)
+
+
+def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None) -> Placement:
+    """Measure how well rows belong to their clusters, and rank them; see `results_table`.
+
+    Outlier scores that are known already, for these labels, need not be measured once more.
+    """
     rows = _prepared(model, X)
     measures: dict[str, FloatArray] = {}
     doubts = np.zeros(len(labels))
@@ -134,6 +239,10 @@ def place_rows(model: Any, X: Any, labels: IntArray) -> Placement:
             doubts = -values
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
+    if scores is None and _has_scales(model):
+        scores = model.relative_distances(X, labels, distances=measures.get("distance"))
+    if scores is not None:
+        measures["outlier_score"] = scores
     return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -doubts]))
 
 
@@ -158,12 +267,15 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
     return others if first is None else [first, *others]
 
 
-def result_batches(placement: Placement, rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
+def result_batches(
+    placement: Placement, rows: RowSource, names: Sequence[str], outliers: Outliers | None = None
+) -> Iterator[Any]:
     """Yield the results of all rows in their order, as `pyarrow.RecordBatch`es, with these columns of the table."""
+    labels = placement.labels if outliers is None else outliers.marked(placement.labels)
     start = 0
     for batch in _carried_batches(rows, names):
         part = slice(start, start + batch.num_rows)
-        yield _with_results(batch, placement, part)
+        yield _with_results(batch, placement, labels, part)
         start = part.stop
 
 
@@ -177,6 +289,7 @@ class Examples:
     """
 
     def __init__(self, placement: Placement) -> None:
+        self._labels = placement.labels
         chosen = []
         for kind, places in (("nearest", placement.ranks), ("doubtful", placement.doubts)):
             rows = np.flatnonzero((places > 0) & (places <= _EXAMPLES))
@@ -202,6 +315,9 @@ class Examples:
         pyarrow = _pyarrow()
         found = pyarrow.Table.from_batches(self._found)
         found = found.take(pyarrow.array(np.searchsorted(self._sorted, self._rows)))
+        # An example of a cluster stays one if it is marked as an outlier.
+        clusters = pyarrow.array(self._labels[self._rows])
+        found = found.set_column(found.column_names.index("cluster"), "cluster", clusters)
         columns = {"example": self._kinds, "place": self._places, "row": self._rows}
         for position, (name, values) in enumerate(columns.items()):
             found = found.add_column(position, name, pyarrow.array(values))
@@ -212,18 +328,24 @@ def _prepared(model: Any, X: Any) -> RowSource:
     return model.prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
-def _labels_of(model: Any, rows: RowSource) -> IntArray:
+def _labels_of(model: Any, X: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
+    """Return the clusters of rows, and in the same pass their outlier scores where the model has such."""
     if hasattr(model, "predict"):
+        if _has_scales(model):
+            return model.predict(X, return_distance=True)
         # Estimators of other libraries know arrays, not sources of rows.
-        return np.asarray(
-            model.predict(rows if isinstance(model, Estimator) else rows.read()), dtype=np.int32
-        )
+        labels = model.predict(X if isinstance(model, Estimator) else rows.read())
+        return np.asarray(labels, dtype=np.int32), None
     labels = getattr(model, "labels_", None)
     if labels is None or len(labels) != rows.shape[0]:
         raise ValueError(
             f"This {type(model).__name__} knows the clusters of its own rows only, not of others."
         )
-    return np.asarray(labels, dtype=np.int32)
+    return np.asarray(labels, dtype=np.int32), None
+
+
+def _has_scales(model: Any) -> bool:
+    return isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")
 
 
 def _distances(
@@ -270,9 +392,9 @@ def _carried_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
         yield pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}] * n_rows, pyarrow.struct([])))
 
 
-def _with_results(batch: Any, placement: Placement, part: slice) -> Any:
+def _with_results(batch: Any, placement: Placement, labels: IntArray, part: slice) -> Any:
     pyarrow = _pyarrow()
-    ours: dict[str, Array] = {"cluster": placement.labels, **placement.measures, "rank": placement.ranks}
+    ours: dict[str, Array] = {"cluster": labels, **placement.measures, "rank": placement.ranks}
     nowhere = placement.labels[part] < 0
     columns = [
         pyarrow.array(values[part], mask=None if name == "cluster" else nowhere)

@@ -10,6 +10,8 @@ from tests.cli.running import everything, failed
 pandas = pytest.importorskip("pandas")
 parquet = pytest.importorskip("pyarrow.parquet")
 
+RESULTS = ["cluster", "distance", "outlier_score", "rank"]
+
 
 @pytest.fixture
 def csv(folder, X):
@@ -20,8 +22,8 @@ def csv(folder, X):
 def test_fit_and_predict(folder, csv):
     assert main(["fit", csv, "-k", "3", "-q"]) == 0
     labels, examples = (parquet.read_table(f"coterie-out/{name}.parquet") for name in ("labels", "examples"))
-    assert labels.column_names == ["cluster", "distance", "rank"]
-    assert examples.column_names == ["example", "place", "row", "cluster", "distance", "rank"]
+    assert labels.column_names == RESULTS
+    assert examples.column_names == ["example", "place", "row", *labels.column_names]
     assert examples.num_rows == 60
     assert main(["predict", "coterie-out/model.coterie", csv, "-q"]) == 0
     assert main(["predict", "coterie-out/model.coterie", csv, "--out", "new/some.parquet", "-q"]) == 0
@@ -43,7 +45,7 @@ def test_arrays_have_labels_alone(folder, rows):
 def test_other_methods(folder, csv, method, column):
     assert main(["fit", csv, "-k", "3", "--method", method, "-q"]) == 0
     names = parquet.read_table("coterie-out/labels.parquet").column_names
-    assert names == ["cluster", "distance", column, "rank"]
+    assert names == ["cluster", "distance", column, "outlier_score", "rank"]
 
 
 def test_normalized_rows(folder, csv):
@@ -68,7 +70,7 @@ def test_ids_and_kept_columns(folder, X, capsys):
     frame.to_csv("rows.csv", index=False)
     assert main(["fit", "rows.csv", "-k", "3", "--id", "number", "--keep", "name", "-q"]) == 0
     labels = parquet.read_table("coterie-out/labels.parquet")
-    assert labels.column_names == ["number", "name", "cluster", "distance", "rank"]
+    assert labels.column_names == ["number", "name", *RESULTS]
     assert labels["number"].to_pylist() == list(range(300))
     assert parquet.read_table("coterie-out/examples.parquet").column_names[3:5] == ["number", "name"]
     frame[["name", "d", "number", "c", "b", "a"]].rename(columns={"number": "_id"}).to_csv(
@@ -77,7 +79,7 @@ def test_ids_and_kept_columns(folder, X, capsys):
     assert main(["predict", "coterie-out/model.coterie", "moved.csv", "--keep", "d", "-q"]) == 1
     assert main(["predict", "coterie-out/model.coterie", "moved.csv", "-q"]) == 0
     moved = parquet.read_table("labels.parquet")
-    assert moved.column_names == ["_id", "name", "cluster", "distance", "rank"]
+    assert moved.column_names == ["_id", "name", *RESULTS]
     assert moved.drop_columns(["_id"]) == labels.drop_columns(["number"])
     assert main(["verify", "coterie-out", "-q"]) == 0
     capsys.readouterr()
@@ -89,7 +91,7 @@ def test_a_table_of_vectors(folder, X):
     frame.to_parquet("rows.parquet")
     assert main(["fit", "rows.parquet", "-k", "3", "-q"]) == 0
     labels = parquet.read_table("coterie-out/labels.parquet")
-    assert labels.column_names == ["uuid", "text", "cluster", "distance", "rank"]
+    assert labels.column_names == ["uuid", "text", *RESULTS]
     model = coterie.load("coterie-out/model.coterie")
     assert not hasattr(model, "feature_names_in_")
     assert np.array_equal(model.predict(X), labels["cluster"])

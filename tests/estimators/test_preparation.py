@@ -1,5 +1,7 @@
 """Rows that were not fitted get the columns of the fit, in its order, and what was done to its rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,21 @@ def test_steps_are_in_the_file(frame, tmp_path):
     loaded = coterie.load(tmp_path / "m.coterie")
     assert loaded.preparation_ == model.preparation_
     same_bits(loaded.predict(frame), model.labels_)
+
+
+@pytest.mark.parametrize("beside", [{}, {"number": np.arange(60.0)}])
+@pytest.mark.filterwarnings("ignore:Clustered by the vectors:UserWarning")
+def test_a_column_of_vectors_has_no_names_of_features(beside):
+    """What `vector[0]` may be called is nobody's: frames, tables and arrays of the same vectors agree."""
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    frame = pandas.DataFrame({"id": [f"u{i}" for i in range(60)], "vector": list(X), **beside})
+    kinds = [frame, pyarrow.Table.from_pandas(frame), X, X.tolist(), frame[frame.columns[::-1]]]
+    for own in kinds[:3]:
+        model = KMeans(3, random_state=0).fit(own)
+        assert not hasattr(model, "feature_names_in_")
+        assert model.n_features_in_ == 4
+        for other in kinds:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="X ")
+                assert np.array_equal(model.predict(other), model.labels_)

@@ -17,6 +17,7 @@ from coterie import (
     TruncatedGaussianMixture,
     figures,
     plotting,
+    results_table,
 )
 from coterie.rows import as_rows
 
@@ -377,3 +378,65 @@ def test_memberships(X, tmp_path):
         plotting.plot_memberships(model, [3])
     with pytest.raises(NotFittedError):
         plotting.plot_memberships(TruncatedGaussianMixture(3))
+
+
+class TestRowsAsTheModelSeesThem:
+    """Rows and centres in one space, and rows in no cluster."""
+
+    @pytest.fixture
+    def rays(self):
+        """Rows around four directions, of lengths from 1 to 1,000."""
+        random = np.random.default_rng(0)
+        directions = np.repeat(np.eye(6)[:4], 50, axis=0) + 0.05 * random.normal(size=(200, 6))
+        return directions * 10 ** random.uniform(0, 3, size=(200, 1))
+
+    def test_rows_of_clusters_by_angle_lie_around_their_centers(self, rays):
+        model = KMeans(4, metric="cosine", random_state=0).fit(rays)
+        ax = plotting.plot_clusters(rays, model)
+        centers = [text.xy for text in ax.texts]
+        clouds = [np.asarray(c.get_offsets()) for c in ax.collections if c.get_alpha()]
+        for center, cloud in zip(centers, clouds, strict=True):
+            assert len(cloud) == 50
+            assert np.linalg.norm(cloud - np.asarray(center), axis=1).max() < 0.4
+        unit = rays / np.linalg.norm(rays, axis=1, keepdims=True)
+        others = plotting.plot_clusters(unit, model)
+        for one, other in zip(clouds, (c.get_offsets() for c in others.collections if c.get_alpha())):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+
+    def test_rows_in_no_cluster_are_grey(self, rays, tmp_path):
+        X = np.vstack([rays, np.zeros((3, 6))])
+        model = KMeans(4, metric="cosine", zero_rows="ignore", random_state=0).fit(X)
+        ax = plotting.plot_clusters(X, model)
+        assert ax.get_title() == "203 rows in 4 clusters, 3 of them in none"
+        assert n_points(ax) == 203
+        assert len(ax.collections[0].get_offsets()) == 3
+        assert is_png(ax.figure, tmp_path / "clusters.png")
+        assert n_points(plotting.plot_clusters(X[-5:], model)) == 5  # these are predicted
+
+    def test_labels_of_a_table_of_results(self, rays):
+        pytest.importorskip("pyarrow")
+        model = KMeans(4, random_state=0).fit(rays)
+        table = results_table(model, rays, outliers="5%")
+        ax = plotting.plot_clusters(rays, model, labels=table["cluster"])
+        assert ax.get_title() == "200 rows in 4 clusters, 10 of them in none"
+        for labels, message in (([0] * 3, "one number for each of 200"), ([4] * 200, "from -1 to 3")):
+            with pytest.raises(ValueError, match=message):
+                plotting.plot_clusters(rays, model, labels=labels)
+
+    def test_columns_in_another_order(self, rays):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(rays, columns=list("abcdef"))
+        model = KMeans(4, random_state=0).fit(frame)
+        ax, moved = (plotting.plot_clusters(rows, model) for rows in (frame, frame[list("fabced")]))
+        for one, other in zip(ax.collections, moved.collections, strict=True):
+            np.testing.assert_array_equal(one.get_offsets(), other.get_offsets())
+
+    def test_modes_of_clusters_by_angle(self, rays, tmp_path):
+        X = np.vstack([rays, np.zeros((3, 6))])
+        model = KMeans(4, metric="cosine", zero_rows="ignore", random_state=0).fit(X)
+        figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=5)
+        (ax,) = figure.axes
+        # The rows nearest to a direction are those of its cluster, whatever their lengths are.
+        assert "4 clusters" in " ".join(text.get_text() for text in ax.texts)
+        assert not any("framed" in text.get_text() for text in ax.texts)
+        assert is_png(figure, tmp_path / "modes.png")

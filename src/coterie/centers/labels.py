@@ -13,7 +13,7 @@ from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.rows import RowSource
 
-__all__ = ["labels_and_squares", "nearest_labels"]
+__all__ = ["labels_and_squares", "nearest_labels", "squares_to_centers"]
 
 
 def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
@@ -60,6 +60,31 @@ def labels_and_squares(
     for part, x in _labelled_blocks(rows, centers, shift, labels, n_threads):
         distances.write(x, labels[part], squares[part])
     return labels, squares
+
+
+def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
+    """Return the squared distance of every row to the centroid of its label, accurately; one pass over the data.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        The data.
+    centers : ndarray of shape (k, d)
+        The centroids.
+    labels : ndarray of shape (n,), int32
+        A centroid for each row; the label -1 stands for the first one.
+    n_threads : int
+        Threads of the kernel.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    squares = np.empty(rows.shape[0])
+    distances = SquareDistances(centers, n_threads)
+    for part, x in kernel_blocks(rows, rows_per_block(rows, len(centers))):
+        distances.write(x, np.maximum(labels[part], 0), squares[part])
+    return squares
 
 
 def _labelled_blocks(

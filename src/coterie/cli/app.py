@@ -102,6 +102,7 @@ def fit(
     id: str | None = None,
     keep: str | None = None,
     image: str | None = None,
+    outliers: str | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -160,10 +161,13 @@ def fit(
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
         centre), mean and nearest rows to modes.png.
+    outliers
+        Label this share of the rows -1 in the results, such as 1% or 0.01: those that are the farthest from their
+        clusters, relative to the scale of each. The model does not change; its file keeps the threshold.
     out
-        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, rank; and
-        examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones), summary.json and
-        modes.png.
+        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
+        score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
+        summary.json and modes.png.
     json
         Print one JSON object on the standard output.
     quiet
@@ -173,6 +177,7 @@ def fit(
     """
     from coterie.cli.fit import FitJob
     from coterie.cli.fit import fit as run_fit
+    from coterie.cli.results import asked_share
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = FitJob(
@@ -191,6 +196,7 @@ def fit(
         quiet=quiet,
         labels=labels,
         beside=_beside(id, keep),
+        outliers=asked_share(outliers),
     )
     _report(run_fit(job)[1], fit_lines, json, quiet)
 
@@ -206,6 +212,7 @@ def predict(
     decimal: str | None = None,
     id: str | None = None,
     keep: str | None = None,
+    outliers: str | None = None,
     threads: Limit = None,
     json: Switch = False,
     quiet: Quiet = False,
@@ -231,6 +238,9 @@ def predict(
         The column of a table that says which row is which; by default as for `coterie fit`.
     keep
         Columns of a table that the results keep, with commas between them; by default all that the model does not use.
+    outliers
+        Label this share of the rows -1, such as 1% or 0.01. By default those that score more than the threshold of the
+        fit, if it had --outliers; 0 labels none so.
     threads
         Threads; by default all processors of this process.
     json
@@ -239,6 +249,7 @@ def predict(
         No progress and no report; errors only.
     """
     from coterie.cli.predict import predict as run_predict
+    from coterie.cli.results import asked_share
 
     facts = run_predict(
         model,
@@ -246,6 +257,7 @@ def predict(
         out,
         threads=threads,
         beside=_beside(id, keep),
+        outliers=asked_share(outliers),
         quiet=quiet,
         exclude=_names(exclude, "--exclude"),
         sep=_separator(sep),

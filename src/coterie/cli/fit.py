@@ -23,10 +23,12 @@ from coterie.cli.models import (
     size_facts,
 )
 from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
-from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
+from coterie.estimators.outliers import OutlierScoring
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
+from coterie.results import find_outliers
 from coterie.rows import RowSource
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class FitJob:
     quiet: bool = False
     labels: str | None = None
     beside: Beside = field(default_factory=Beside)
+    outliers: float | None = None
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
 
 
@@ -104,11 +107,14 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     with about(job.file):
         seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
-    results = RowResults(model, rows, model.labels_, beside)
+    scores = getattr(model, "outlier_scores_", None)
+    outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
+    results = RowResults(model, rows, model.labels_, beside, scores, outliers)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
     files.update({"modes": job.out / PICTURE} if picture else {})
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
+        "outliers": outlier_facts(outliers, job.outliers),
         "known_labels": job.labels,
         "reading": {"sep": job.sep, "decimal": job.decimal},
         "hashes": {
@@ -160,6 +166,8 @@ def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
             check_image_shape(job.image_shape, n_columns)
         except ValueError as error:
             raise UsageError(f"--image: {error}") from error
+    if job.outliers is not None and not issubclass(method.estimator, OutlierScoring):
+        raise UsageError(f"The method {method.name} has no outlier scores, which --outliers needs.")
     if rows.is_sparse and not method.takes_sparse:
         able = [other.name for other in offered_methods() if other.takes_sparse]
         raise ValueError(
@@ -215,6 +223,8 @@ def _write(
         paths = {name: staged[file] for name, file in names.items()}
         # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
         metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
+        if summary["outliers"] is not None:
+            metadata["outlier_threshold"] = summary["outliers"]["threshold"]
         persistence.save(model, paths["model"], metadata=metadata)
         results.write(paths)
         paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")

@@ -23,10 +23,20 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
         f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
+        *_outlier_lines(facts),
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
     ]
+
+
+def _outlier_lines(facts: dict[str, Any]) -> list[str]:
+    """What a report says of rows that were marked as outliers: a line, or none."""
+    found = facts.get("outliers")
+    if found is None:
+        return []
+    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labelled -1"
+    return [f"{marked}: more than {found['threshold']:.3g} times as far as the median row of their clusters"]
 
 
 def _objective(facts: dict[str, Any]) -> str:
@@ -53,6 +63,7 @@ def predict_lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['input']['file']}: {_counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
         f"{_counted(facts['clusters'], 'cluster')}",
+        *_outlier_lines(facts),
         *_file_lines(facts),
     ]
 

@@ -11,13 +11,15 @@ from sklearn.utils import get_tags
 
 import coterie
 from coterie import persistence
-from coterie.arrays import IntArray
+from coterie.arrays import Array, IntArray
 from coterie.cli.inputs import about, input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
-from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.estimators import Estimator
+from coterie.estimators.outliers import OutlierScoring
+from coterie.results import Outliers, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.part import part_of
 
@@ -31,10 +33,14 @@ def predict(
     *,
     threads: int | None = None,
     beside: Beside | None = None,
+    outliers: float | None = None,
     quiet: bool = False,
     **reading: Any,
 ) -> dict[str, Any]:
     """Label the rows of a file with a saved model, block by block; `reading` has options of `open_for_model`.
+
+    The share of outliers is one of these rows; without it, rows are marked that score more than the threshold of the
+    fit, if the fit had one.
 
     Returns
     -------
@@ -50,6 +56,12 @@ def predict(
     with recorded_warnings() as warned:
         rows = open_for_model(model, file, beside=beside.names, **reading)
     _check_rows(rows, file, model, model_file)
+    threshold = None if outliers is not None else _threshold_of(model_file)
+    has_scores = isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")
+    if outliers is not None and not has_scores:
+        raise ValueError(
+            f"{model_file} ({type(model).__name__}) has no outlier scores, which --outliers needs."
+        )
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
@@ -57,9 +69,15 @@ def predict(
 
     started = time.perf_counter()
     with recorded_warnings() as more_warned, about(file):
-        labels = _label(rows, model, quiet=quiet)
+        is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
+        labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
+    far = None
+    if scores is not None and outliers is not None:
+        far = find_outliers(scores, outliers)
+    elif scores is not None and threshold is not None:
+        far = Outliers.above(threshold, scores)
     files = result_files(out)
-    results = RowResults(model, rows, labels, names)
+    results = RowResults(model, rows, labels, names, scores, far)
     with staged_files(out.parent, [path.name for path in files.values()]) as staged:
         results.write({name: staged[path.name] for name, path in files.items()})
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
@@ -71,6 +89,7 @@ def predict(
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": n_clusters,
         "cluster_sizes": size_facts(labels, n_clusters),
+        "outliers": outlier_facts(far, outliers),
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {name: str(path) for name, path in files.items()},
     }
@@ -91,10 +110,17 @@ def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None
         )
 
 
-def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
-    """Return the labels of all rows; shows how far it is."""
+def _threshold_of(model_file: str) -> float | None:
+    """Return the outlier score above which the fit of a model has marked its rows; None if it marked none."""
+    noted = persistence.read_header(model_file).metadata.get("outlier_threshold")
+    return None if noted is None else float(noted)
+
+
+def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tuple[IntArray, Array | None]:
+    """Return the labels of all rows, and their outlier scores if there are such; shows how far it is."""
     n_rows = rows.shape[0]
     labels = np.empty(n_rows, dtype=np.int32)
+    scores = np.empty(n_rows, dtype=np.float32) if has_scores else None
     # Estimators of other libraries know arrays, not sources of rows.
     is_own = isinstance(model, Estimator)
     started = time.perf_counter()
@@ -102,10 +128,14 @@ def _label(rows: RowSource, model: Any, *, quiet: bool) -> IntArray:
         for start, block in rows.blocks():
             stop = start + block.shape[0]
             try:
-                labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
+                if scores is not None:
+                    part = part_of(rows, block)
+                    labels[start:stop], scores[start:stop] = model.predict(part, return_distance=True)
+                else:
+                    labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
             except ValueError as error:  # which counts rows from the first of the block
                 raise ValueError(f"Of the rows from {start} on, counted from 0: {error}") from error
             done = time.perf_counter() - started
             rate = stop / max(done, 1e-9)
             screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))
-    return labels
+    return labels, scores

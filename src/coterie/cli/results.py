@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coterie.arrays import IntArray
+from coterie.arrays import Array, IntArray
 from coterie.cli import UsageError
 from coterie.cli.output import pyarrow_parquet, write_labels
-from coterie.results import Examples, carried_names, place_rows, result_batches
+from coterie.results import (
+    Examples,
+    Outliers,
+    carried_names,
+    outlier_share,
+    place_rows,
+    result_batches,
+)
 from coterie.rows import RowSource
 
-__all__ = ["Beside", "RowResults", "names_beside", "result_files"]
+__all__ = ["Beside", "RowResults", "asked_share", "names_beside", "outlier_facts", "result_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +57,39 @@ class RowResults:
         Their clusters.
     names : sequence of str
         Columns of a table to keep, as `names_beside` gives them.
+    scores : ndarray of shape (n,), optional
+        Their outlier scores, where the model has such.
+    outliers : Outliers, optional
+        The rows that get the label -1 in what is written.
     """
 
-    def __init__(self, model: Any, rows: RowSource, labels: IntArray, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        rows: RowSource,
+        labels: IntArray,
+        names: Sequence[str],
+        scores: Array | None = None,
+        outliers: Outliers | None = None,
+    ) -> None:
         self._model = model
         self._rows = rows
         self._labels = labels
         self._names = names
+        self._scores = scores
+        self._outliers = outliers
 
     def write(self, paths: Mapping[str, Path]) -> None:
         """Write the files of `result_files`; a table is written piece by piece."""
         if "examples" not in paths:
-            write_labels(paths["labels"], self._labels)
+            outliers = self._outliers
+            write_labels(paths["labels"], self._labels if outliers is None else outliers.marked(self._labels))
             return
-        placement = place_rows(self._model, self._rows, self._labels)
+        placement = place_rows(self._model, self._rows, self._labels, self._scores)
         examples, writer = Examples(placement), None
         parquet = pyarrow_parquet()
         try:
-            for batch in result_batches(placement, self._rows, self._names):
+            for batch in result_batches(placement, self._rows, self._names, self._outliers):
                 writer = writer or parquet.ParquetWriter(paths["labels"], batch.schema)
                 # Shards may differ in what they call a text.
                 batch = batch.cast(writer.schema)
@@ -77,6 +99,27 @@ class RowResults:
             if writer is not None:
                 writer.close()
         parquet.write_table(examples.table(), paths["examples"])
+
+
+def asked_share(outliers: str | None) -> float | None:
+    """Return the share of --outliers.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+    """
+    try:
+        return None if outliers is None else outlier_share(outliers)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
+
+
+def outlier_facts(outliers: Outliers | None, share: float | None) -> dict[str, Any] | None:
+    """Return what reports say of the rows that are marked; without a share the threshold is that of the fit."""
+    if outliers is None:
+        return None
+    return {"share": share, "threshold": outliers.threshold, "marked": int(outliers.marks.sum())}
 
 
 def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:

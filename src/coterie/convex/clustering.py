@@ -8,16 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array
+from coterie.arrays import Array, FloatArray
 from coterie.convex.base import ConvexEstimator
 from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Certificate
 from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
+from coterie.estimators.outliers import OutlierScoring, OwnDistances, center_rounding
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -34,7 +37,7 @@ _HISTORY_FIELDS = (
 )
 
 
-class ConvexClustering(ClusterMixin, ConvexEstimator):
+class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
     """Clusters as rows whose centroids fuse: the one minimum of a convex function, with a certificate.
 
     Each row has a centroid of its own, drawn to the row and to the centroids of its neighbours. The stronger gamma, the
@@ -95,6 +98,11 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         U: the centroid of each row, equal within clusters ("linf" and objects: nearly equal, if that is better).
     labels_ : ndarray of shape (n,), int32
         Clusters: components of the edges whose ends are fused, numbered by their first rows.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to the mean of the rows of its cluster (centroids are drawn towards each other), over
+        `cluster_scales_`: 1 for the median row of a cluster. Only rows of the fit have one, as labels.
+    cluster_scales_ : ndarray of shape (n_clusters_,), float64
+        The lower median of these distances of each cluster's rows.
     n_clusters_ : int
         How many.
     cluster_centers_ : ndarray of shape (n_clusters_, p)
@@ -241,6 +249,7 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
                 has_settled=setting.has_settled(self.stopping, self.tol),
             )  # fmt: skip
             self._store(setting, certificate)
+            self._measure(setting.data)
         self.history_ = monitor.history()
         if not self.converged_ and monitor.stopped_by is None:
             warnings.warn(self._shortfall(), ConvergenceWarning, stacklevel=2)
@@ -309,6 +318,23 @@ class ConvexClustering(ClusterMixin, ConvexEstimator):
         self.edge_weights_ = setting.edges.weights
         self.objective_, self.dual_gap_ = certificate.objective, certificate.gap
         self._store_residuals(setting.residuals(self.tol) if self.stopping == "residuals" else None)
+
+    def _measure(self, data: Array) -> None:
+        """Note how far rows are from the means of the rows of their clusters.
+
+        Centroids are drawn towards each other, out of their clusters: the rows farthest from them are on the far side.
+        """
+        mean_of = sp.csr_array((np.ones(len(data)), (self.labels_, np.arange(len(data)))))
+        mean_of = sp.diags_array(1 / mean_of.sum(axis=1)) @ mean_of
+        means = np.asarray(mean_of @ data.astype(np.float64))
+        distances = np.linalg.norm(data - means[self.labels_], axis=1)
+        rounding = center_rounding(means.astype(data.dtype))
+        self._note_distances(OwnDistances(self.labels_, distances, rounding))
+
+    def relative_distances(
+        self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
+    ) -> Array | None:
+        return self.outlier_scores_ if np.array_equal(labels, self.labels_) else None
 
     def check_parameters(self) -> None:
         if not 0 <= self.gamma < np.inf:

@@ -44,6 +44,8 @@ class Setting:
         Which row and which column each of the problem is.
     mean : ndarray of shape (p,)
         Of the data.
+    data : ndarray of shape (n, p)
+        The rows.
     """
 
     solver: Solver
@@ -54,6 +56,7 @@ class Setting:
     order: IndexArray
     columns: IndexArray
     mean: FloatArray
+    data: Array
 
     def centroids(self, certificate: Certificate) -> Array:
         """Return the centroids in the order and the place of the data."""
@@ -144,7 +147,7 @@ def make_setting(
     step = _admm_step(inner, step_size) if is_admm else _ama_step(inner, step_size, acceleration)
     problem = make_problem(centered, inner, norm, step_size=step, n_threads=n_threads)
     solving: Solver = ADMM(problem) if is_admm else AMA(problem, acceleration=acceleration)
-    return Setting(solving, Fuser(problem), edges, places, is_turned, order, columns, mean)
+    return Setting(solving, Fuser(problem), edges, places, is_turned, order, columns, mean, data)
 
 
 def _admm_step(edges: Edges, step_size: float | str | None) -> float:

@@ -30,7 +30,7 @@ ENTRY_POINTS = "coterie.methods"
 RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
-    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
+    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers",
     "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 

@@ -6,12 +6,15 @@ import warnings
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.base import Estimator
+from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
@@ -22,12 +25,14 @@ __all__ = ["GraphEstimator"]
 AFFINITIES = ("knn", "precomputed")
 
 
-class GraphEstimator(ClusterMixin, Estimator):
+class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which sets `labels_`, `memberships_` and `_training_rows` (None with precomputed affinities),
-    and says how much the neighbours of a row speak for each cluster.
+    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters.
     """
+
+    _WITHOUT_SCALES = "affinities say nothing of distances."
 
     n_clusters: int
     n_neighbors: int
@@ -43,7 +48,7 @@ class GraphEstimator(ClusterMixin, Estimator):
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X, by the memberships of its nearest training rows.
 
         A row of the fit is its own nearest neighbour here, so its label may differ from the one in `labels_` where
@@ -53,21 +58,64 @@ class GraphEstimator(ClusterMixin, Estimator):
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
             Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
+        return_distance : bool
+            Whether to return how far the rows are from their clusters, too; not with `affinity="precomputed"`.
 
         Returns
         -------
-        ndarray of shape (m,), int32
+        labels : ndarray of shape (m,), int32
+        distances : ndarray of shape (m,), float32
+            Only with `return_distance`: as `outlier_scores_`, for the labels that are returned.
         """
         check_is_fitted(self, "labels_")
         rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        if return_distance:
+            self._check_scales()
         if self.affinity == "precomputed":
-            scores = self._scores_by_affinities(rows)
-        else:
-            n_neighbors = min(self.n_neighbors, self._training_rows.shape[0])
-            n_threads = effective_n_threads(self.n_threads)
-            near = nearest_neighbors(self._training_rows, n_neighbors, queries=rows, n_threads=n_threads)
-            scores = self._scores_by_neighbors(rows, *near)
-        return np.asarray(scores.argmax(axis=1), dtype=np.int32)
+            return np.asarray(self._scores_by_affinities(rows).argmax(axis=1), dtype=np.int32)
+        near = self._near_training_rows(rows)
+        labels = np.asarray(self._scores_by_neighbors(rows, *near).argmax(axis=1), dtype=np.int32)
+        return (
+            (labels, self._relative(self._distances(rows, labels, near[1]), labels))
+            if return_distance
+            else labels
+        )
+
+    def are_training_rows(self, rows: RowSource) -> bool:
+        """Whether these, as `prepared` gives them, are the rows of the fit, number by number.
+
+        Affinities are taken for those of the fit if there are as many.
+        """
+        if self.affinity == "precomputed":
+            return rows.shape[0] == len(self.labels_)
+        own = self._training_rows
+        if rows.shape != own.shape or rows.is_sparse != sp.issparse(own):
+            return False
+        blocks = rows.with_dtype(own.dtype).blocks()
+        return all(_are_equal(block, own[start : start + block.shape[0]]) for start, block in blocks)
+
+    def relative_distances(
+        self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
+    ) -> Array | None:
+        if self.affinity == "precomputed":
+            return None
+        rows = self.prepared(X)
+        if np.array_equal(labels, self.labels_) and self.are_training_rows(rows):
+            return self.outlier_scores_
+        return super().relative_distances(rows, labels, distances=distances)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        return self._distances(rows, labels, self._near_training_rows(rows)[1])
+
+    def _near_training_rows(self, rows: Block) -> tuple[IntArray, Array]:
+        n_neighbors = min(self.n_neighbors, self._training_rows.shape[0])
+        n_threads = effective_n_threads(self.n_threads)
+        return nearest_neighbors(self._training_rows, n_neighbors, queries=rows, n_threads=n_threads)
+
+    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
+        """Return how far rows are from clusters; known are the squared distances to their nearest training rows."""
+        raise NotImplementedError
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         """Return how much speaks for each cluster: (m, L) scores of (m, n) affinities to the rows of the fit."""
@@ -99,3 +147,7 @@ class GraphEstimator(ClusterMixin, Estimator):
         check_positive_integer("n_neighbors", self.n_neighbors)
         check_option("affinity", self.affinity, AFFINITIES)
         check_iteration_parameters(self)
+
+
+def _are_equal(block: Block, other: Block) -> bool:
+    return (block != other).nnz == 0 if sp.issparse(block) else np.array_equal(block, other)

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
-from coterie.centers.labels import labels_and_squares, nearest_labels
+from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
 from coterie.centers.positions import unit_centers
+from coterie.estimators.outliers import OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import (
     check_iteration_parameters,
@@ -41,8 +42,15 @@ ZERO_ROWS = ("error", "ignore")
 _NO_CLUSTER = -1
 
 
-class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SeededEstimator):
+class CentroidEstimator(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
+):
     """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
+
+    _WITHOUT_SCALES = (
+        "it has not labelled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
+        "KMeans(n_clusters, init=model, max_iter=1).fit(X) learns them from rows."
+    )
 
     n_clusters: int
     metric: str
@@ -68,26 +76,37 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Find the clusters of X and return `labels_`; see `fit`."""
         return self.fit(X, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the nearest centroid of each row of X, block by block.
 
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
+        return_distance : bool
+            Whether to return how far the rows are, too, in the same pass.
 
         Returns
         -------
-        ndarray of shape (n,), int32
-            Labels; for the rows of the fit, those of `labels_`.
+        labels : ndarray of shape (n,), int32
+            For the rows of the fit, those of `labels_`.
+        distances : ndarray of shape (n,), float32
+            Only with `return_distance`: the distance of each row to its centroid over the scale of the cluster, see
+            `cluster_scales_`; for the rows of the fit, `outlier_scores_`. With `metric="cosine"` of 1 - cos. Distances
+            in the units of the columns are those of `transform`.
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
         n_threads = effective_n_threads(self.n_threads)
-        labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
+        squares = None
+        if return_distance:
+            self._check_scales()
+            labels, squares = labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
+        else:
+            labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
         if self._ignores_zeros:
             labels[_zeros_among(rows)] = _NO_CLUSTER
-        return labels
+        return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row of X to every centroid.
@@ -135,7 +154,7 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         check_is_fitted(self)
         rows = self._fit_rows_of(X, reset=False)
         weights = self._weights_of(rows, sample_weight)
-        return -self._labels_and_inertia(rows, weights)[1]
+        return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
@@ -185,8 +204,14 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _mark_ignored(self, rows: RowSource) -> None:
         """Give all rows labels, where those of a fit are not all."""
-        if isinstance(rows, SelectedRows) and hasattr(self, "labels_"):
-            self.labels_ = rows.scattered(self.labels_, missing=_NO_CLUSTER)
+        if not isinstance(rows, SelectedRows) or not hasattr(self, "labels_"):
+            return
+        self.labels_ = rows.scattered(self.labels_, missing=_NO_CLUSTER)
+        if "_own_distances" in self.__dict__:
+            own = self._own_distances
+            weights = None if own.weights is None else rows.scattered(own.weights, missing=0)
+            distances = rows.scattered(own.distances, missing=0)
+            self._note_distances(OwnDistances(self.labels_, distances, own.rounding, weights))
 
     def _inertia_of(self, squares: float) -> float:
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
@@ -225,16 +250,33 @@ class CentroidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _label(self, rows: RowSource, weights: Array | None) -> None:
         """Label all rows with the centroids that are stored, and measure them: one pass."""
-        self.labels_, self.inertia_ = self._labels_and_inertia(rows, weights)
+        self._store_labels(*self._labels_and_squares(rows), weights)
+
+    def _store_labels(self, labels: IntArray, squares: FloatArray, weights: Array | None) -> None:
+        """Store the labels of the rows of a fit, and what their squared distances to the stored centroids tell."""
+        self.labels_, self.inertia_ = labels, self._inertia_of(weighted_sum(squares, weights))
+        rounding = self._distances_of(center_rounding(self.cluster_centers_) ** 2)
+        self._note_distances(OwnDistances(labels, self._distances_of(squares), rounding, weights))
 
     def _leave_unlabelled(self) -> None:
         self.__dict__.pop("labels_", None)
+        self._forget_distances()
         self.inertia_ = float(self.history_["objective"][-1])
 
-    def _labels_and_inertia(self, rows: RowSource, weights: Array | None) -> tuple[IntArray, float]:
+    def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
         n_threads = effective_n_threads(self.n_threads)
-        labels, squares = labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
-        return labels, self._inertia_of(weighted_sum(squares, weights))
+        return labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
+
+    def _distances_of(self, squares: FloatArray) -> FloatArray:
+        """Return the distances that `transform` would, of squared ones: 1 - cos is half of one, at length 1."""
+        return squares / 2 if self._by_angle else np.sqrt(squares)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        if to_centers is not None:
+            return to_centers
+        check_is_fitted(self)
+        rows, n_threads = self._rows_of(X, reset=False), effective_n_threads(self.n_threads)
+        return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, n_threads))
 
 
 def _zeros_among(rows: RowSource) -> IndexArray:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
 from coterie.centers.lloyd import ALGORITHMS, Lloyd
 from coterie.coresets import lightweight_coreset
@@ -32,6 +32,7 @@ class Run:
 
     centers: Array
     labels: IntArray
+    squares: FloatArray
     inertia: float
     history: Array
 
@@ -91,6 +92,10 @@ class KMeans(CentroidEstimator):
         Which centroid is the nearest to each row.
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to its centroid over the scale of the cluster: 1 for the median row. See Notes.
+    cluster_scales_ : ndarray of shape (k,), float64
+        The (weighted) lower median of the distances of each cluster's rows to its centroid.
     n_iter_ : int
         Iterations of the best start.
     history_ : record array
@@ -125,6 +130,10 @@ class KMeans(CentroidEstimator):
     that were scaled by hand give other clusters with `metric="euclidean"`, for its centroids lie inside the sphere, the
     deeper the wider their clusters. Rows of at most 1 GiB as floats are scaled once and kept, larger ones block by
     block in every pass. A cluster whose rows cancel out keeps its centroid.
+
+    `outlier_scores_` and `predict(X, return_distance=True)` say how far rows are relative to the own scale of their
+    clusters, without a unit. They cost no pass over the rows, and nothing until they are asked for; scales are saved
+    with the model. A cluster of one row, or of equal ones, has no scale of its own and gets the median of the others'.
 
     With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
     n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.
@@ -262,7 +271,7 @@ class KMeans(CentroidEstimator):
         labels = lloyd.labels()
         squares = data.own_square_distances(lloyd.centers, labels)
         inertia = self._inertia_of(weighted_sum(squares, data.weights))
-        return Run(lloyd.centers, labels, inertia, monitor.history())
+        return Run(lloyd.centers, labels, squares, inertia, monitor.history())
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
@@ -288,6 +297,6 @@ class KMeans(CentroidEstimator):
 
     def _store(self, run: Run, data: Dataset) -> None:
         self._store_centers(run.centers, data.shift)
-        self.labels_, self.inertia_ = run.labels, run.inertia
+        self._store_labels(run.labels, run.squares, data.weights)
         self.history_ = run.history
         self.n_iter_ = len(run.history)

@@ -92,6 +92,10 @@ class MiniBatchKMeans(CentroidEstimator):
         Which centroid is the nearest to each row (after `partial_fit`: of its batch).
     inertia_ : float
         (Weighted) sum of squared distances of these rows to their centroids, or of 1 - cos.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to its centroid over the scale of the cluster, see `KMeans`; not after `partial_fit`.
+    cluster_scales_ : ndarray of shape (k,), float64
+        The (weighted) lower median of the distances of each cluster's rows to its centroid; not after `partial_fit`.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
     n_iter_ : int
@@ -259,6 +263,7 @@ class MiniBatchKMeans(CentroidEstimator):
             batch = Batch(rows, weights, everything, RowReader(rows), self.n_clusters)
             self._step(batch, self._random)
             self._centers = None
+            self._forget_distances()
             if self.compute_labels:
                 self.labels_, self.inertia_ = self._assigned(batch)
                 self._mark_ignored(fit_rows)

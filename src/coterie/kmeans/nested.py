@@ -101,6 +101,10 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Which centroid is the nearest to each row.
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each of these rows to its centroid over the scale of the cluster; see `KMeans`.
+    cluster_scales_ : ndarray of shape (k,), float64
+        The (weighted) lower median of the distances of each cluster's rows to its centroid.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
     n_iter_ : int

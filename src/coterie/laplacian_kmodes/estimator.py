@@ -12,9 +12,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
+from coterie.centers.labels import squares_to_centers
 from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
@@ -122,6 +124,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Cluster of each row.
     memberships_ : ndarray of shape (n, L)
         Relaxed memberships z; each row sums to 1.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to the mode of its cluster, over `cluster_scales_`: 1 for the median row of a cluster. Not
+        with `affinity="precomputed"`, for affinities say nothing of distances.
+    cluster_scales_ : ndarray of shape (L,), float64
+        The lower median of the distances of each cluster's rows to its mode.
     modes_, cluster_centers_ : ndarray of shape (L, d)
         The modes; not with `affinity="precomputed"`.
     mode_indices_ : ndarray of shape (L,), int64
@@ -366,8 +373,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.objective_, self.relaxation_ = run.discrete, run.relaxation
         self.mode_indices_ = run.modes.indices
         self.__dict__.pop("modes_", None)
+        self._forget_distances()
         if self.affinity == "knn":
             self.modes_ = run.modes.points
+            distances = self._distances_to_modes(self._training_rows, self.labels_)
+            self._note_distances(OwnDistances(self.labels_, distances, center_rounding(self.modes_)))
         self.affinity_matrix_ = problem.graph
         self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
         self.n_iter_ = len(run.history)
@@ -386,6 +396,19 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
         check_is_fitted(self, "labels_")
         return self.objective_ + 0.5 * self.lam * cut_weight(self.affinity_matrix_, self.labels_)
+
+    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
+        return self._distances_to_modes(rows, labels)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        if to_centers is not None:
+            return to_centers
+        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        return self._distances_to_modes(rows, labels)
+
+    def _distances_to_modes(self, rows: Block, labels: IntArray) -> FloatArray:
+        n_threads = effective_n_threads(self.n_threads)
+        return np.sqrt(squares_to_centers(as_rows(rows), self.modes_, labels, n_threads))
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         n = len(self.labels_)

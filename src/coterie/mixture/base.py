@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.estimators.outliers import OutlierScoring, OwnDistances
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads
@@ -26,7 +27,7 @@ __all__ = ["MixtureModel"]
 _EXACT_COMPONENTS = 1000
 
 
-class MixtureModel(ClusterMixin, SeededEstimator):
+class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
     """A model that is a Gaussian mixture. A subclass has `fit`, which calls `_store`."""
 
     covariance_type: str
@@ -38,7 +39,7 @@ class MixtureModel(ClusterMixin, SeededEstimator):
     weights_: FloatArray
     n_components_: int
     _count_name = "n_components"
-    _count_name = "n_components"
+    _WITHOUT_SCALES = "it has not labelled the rows of its fit. Fit it with compute_labels=True."
 
     def __getstate__(self) -> Any:
         # The search is made again from the parameters.
@@ -55,20 +56,31 @@ class MixtureModel(ClusterMixin, SeededEstimator):
         parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
         return ComponentSearch(parameters, effective_n_threads(self.n_threads))
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the component with the highest posterior probability for each row of X.
 
         Parameters
         ----------
         X : array-like, table, Dask array or RowSource of shape (n, d)
             Any rows.
+        return_distance : bool
+            Whether to return how far the rows are from their components, too, in the same pass.
 
         Returns
         -------
-        ndarray of shape (n,), int32
-            Labels, found as `assignment` says.
+        labels : ndarray of shape (n,), int32
+            Found as `assignment` says.
+        distances : ndarray of shape (n,), float32
+            Only with `return_distance`: the distance of each row to its component in standard deviations
+            (Mahalanobis'), over the scale of the component, see `cluster_scales_`; for the rows of the fit,
+            `outlier_scores_`. How unlikely a row is under all components together says `score_samples`.
         """
-        return self._labels(self._fitted_rows(X))
+        rows = self._fitted_rows(X)
+        if not return_distance:
+            return self._search.labels(rows, exact=self._is_exact())
+        self._check_scales()
+        labels, distances = self._labels_and_distances(rows)
+        return labels, self._relative(distances, labels)
 
     def responsibilities(self, X: Any) -> sp.csr_array:
         """Return the truncated posterior probabilities of the components given each row of X.
@@ -183,8 +195,16 @@ class MixtureModel(ClusterMixin, SeededEstimator):
         check_is_fitted(self, "means_")
         return self._rows_of(X, reset=False)
 
-    def _labels(self, rows: RowSource) -> IntArray:
-        return self._search.labels(rows, exact=self._is_exact())
+    def _store_labels(self, rows: RowSource, weights: Array | None) -> None:
+        """Label the rows of a fit and measure them: one pass."""
+        self.labels_, distances = self._labels_and_distances(rows)
+        self._note_distances(OwnDistances(self.labels_, distances, self._search.rounding, weights))
+
+    def _labels_and_distances(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
+        return self._search.labels_and_distances(rows, exact=self._is_exact())
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        return self._search.distances(self._fitted_rows(X), labels)
 
     def _is_exact(self) -> bool:
         if self.assignment == "auto":

@@ -15,9 +15,11 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
 from coterie.rows import RowSource
@@ -27,6 +29,9 @@ __all__ = ["ComponentSearch"]
 
 _BLOCK_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4
+
+# Rows whose differences from their means stay in the cache.
+_ROWS_OF_DIFFERENCES = 1024
 
 
 @dataclass
@@ -95,13 +100,59 @@ class ComponentSearch:
     def labels(self, rows: RowSource, *, exact: bool) -> IntArray:
         """Return the best component of each row."""
         labels = np.empty(rows.shape[0], dtype=np.int32)
-        shared = self.parameters.variances.ndim == 0
         for part, block in self._blocks(rows):
-            # With one variance for all, distances order the components as the densities do.
-            features = block if shared else self._features(block)
-            linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
-            labels[part] = self._nearest(block, features, linear, 1, exact)[0][:, 0]
+            labels[part] = self._best_of(block, exact)
         return labels
+
+    def labels_and_distances(self, rows: RowSource, *, exact: bool) -> tuple[IntArray, FloatArray]:
+        """Return the best component of each row, and the distance to it as `distances` does; one pass over the rows."""
+        labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
+        for part, block in self._blocks(rows):
+            labels[part] = self._best_of(block, exact)
+            self._write_squares(block, labels[part], squares[part])
+        return labels, np.sqrt(squares)
+
+    def distances(self, rows: RowSource, labels: IntArray) -> FloatArray:
+        """Return the distance of each row to a given component, in standard deviations of it.
+
+        It is Mahalanobis', the root of the sum of (x - mean)^2 / variance over the columns.
+        """
+        squares = np.empty(rows.shape[0])
+        for part, block in self._blocks(rows):
+            self._write_squares(block, np.maximum(labels[part], 0), squares[part])
+        return np.sqrt(squares)
+
+    @property
+    def rounding(self) -> FloatArray:
+        """For each component, the distances that rounding of its mean alone can make."""
+        variances = self.parameters.variances
+        if variances.ndim == 2:
+            variances = variances.min(axis=1)
+        return center_rounding(self.parameters.means) / np.sqrt(variances)
+
+    def _best_of(self, block: Array, exact: bool) -> IntArray:
+        # With one variance for all, distances order the components as the densities do.
+        shared = self.parameters.variances.ndim == 0
+        features = block if shared else self._features(block)
+        linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
+        return np.asarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
+
+    def _write_squares(self, block: Array, labels: IntArray, squares: FloatArray) -> None:
+        """Write the squared distances of the rows of a block to given components, in units of the variances."""
+        variances = self.parameters.variances
+        if variances.ndim < 2:
+            self._centers.write(kernel_rows(block), labels, squares)
+            squares /= variances if variances.ndim == 0 else variances[labels]
+            return
+        for start in range(0, len(block), _ROWS_OF_DIFFERENCES):
+            part = slice(start, start + _ROWS_OF_DIFFERENCES)
+            differences = block[part] - self.parameters.means[labels[part]].astype(np.float64)
+            differences /= np.sqrt(variances[labels[part]])
+            np.einsum("ij,ij->i", differences, differences, out=squares[part])
+
+    @cached_property
+    def _centers(self) -> SquareDistances:
+        return SquareDistances(self.parameters.means, self.n_threads)
 
     @cached_property
     def _frame(self) -> CenterFrame:

@@ -112,6 +112,11 @@ class TruncatedGaussianMixture(MixtureModel):
         Neighbours of each component as the fit left them, the first of which is the component itself.
     labels_ : ndarray of shape (n,), int32
         The best component of each row: what `predict` returns for it.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to its component in standard deviations (Mahalanobis'), over `cluster_scales_`: 1 for the
+        median row of a component. Only with `compute_labels`.
+    cluster_scales_ : ndarray of shape (n_components_,), float64
+        The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
     lower_bound_ : float
         Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
         coreset, if there is one).
@@ -274,8 +279,9 @@ class TruncatedGaussianMixture(MixtureModel):
             parameters = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
             self._store(parameters, posteriors.neighbors, monitor)
             self.__dict__.pop("labels_", None)
+            self._forget_distances()
             if self.compute_labels:
-                self.labels_ = self._labels(rows)
+                self._store_labels(rows, weights)
         monitor.warn_if_out_of_time()
         return self
 

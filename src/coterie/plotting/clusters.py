@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
@@ -22,11 +23,22 @@ __all__ = ["plot_clusters"]
 _MOST_ROWS = 20_000
 _MOST_DENSE = 2e7
 
+# The colour of rows in no cluster.
+_NOWHERE = "#777777"
 
-def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 0) -> Axes:
+
+def plot_clusters(
+    X: Any,
+    model: Any,
+    *,
+    labels: npt.ArrayLike | None = None,
+    ax: Axes | None = None,
+    random_state: int = 0,
+) -> Axes:
     """Rows on their first two principal components, coloured by cluster, with the centres marked.
 
-    Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of the rows drawn.
+    Rows are drawn as the model sees them: at length 1 where it compares angles, in the columns of the fit. Those in no
+    cluster are grey. Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of these.
 
     Parameters
     ----------
@@ -34,6 +46,8 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
         The rows.
     model : estimator
         Fitted. `labels_` is used where it belongs to as many rows as X has, else `predict`.
+    labels : array-like of shape (n,), optional
+        Other labels to colour the rows by, such as the column `cluster` of `coterie.results_table`; -1: in none.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     random_state : int, default=0
@@ -49,6 +63,8 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
         If matplotlib is missing.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
+    ValueError
+        If there are not as many labels as rows, or the model has no such cluster.
 
     Examples
     --------
@@ -60,17 +76,23 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
     >>> ax.figure.savefig("clusters.png")  # doctest: +SKIP
     """
     check_is_fitted(model)
-    rows = as_rows(X)
-    sample, labels = _sampled(rows, model, random_state)
+    # Estimators of other libraries draw rows as they are.
+    rows = model.prepared(X) if isinstance(model, Estimator) else as_rows(X)
+    sample, found = _sampled(rows, model, labels, random_state)
     centers = getattr(model, "cluster_centers_", None)
+    n_clusters = len(centers) if centers is not None else int(found.max(initial=0)) + 1
+    if found.min(initial=-1) < -1 or found.max(initial=0) >= n_clusters:
+        raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
     points, center_points, shares = _projected(sample, centers)
     ax = axes_or_new(ax, (7.0, 5.6))
 
     size = float(np.clip(25_000 / max(len(points), 1), 5, 36))
-    n_clusters = len(centers) if centers is not None else int(labels.max(initial=0)) + 1
+    outside = points[found < 0]
+    if len(outside):
+        ax.scatter(outside[:, 0], outside[:, 1], s=size, c=_NOWHERE, marker="x", linewidths=0.8, alpha=0.8)
     styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     for cluster, (colour, shape) in enumerate(styles):
-        chosen = points[labels == cluster]
+        chosen = points[found == cluster]
         ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.6)
     if center_points is not None:
         _mark_centers(ax, center_points, [colour for colour, _ in styles])
@@ -80,6 +102,7 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
         for i, share in enumerate(shares)
     ]
     drawn = "" if len(points) == rows.shape[0] else f", {len(points):,} drawn"
+    drawn += f", {len(outside):,} of them in none" if len(outside) else ""
     ax.set(
         xlabel=names[0],
         ylabel=names[1],
@@ -92,21 +115,25 @@ def plot_clusters(X, model: Any, *, ax: Axes | None = None, random_state: int = 
     return ax
 
 
-def _sampled(rows: RowSource, model: Any, random_state: int) -> tuple[Any, np.ndarray]:
+def _sampled(
+    rows: RowSource, model: Any, labels: npt.ArrayLike | None, random_state: int
+) -> tuple[Any, np.ndarray]:
     """At most `_MOST_ROWS` rows and their labels."""
     n_rows = rows.shape[0]
+    if labels is not None and np.shape(labels) != (n_rows,):
+        raise ValueError(f"labels must have one number for each of {n_rows} rows, got {np.shape(labels)}.")
     if n_rows > _MOST_ROWS:
         generator = np.random.default_rng(random_state)
         chosen = np.sort(generator.choice(n_rows, _MOST_ROWS, replace=False))
     else:
         chosen = np.arange(n_rows)
     sample = rows.take(chosen)
-    labels = getattr(model, "labels_", None)
-    if labels is None or len(labels) != n_rows:
+    known = getattr(model, "labels_", None) if labels is None else np.asarray(labels)
+    if known is None or len(known) != n_rows:
         # Estimators of other libraries know arrays, not sources of rows.
         data = part_of(rows, sample) if isinstance(model, Estimator) else sample
         return sample, np.asarray(model.predict(data))
-    return sample, np.asarray(labels)[chosen]
+    return sample, np.asarray(known)[chosen]
 
 
 def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[float]]:

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
+from coterie.estimators import Estimator
 from coterie.figures import FEW_COLOURS, INK, counted, new_figure
 from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +101,8 @@ def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: in
     """Draw a line for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
 
     A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Each picture has its own range of
-    grey. Nearest rows that the model puts into another cluster are framed. Of more than 12 clusters the largest
-    12 are drawn.
+    grey. Nearest rows that the model puts into another cluster, or none, are framed. Of more than 12 clusters the
+    largest 12 are drawn.
 
     Parameters
     ----------
@@ -152,10 +152,11 @@ def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: in
     if centers is None:
         raise ValueError(f"This {type(model).__name__} has no centres with coordinates to draw.")
     check_image_shape(image_shape, centers.shape[1])
-    rows = as_rows(X)
+    # As the model sees them: where it compares angles, centres have length 1, and so must rows.
+    rows = model.prepared(X) if isinstance(model, Estimator) else as_rows(X)
     labels = _labels_of(model, X, rows.shape[0])
-    data = (NormalizedRows(rows) if getattr(model, "normalize", False) else rows).read()
-    sizes = np.bincount(labels, minlength=len(centers))
+    data = rows.read()
+    sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
     drawn = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
     nearest = _rows_around(data, centers[drawn], n_neighbors)
     center_name = "mode" if hasattr(model, "modes_") else "centre"

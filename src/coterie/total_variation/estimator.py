@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import check_graph, knn_graph
+from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.cuts import check_asymmetry
 from coterie.rows import Block, RowSource
 from coterie.total_variation.problem import CutProblem, draws_starts
@@ -86,6 +87,13 @@ class TotalVariationClustering(GraphEstimator):
     memberships_ : ndarray of shape (n, R)
         F of the outer step that rounded to the smallest cut, or of the last one with the steps of the paper; rows are
         non-negative and sum to 1.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Mean distance of each row to its nearest neighbours, over `cluster_scales_`: 1 for the median row of a cluster.
+        Clusters of a graph have any shape and no centre. `predict` measures rows by their nearest rows of the fit; a
+        row of the fit is its own nearest there, and scores less. Not with `affinity="precomputed"`, for affinities say
+        nothing of distances.
+    cluster_scales_ : ndarray of shape (R,), float64
+        The lower median of these distances of each cluster's rows.
     energy_ : float
         (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
@@ -217,10 +225,13 @@ class TotalVariationClustering(GraphEstimator):
         monitor = FitMonitor(self, effort.n_runs + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            graph = self._graph(rows, random, n_threads)
+            graph, distances = self._graph_and_distances(rows, random, n_threads)
             problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
             best, energies = find_cut(problem, effort, monitor)
         self._store(best, energies, graph)
+        self._forget_distances()
+        if distances is not None:
+            self._note_distances(OwnDistances(self.labels_, distances, np.zeros(self.n_clusters)))
         monitor.warn_if_out_of_time()
         return self
 
@@ -232,16 +243,22 @@ class TotalVariationClustering(GraphEstimator):
             int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps
         )
 
-    def _graph(self, rows: RowSource, random: np.random.RandomState, n_threads: int) -> sp.csr_array:
+    def _graph_and_distances(
+        self, rows: RowSource, random: np.random.RandomState, n_threads: int
+    ) -> tuple[sp.csr_array, FloatArray | None]:
+        """Return the graph, and the mean distance of each row to its neighbours, where there are rows."""
         self._training_rows = None
         if self.affinity == "precomputed":
             graph = check_graph(rows.read(), rows.shape[0], symmetric=True)
-            return _without_loops(graph)
+            return _without_loops(graph), None
         self._training_rows = rows.read()
         if rows.shape[0] == 1:
-            return sp.csr_array((1, 1), dtype=rows.dtype)
+            return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        return knn_graph(self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads)
+        ids, squares = nearest_neighbors(
+            self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads
+        )
+        return graph_of_neighbors(ids, squares), _mean_distances(squares)
 
     def _store(self, run: Run, energies: FloatArray, graph: sp.csr_array) -> None:
         self.labels_, self.memberships_ = run.labels, run.memberships
@@ -260,6 +277,9 @@ class TotalVariationClustering(GraphEstimator):
         for near in ids.T:
             votes += self.memberships_[near]
         return votes
+
+    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
+        return _mean_distances(squares)
 
     # --- checks --------------------------------------------------------------------------------------------------
 
@@ -309,6 +329,11 @@ class TotalVariationClustering(GraphEstimator):
         check_asymmetry(self.asymmetry)
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
+
+
+def _mean_distances(squares: Array) -> FloatArray:
+    """Return the mean distance of each row to its neighbours, from the squared ones."""
+    return np.asarray(np.sqrt(squares, dtype=np.float64).mean(axis=1))
 
 
 def _without_loops(graph: sp.csr_array) -> sp.csr_array:

@@ -1,0 +1,191 @@
+"""How far rows are from their clusters, relative to the scale of each cluster: outlier scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie.arrays import Array, FloatArray, IntArray
+
+__all__ = ["OutlierScoring", "OwnDistances", "center_rounding", "cluster_scales", "relative_to_scales"]
+
+# A centre is off by up to so many units in the last place of its length, whatever its rows are.
+_ROUNDINGS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDistances:
+    """What a fit has measured of its rows anyway; scales and scores are made of it when they are asked for.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        The clusters of the rows, -1 for those in none.
+    distances : ndarray of shape (n,), float64
+        How far each row is from its cluster.
+    rounding : ndarray of shape (k,), float64
+        Distances that rounding alone can make, for each cluster.
+    weights : ndarray of shape (n,) or None
+        Of the rows; None for 1.
+    """
+
+    labels: IntArray
+    distances: FloatArray
+    rounding: FloatArray
+    weights: Array | None = None
+
+
+class OutlierScoring:
+    """A model that says of a row how far it is from its cluster, relative to the cluster's own scale.
+
+    A subclass calls `_note_distances` at the end of a fit, and `_forget_distances` where a fit measures nothing. It has
+    `_distances_to`, and `_WITHOUT_SCALES`, which says why a fit may have measured nothing and what to do.
+    """
+
+    labels_: IntArray
+    _WITHOUT_SCALES = "its fit has measured no rows."
+
+    @property
+    def outlier_scores_(self) -> Array:
+        """How far each row of the fit is from its cluster, relative to `cluster_scales_`: (n,), float32.
+
+        1 for a row as far as the median row of its cluster, the larger the farther, NaN for a row in no cluster. No
+        unit: the same whatever the columns are measured in. Computed when first asked for, without a look at the rows.
+
+        Unlike the scores of HDBSCAN (GLOSH, from 0 to 1) they have no upper end, and unlike PyOD's CBLOF they are
+        distances to the row's own cluster, however small, and relative to its scale. So a row that is a cluster of its
+        own has the score 0: look at the sizes of clusters, too.
+        """
+        self._scale()
+        return self._outlier_scores
+
+    @property
+    def cluster_scales_(self) -> FloatArray:
+        """The scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its own rows.
+
+        A cluster without such a scale, since it is empty, or most of its rows are at its centre but for rounding, as
+        that of a cluster of one row is, gets the median of those of the others.
+        """
+        self._scale()
+        return self._cluster_scales
+
+    def relative_distances(
+        self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
+    ) -> Array | None:
+        """Return how far rows are from given clusters, relative to `cluster_scales_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+        labels : array-like of shape (n,)
+            A cluster for each of them, -1 for none.
+        distances : ndarray of shape (n,), optional
+            Their distances to the `cluster_centers_` of these clusters, where they are known: that can save a pass.
+
+        Returns
+        -------
+        ndarray of shape (n,), float32, or None
+            As `outlier_scores_`; None where the model cannot tell of such rows.
+        """
+        chosen = np.asarray(labels, dtype=np.int32)
+        found = self._distances_to(X, chosen, distances)
+        return None if found is None else self._relative(found, chosen)
+
+    def __getstate__(self) -> Any:
+        if "_own_distances" in self.__dict__:
+            self._scale()
+        return super().__getstate__()  # type: ignore[misc]
+
+    # --- for subclasses ------------------------------------------------------------------------------------------
+
+    _own_distances: OwnDistances
+    _outlier_scores: Array
+    _cluster_scales: FloatArray
+
+    def _note_distances(self, measured: OwnDistances) -> None:
+        """Take in what a fit has measured; what an earlier one has is forgotten."""
+        self._forget_distances()
+        self._own_distances = measured
+
+    def _forget_distances(self) -> None:
+        for name in ("_own_distances", "_outlier_scores", "_cluster_scales"):
+            self.__dict__.pop(name, None)
+
+    def _check_scales(self) -> None:
+        """Raise a ValueError if there are no scales, before any row is read."""
+        try:
+            self._scale()
+        except AttributeError as error:
+            raise ValueError(str(error)) from None
+
+    def _relative(self, distances: FloatArray, labels: IntArray) -> Array:
+        """Return the scores of rows with these distances to these clusters."""
+        return relative_to_scales(distances, labels, self.cluster_scales_)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray | None:
+        """Return how far rows are from given clusters, or None; `to_centers` may be known."""
+        raise NotImplementedError
+
+    def _scale(self) -> None:
+        """Make scales and scores of what the fit has measured, unless that is done."""
+        if "_own_distances" in self.__dict__:
+            own = self._own_distances
+            self._cluster_scales = cluster_scales(own)
+            self._outlier_scores = relative_to_scales(own.distances, own.labels, self._cluster_scales)
+            del self._own_distances
+        elif "_cluster_scales" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
+
+
+def cluster_scales(own: OwnDistances) -> FloatArray:
+    """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`.
+
+    Parameters
+    ----------
+    own : OwnDistances
+        The rows and how far they are from their clusters.
+
+    Returns
+    -------
+    ndarray of shape (k,), float64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.estimators.outliers import OwnDistances, cluster_scales
+    >>> labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
+    >>> cluster_scales(OwnDistances(labels, np.array([1.0, 4, 2, 5, 5, 0]), np.zeros(4)))
+    array([2., 5., 2., 2.])
+    """
+    n_clusters = len(own.rounding)
+    order = np.lexsort((own.distances, own.labels))
+    ends = np.searchsorted(own.labels[order], np.arange(n_clusters + 1))
+    weights = np.ones(len(order)) if own.weights is None else own.weights[order].astype(np.float64)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    below, above = mass[ends[:-1]], mass[ends[1:]]
+    # The lower median: weights are then repetitions, and two rows are not far from each other's middle.
+    middles = np.searchsorted(mass[1:], below + (above - below) / 2)
+    medians = np.where(above > below, own.distances[order[np.minimum(middles, len(order) - 1)]], 0.0)
+    known = medians > own.rounding
+    others = np.sort(medians[known])
+    usual = float(others[(len(others) - 1) // 2]) if len(others) else 0.0
+    least = np.maximum(np.maximum(own.rounding, usual), np.finfo(np.float64).tiny)
+    return np.where(known, medians, least)
+
+
+def relative_to_scales(distances: FloatArray, labels: IntArray, scales: FloatArray) -> Array:
+    """Return distances over the scales of their clusters, float32; NaN for the label -1."""
+    with np.errstate(over="ignore"):
+        relative = (distances / scales[labels]).astype(np.float32)
+    relative[labels < 0] = np.nan
+    return relative
+
+
+def center_rounding(centers: Array) -> FloatArray:
+    """Return how far from each centre rows can seem to be that are all equal: it is rounded to its float type."""
+    lengths = np.linalg.norm(centers.astype(np.float64), axis=1)
+    return np.asarray(_ROUNDINGS * float(np.finfo(centers.dtype).eps) * lengths)

@@ -1,0 +1,171 @@
+"""Outlier scores: laws that hold whatever the method is, and the same bits wherever rows are."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import coterie
+from coterie.estimators.outliers import OutlierScoring
+from coterie.rows import as_rows
+from tests.support.bits import same_bits
+from tests.support.counting import CountingSource
+from tests.support.estimators import every_case
+from tests.support.storages import IN_FILES, stored
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:X has feature names:UserWarning"
+)
+
+
+def has_scores(case):
+    return issubclass(case.estimator, OutlierScoring)
+
+
+def labels_others(case):
+    return has_scores(case) and hasattr(case.estimator, "predict")
+
+
+def knows_centers(case):
+    """Others measure rows of the fit by their neighbours, and are their own neighbours in `predict`."""
+    return labels_others(case) and case.name != "total-variation"
+
+
+def of(model):
+    return model.outlier_scores_, model.cluster_scales_
+
+
+@every_case(has_scores)
+def test_a_score_for_each_row(case):
+    X = case.rows()
+    model = case.make().fit(X)
+    scores, scales = of(model)
+    assert scores.shape == (len(X),)
+    assert scores.dtype == np.float32
+    assert np.all(scores >= 0)
+    assert np.all(scales > 0)
+    # Half of the rows of a cluster with a scale are within it.
+    for cluster in np.unique(model.labels_):
+        own = scores[model.labels_ == cluster]
+        assert np.median(own) <= 1.5 or len(own) < 3
+    same_bits(model.outlier_scores_, scores)
+    same_bits(model.relative_distances(X, model.labels_), scores)
+
+
+@every_case(labels_others)
+def test_other_rows(case):
+    X = case.rows()
+    model = case.make().fit(X[:500])
+    labels, distances = model.predict(X[500:], return_distance=True)
+    same_bits(labels, model.predict(X[500:]))
+    same_bits(model.relative_distances(X[500:], labels), distances)
+    away, far = model.predict(X[500:] + 1e3, return_distance=True)
+    assert far.min() > distances.max()
+    assert away.shape == labels.shape
+
+
+@every_case(knows_centers)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_the_fit(case, dtype):
+    X = case.rows().astype(dtype)
+    model = case.make().fit(X)
+    same_bits(model.predict(X, return_distance=True)[1], model.outlier_scores_)
+
+
+def rotation(d):
+    return np.linalg.qr(np.random.default_rng(0).normal(size=(d, d)))[0]
+
+
+@every_case(lambda case: labels_others(case) and "diag" not in case.name)
+@pytest.mark.parametrize("change", ["scale", "translation", "rotation"])
+def test_no_unit_no_place_no_direction(case, change):
+    """The model is moved with the rows: fits may take another way where rounding decides."""
+    X = case.rows()
+    model = case.make().fit(X)
+    changes = {
+        "scale": lambda rows: rows * 1e3,
+        "translation": lambda rows: rows + 50,
+        "rotation": lambda rows: rows @ rotation(X.shape[1]),
+    }
+    other = case.make().fit(changes[change](X))
+    if not np.array_equal(other.labels_, model.labels_):
+        pytest.skip("rounding decided otherwise")
+    np.testing.assert_allclose(other.outlier_scores_, model.outlier_scores_, rtol=1e-3, atol=1e-4)
+
+
+@every_case(has_scores)
+def test_planted_rows_are_found(case):
+    X = case.rows().copy()
+    planted = np.random.default_rng(0).choice(len(X), 3, replace=False)
+    spread = np.ptp(X, axis=0).max()
+    X[planted] += np.random.default_rng(1).choice([-1.0, 1.0], (3, X.shape[1])) * spread * 0.35
+    model = case.make().fit(X)
+    crowds = np.bincount(model.labels_)[model.labels_[planted]] > 5  # the others are clusters of their own
+    scores = model.outlier_scores_[planted[crowds]]
+    assert np.all(scores > np.quantile(model.outlier_scores_, 0.97))
+
+
+@every_case(has_scores)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads(case, dtype):
+    X = case.rows().astype(dtype)
+    one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
+    same_bits(of(three), of(one))
+    if labels_others(case):
+        same_bits(three.predict(X, return_distance=True), one.predict(X, return_distance=True))
+
+
+@every_case(lambda case: has_scores(case) and case.takes_sparse)
+def test_sparse_rows(case):
+    X = sp.csr_array(np.maximum(case.rows(), 0).astype(np.float32))
+    one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
+    same_bits(of(three), of(one))
+    assert np.all(one.outlier_scores_ >= 0)
+
+
+@every_case(has_scores)
+@pytest.mark.parametrize("storage", ["pandas", "dask", *IN_FILES])
+def test_storages(case, storage, tmp_path):
+    X = case.rows()
+    reference, rows = case.make().fit(X), stored(X, storage, tmp_path)
+    model = case.make().fit(rows)
+    same_bits(of(model), of(reference))
+    if labels_others(case):
+        same_bits(model.predict(rows, return_distance=True), reference.predict(X, return_distance=True))
+
+
+@every_case(lambda case: has_scores(case) and case.reads_blocks)
+def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
+    X = case.rows()
+    kept_bytes(0)
+    reference = case.make().fit(np.asarray(X))
+    rows = CountingSource(as_rows(stored(X, "npy", tmp_path)))
+    model = case.make().fit(rows)
+    n_passes = rows.n_passes
+    scores, scales = of(model)
+    assert rows.n_passes == n_passes  # they cost no look at the rows
+    labels, distances = model.predict(rows, return_distance=True)
+    assert rows.n_passes == n_passes + 1
+    same_bits((labels, distances), (model.labels_, scores))
+    assert len(scales) == len(model.cluster_centers_)
+    assert scores.shape == reference.outlier_scores_.shape
+
+
+@every_case(has_scores)
+def test_saving(case, tmp_path):
+    X = case.rows()
+    model = case.make().fit(X)
+    model.save(tmp_path / "model.coterie")
+    for loaded in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
+        same_bits(of(loaded), of(model))
+        if labels_others(case):
+            same_bits(loaded.predict(X, return_distance=True), model.predict(X, return_distance=True))
+
+
+@every_case(has_scores)
+def test_another_fit_forgets_the_first(case):
+    X = case.rows()
+    model = case.make().fit(X)
+    of(model)
+    same_bits(of(model.fit(X[:400, :2] + 1)), of(case.make().fit(X[:400, :2] + 1)))
