@@ -72,20 +72,20 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
 
 def _cuts(graph: Any, labels: np.ndarray, n_clusters: int, objective: float, lam: float) -> dict[str, float]:
     """Return what the graph says of labels; it counts both ways, an edge one way half."""
+    from coterie.laplacian_kmodes.lambda_scan import modularity
     from coterie.metrics import balanced_cut
 
     both = ((graph + graph.T) * 0.5).tocoo()
     heads, tails = labels[both.coords[0]], labels[both.coords[1]]
     volumes = np.bincount(heads, both.data, minlength=n_clusters)
     leaving = np.bincount(heads, both.data * (heads != tails), minlength=n_clusters)
-    cut, whole = leaving.sum(), volumes.sum()
+    cut = leaving.sum()
     own = 0.5 * lam * cut - objective
-    shares = (volumes - leaving) / whole - (volumes / whole) ** 2
     return {
         **{f"E@{common:g}": 0.5 * common * cut - own for common in (1.0, 4.0)},
         "ncut": float(np.sum(leaving / volumes)) if volumes.all() else float("inf"),
         "bcut": balanced_cut(both, labels, n_clusters),
-        "modularity": -float(shares.sum()),
+        "modularity": -modularity(graph, labels),
     }
 
 

@@ -27,11 +27,12 @@ PUBLISHED = {
     "LabelMe (GIST)": ("-1.954 90 x 10^3", "-2.024 10 x 10^3"),
     "YTF": ("-1.000 32 x 10^4", "-1.000 35 x 10^4"),
 }
-Curves = dict[str, dict[str, list[float]]]
+# For each method and lambda, of each seed: E, and how many clusters have rows.
+Curves = dict[str, dict[str, list[tuple[float, int]]]]
 
 
 def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threads: int) -> Curves:
-    """Return, for each method and lambda, E as printed over the seeds: same graph, bandwidth and first modes."""
+    """Return E as printed, and the clusters that are left: same graph, bandwidth and first modes for all."""
     from coterie import LaplacianKModes
     from coterie.seeding import k_means_plus_plus
 
@@ -49,13 +50,14 @@ def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threa
             doubled = LaplacianKModes(n_clusters, lam=2 * lam, **options).fit(X)
             theirs = laplacian_k_modes(X, ours.affinity_matrix_, centers, ours.bandwidth_, lam)
             affinities = gaussian(X.astype(np.float64), theirs.modes, ours.bandwidth_)
-            objectives = {
-                LK: printed_objective(ours.affinity_matrix_, affinities, theirs.labels, lam),
-                OURS: ours.published_objective_,
-                OURS_DOUBLED: doubled.objective_,  # each pair once, at twice the lambda
+            printed = printed_objective(ours.affinity_matrix_, affinities, theirs.labels, lam)
+            ends = {
+                LK: (printed, theirs.labels),
+                OURS: (ours.published_objective_, ours.labels_),
+                OURS_DOUBLED: (doubled.objective_, doubled.labels_),  # each pair once, at twice the lambda
             }
-            for name, objective in objectives.items():
-                found[name][f"{lam:g}"].append(objective)
+            for name, (objective, labels) in ends.items():
+                found[name][f"{lam:g}"].append((objective, len(np.unique(labels))))
     return found
 
 
@@ -72,11 +74,8 @@ def printed_objective(graph: Any, affinities: np.ndarray, labels: np.ndarray, la
 def make_figure_2(run: PaperRun) -> None:
     """Figure 2 (a): E over lambda, with the range over the seeds."""
     found = _measured(run, QUICK_LAMBDAS if run.quick else LAMBDAS)
-    headers = ["lambda", *(f"{name}: E, mean (lowest)" for name in found)]
-    lines = [
-        [lam, *(f"{fmean(curve[lam]):,.1f} ({min(curve[lam]):,.1f})" for curve in found.values())]
-        for lam in found[LK]
-    ]
+    headers = ["lambda", *(f"{name}: E (lowest), clusters" for name in found)]
+    lines = [[lam, *(_cell(curve[lam]) for curve in found.values())] for lam in found[LK]]
     run.report.table(f"Figure 2 (a): {_title()}, E as printed, {_seeds(run)}", headers, lines, 0)
     _say_what_is_same(run)
     run.draw("objectives", lambda path: draw(found, path))
@@ -86,11 +85,18 @@ def make_table_3(run: PaperRun) -> None:
     """Table 3: E at one lambda; the published line beside, whose lambda is not told."""
     lam = TABLE_LAMBDA
     found = _measured(run, (lam,))
-    ours = [f"{fmean(curve[f'{lam:g}']):,.2f}" for curve in found.values()]
+    ours = [_cell(curve[f"{lam:g}"]) for curve in found.values()]
     lines = [[f"{_title()}, ours, lambda {lam:g}", *ours]]
     lines += [[f"{name}, published", *values, "-"] for name, values in PUBLISHED.items()]
-    run.report.table(f"Table 3: E as printed, mean, {_seeds(run)}", ["", *found], lines)
+    run.report.table(f"Table 3: E as printed (lowest), clusters, {_seeds(run)}", ["", *found], lines)
     _say_what_is_same(run)
+
+
+def _cell(ends: list[tuple[float, int]]) -> str:
+    """Return the mean of E, the lowest, and the mean number of clusters that have rows."""
+    objectives = [objective for objective, _ in ends]
+    n_clusters = fmean(n for _, n in ends)
+    return f"{fmean(objectives):,.1f} ({min(objectives):,.1f}), {n_clusters:g}"
 
 
 def _measured(run: PaperRun, lambdas: tuple[float, ...]) -> Curves:
@@ -112,8 +118,9 @@ def _seeds(run: PaperRun) -> str:
 def _say_what_is_same(run: PaperRun) -> None:
     run.report.say(
         "",
-        "Same k-means++ seeds, graph, bandwidth, mean shifts and E for all. SLK-MS is the update as the paper runs "
-        "it; at twice the lambda it has the bound of the printed E.",
+        "Means over the starts; k-means++ seeds, graph, bandwidth, mean shifts and E are the same for all. SLK-MS is "
+        "the update as the paper runs it; at twice the lambda it has the bound of the printed E. An E may be low "
+        "because clusters are empty: with one cluster nothing is cut.",
     )
 
 
@@ -127,7 +134,7 @@ def draw(found: Curves, path: Path) -> None:
     axis = figure.subplots()
     for name, curve in found.items():
         lambdas = [float(lam) for lam in curve]
-        values = np.array(list(curve.values()))
+        values = np.array([[objective for objective, _ in ends] for ends in curve.values()])
         dash = "--" if name == LK else "-"
         axis.plot(
             lambdas, values.mean(axis=1), dash, color=COLOURS[name], marker="o", label=name, linewidth=1.8

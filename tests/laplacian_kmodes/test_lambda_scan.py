@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
@@ -12,8 +13,10 @@ import coterie.laplacian_kmodes.estimator
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.graphs import knn_graph
-from coterie.metrics import balanced_cut, clustering_accuracy, normalized_mutual_info_score
+from coterie.laplacian_kmodes.lambda_scan import modularity
+from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.rows import as_rows
+from tests.reference import laplacian_kmodes as oracle
 from tests.support.counting import CountingSource
 
 
@@ -81,15 +84,33 @@ def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
     assert scan.best_lambda == scan.lambdas[np.argmax(scan.accuracy)]
 
 
-def test_without_labels_the_lowest_balanced_cut_is_taken(digits):
-    scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), digits[0], [1.3, 4])
+def test_without_labels_the_most_modular_is_taken(digits):
+    scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), digits[0][:400], [1.3, 4])
     assert scan.accuracy is None
     assert scan.normalized_mutual_information is None
     assert np.all(scan.sizes > 0)
-    for model, cut in zip(scan.models, scan.balanced_cuts):
-        graph = model.affinity_matrix_
-        assert balanced_cut((graph + graph.T) / 2, model.labels_, 10) == cut
-    assert scan.best_model is scan.models[int(np.argmin(scan.balanced_cuts))]
+    for model, found in zip(scan.models, scan.modularities):
+        assert found == pytest.approx(oracle.modularity(model.affinity_matrix_.toarray(), model.labels_))
+    assert scan.best_model is scan.models[int(np.argmax(scan.modularities))]
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 7])
+def test_modularity_of_directed_graphs(n_labels):
+    random = np.random.default_rng(n_labels)
+    K = random.random((50, 50)) * (random.random((50, 50)) < 0.1)
+    labels = random.integers(n_labels, size=50).astype(np.int32)
+    found = modularity(sp.csr_array(K), labels)
+    assert found == pytest.approx(oracle.modularity(K, labels), abs=1e-12)
+    assert found == pytest.approx(modularity(sp.csr_array((K + K.T) / 2), labels), abs=1e-12)
+
+
+def test_modularity_by_hand():
+    """Two triangles with an edge between them: 12/14 of the ends are within, 1/2 would be by chance."""
+    K = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
+    K[2, 3] = K[3, 2] = 1
+    assert modularity(sp.csr_array(K), np.repeat([0, 1], 3)) == pytest.approx(12 / 14 - 1 / 2)
+    assert modularity(sp.csr_array(K), np.zeros(6, dtype=np.int32)) == pytest.approx(0)
+    assert modularity(sp.csr_array((6, 6)), np.zeros(6, dtype=np.int32)) == 0
 
 
 def test_labels_choose_among_all_starts_and_lambdas(digits, some_labels):
@@ -151,7 +172,7 @@ def test_empty_clusters_come_last():
 
 def test_the_table(scan):
     lines = str(scan).split("\n")
-    headers = "lambda objective balanced cut smallest largest empty NMI accuracy"
+    headers = "lambda objective modularity smallest largest empty NMI accuracy"
     assert lines[0].split() == headers.split()
     assert [line.split()[0] for line in lines[1:]] == ["0.3", "1.3", "4"]
     assert [line.endswith("*") for line in lines[1:]].count(True) == 1
@@ -165,7 +186,7 @@ def test_the_picture(scan, labelled, tmp_path):
     assert len(figure.axes[1].lines) == 10 + 1
     drawn = [line.get_ydata() for line in figure.axes[2].lines[:-1]]
     np.testing.assert_array_equal(
-        drawn, [scan.normalized_mutual_information, scan.accuracy] if labelled else [scan.balanced_cuts]
+        drawn, [scan.normalized_mutual_information, scan.accuracy] if labelled else [scan.modularities]
     )
     figure.savefig(tmp_path / "scan.png")
 

@@ -86,3 +86,11 @@ def alternated(K, k, modes, lam, n_rounds, n_updates) -> tuple[Array, npt.NDArra
         Z = minimised(k[:, modes], K, lam, n_updates)[-1]
         modes = densest(Z, k)
     return Z, modes
+
+
+def modularity(K, labels) -> float:
+    """Newman and Girvan's: over the pairs of a cluster, the weight less that of edges whose ends met at random."""
+    K = (K + K.T) / 2
+    degrees, whole = K.sum(axis=1), K.sum()
+    pairs = [(p, q) for p in range(len(K)) for q in range(len(K)) if labels[p] == labels[q]]
+    return float(sum(K[p, q] - degrees[p] * degrees[q] / whole for p, q in pairs) / whole)

@@ -20,7 +20,7 @@ __all__ = ["plot_lambda_scan"]
 
 
 def plot_lambda_scan(scan: LambdaScan) -> Figure:
-    """Objective, sizes of clusters, and scores where labels are known, else balanced cuts; the best lambda is marked.
+    """Objective, sizes of clusters, and scores where labels are known, else modularity; the best lambda is marked.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def plot_lambda_scan(scan: LambdaScan) -> Figure:
     for (name, values), colour in zip(known.items(), FEW_COLOURS):
         axes[2].plot(scan.lambdas, values, color=colour, label=name, **line)
     if not known:
-        axes[2].plot(scan.lambdas, scan.balanced_cuts, color=FEW_COLOURS[0], **line)
-        axes[2].set(title="balanced cut of the graph")
+        axes[2].plot(scan.lambdas, scan.modularities, color=FEW_COLOURS[0], **line)
+        axes[2].set(title="modularity on the graph")
     else:
         axes[2].set(title="scores of the rows with labels")
         axes[2].legend(frameon=False, fontsize=9)
