@@ -11,6 +11,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.rows import RowSource, open_rows
+from coterie.rows.addresses import without_secrets
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["input_facts", "open_for_model", "open_prepared", "read_known_labels"]
@@ -72,7 +73,7 @@ def open_for_model(model: Any, file: str, **options: Any) -> RowSource:
 def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
     """Return facts about a file of rows, for reports."""
     return {
-        "file": file,
+        "file": without_secrets(file),
         "rows": rows.shape[0],
         "columns": rows.shape[1],
         "dtype": rows.dtype.name,
