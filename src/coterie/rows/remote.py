@@ -140,9 +140,10 @@ class RemoteFile:
             Where it is not the file that it was, now or when it is closed, or cannot be read in ranges.
         """
         file_system, path = self.file_system()
-        size = self._compare(self.info())
+        file_system.invalidate_cache()
         handle = self.attempts.read(partial(file_system.open, path, "rb", cache_type="none"))
         try:
+            size = self._compare(_told_by(handle) or self.info())
             if getattr(handle, "size", None) != size:
                 raise ValueError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
             yield RangedFile(handle, size, self.attempts, spans)
@@ -174,6 +175,12 @@ def _usual_options(protocol: str) -> dict[str, Any]:
     if protocol in ("s3", "s3a"):
         return {"config_kwargs": {"retries": {"total_max_attempts": 1}}}
     return {}
+
+
+def _told_by(handle: Any) -> dict[str, Any] | None:
+    """Return what a store said of a file when it was opened, None where that tells it from no other."""
+    told = getattr(handle, "details", None)
+    return dict(told) if isinstance(told, dict) and len(_state_of(told)) > 1 else None
 
 
 def _state_of(info: Mapping[str, Any]) -> dict[str, str]:

@@ -50,6 +50,12 @@ def assert_same_rows(source, X):
     np.testing.assert_array_equal(source.take([0, 12, 12, last]), X[[0, 12, 12, last]])
 
 
+def test_a_web_server_lists_no_arrays(web, tmp_path):
+    address = web.put_file(written("zarr, group", tmp_path, numbers(20)))
+    with pytest.raises(ValueError, match=rf"^{address} lists no arrays, .* choose one by {address}::name"):
+        opened(web, address)
+
+
 @pytest.mark.parametrize("name", RANGED)
 def test_every_format_has_the_same_rows_elsewhere(name, memory, tmp_path):
     check_format(name, memory, tmp_path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ __all__ = ["Format"]
 
 # What `open_rows` can be told about a file; the key is what stands behind `::`.
 _OPTIONS = ("key", "columns", "exclude", "header", "sep", "decimal", "n_columns")
+
+# So many files elsewhere are opened at a time.
+_AT_A_TIME = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,10 @@ class Format:
         options = {name: given.get(name) for name in self.options}
         if self.open_shards is not None and len(paths) > 1:
             return self.open_shards(paths, **options)
+        if len(paths) > 1 and isinstance(paths[0], RemoteFile):
+            # Most of the time is spent on waiting for answers.
+            with ThreadPoolExecutor(_AT_A_TIME) as pool:
+                return list(pool.map(self._open_one, paths, repeat(options)))
         return [self._open_one(path, options) for path in paths]
 
     def _open_one(self, path: Path | RemoteFile, options: Mapping[str, Any]) -> RowSource:

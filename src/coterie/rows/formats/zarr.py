@@ -28,7 +28,12 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
         if key:
             raise ValueError(f"{path} is a single array: drop ::{key}.")
     elif key is None:
-        key = choose_array({name: array.shape for name, array in root.arrays()}, None, path)
+        shapes = {name: array.shape for name, array in root.arrays()}
+        if not shapes and isinstance(path, RemoteFile):
+            raise ValueError(
+                f"{path} lists no arrays, which web servers never do: choose one by {path}::name."
+            )
+        key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
         raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
     return sliced(root[key] if key else root, partial(_array, path, key, checksums), "zarr")

@@ -7,7 +7,7 @@ only where the server says that there is none.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -93,7 +93,16 @@ def _store_of_3(path: RemoteFile, checksums: Checksums) -> Any:
     from zarr.storage import FsspecStore
 
     class Store(FsspecStore):
-        """Zarr's own store, each of whose reads is tried again."""
+        """Zarr's own store, whose reads are tried again."""
+
+        async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+            listed = super().list_dir
+
+            async def names() -> list[str]:
+                return [name async for name in listed(prefix)]
+
+            for name in await path.attempts.read_async(names):
+                yield name
 
         async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
             read = partial(super().get, key, prototype, byte_range)
