@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.elsewhere import S3Bucket, WebFolder, running_s3
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
 
@@ -32,3 +33,31 @@ def tiny_blocks(monkeypatch):
             monkeypatch.setattr(f"coterie.blocks.kernel_rows.{name}", 1)
 
     return cut
+
+
+@pytest.fixture(scope="session")
+def s3_server():
+    """The port of an S3 server on the loopback."""
+    with running_s3() as port:
+        yield port
+
+
+@pytest.fixture
+def bucket(s3_server, monkeypatch):
+    """An empty bucket of an S3 server, behind a wire that counts and breaks."""
+    with S3Bucket.made(s3_server, monkeypatch) as bucket:
+        yield bucket
+
+
+@pytest.fixture
+def web():
+    """A web server that gives ranges of files, behind a wire that counts and breaks."""
+    pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
+    with WebFolder.made() as folder:
+        yield folder
+
+
+@pytest.fixture
+def quick_attempts(monkeypatch):
+    """A further attempt after a failure comes at once."""
+    monkeypatch.setattr("coterie.rows.retries._PAUSES", (0.01, 0.02, 0.03))

@@ -59,7 +59,13 @@ def _is_usage(error: Exception) -> bool:
 
 
 def _one_line(error: Exception) -> str:
-    """What went wrong, in one line that needs no knowledge of Python."""
+    """What went wrong, in one line that needs no knowledge of Python and has no signature of an address."""
+    from coterie.rows.addresses import without_secrets
+
+    return without_secrets(_text_of(error))
+
+
+def _text_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split())

@@ -17,6 +17,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.rows import RowSource, open_rows, prepare_rows
+from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
 
 __all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_known_labels"]
@@ -135,7 +136,7 @@ def _only_tables_have(beside: Sequence[str], file: str) -> Iterator[None]:
 def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
     """Return facts about a file of rows, for reports."""
     return {
-        "file": file,
+        "file": without_secrets(file),
         "rows": rows.shape[0],
         "columns": rows.shape[1],
         "dtype": rows.dtype.name,

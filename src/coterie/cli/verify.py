@@ -12,6 +12,7 @@ from coterie import persistence
 from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import open_for_model, read_known_labels
 from coterie.cli.models import fit_model
+from coterie.rows.addresses import hides_something, without_secrets
 
 __all__ = ["verify"]
 
@@ -34,7 +35,8 @@ def verify(
     folder : Path
         What `coterie fit` wrote.
     file : str, optional
-        The rows, where they are no longer at the path that the summary names.
+        The rows, where they are no longer at the path that the summary names, or at an address that it has without its
+        query. Only their numbers are compared, so they may be a copy.
     threads : int, optional
         Threads of the new run, which change no bit.
     quiet : bool
@@ -52,6 +54,11 @@ def verify(
     """
     summary = _summary(folder)
     file = file or summary["input"]["file"]
+    if hides_something(file):
+        raise ValueError(
+            f"{folder / 'summary.json'} has the address of the rows without its query, which may be a secret: "
+            f"coterie verify {folder} ADDRESS"
+        )
     model = persistence.load(folder / "model.coterie")
     again = clone(model)
     if threads is not None:
@@ -67,7 +74,7 @@ def verify(
     return {
         "command": "verify",
         "folder": str(folder),
-        "file": file,
+        "file": without_secrets(file),
         "same": True,
         "seconds": round(seconds, 6),
         "hashes": found,

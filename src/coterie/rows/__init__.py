@@ -1,6 +1,6 @@
 """Anything with rows, in memory or not, read block by block in the order of its rows.
 
-`as_rows` takes data (arrays, sparse matrices, tables, Dask arrays), `open_rows` takes the path of a file;
+`as_rows` takes data (arrays, sparse matrices, tables, Dask arrays), `open_rows` takes the path or address of a file;
 both give a `RowSource`, which the estimators read in blocks of floats. Of a table they take the columns that are
 asked for, or its one column of vectors; `RowSource.carried`, a `Carried`, reads the others. `register_format` adds a
 format of files.
@@ -45,7 +45,8 @@ into blocks, converts and checks them. What else it may define:
 
 Of a table it can tell, by ``super().__init__``, which columns are `chosen`, and how the others are `carried` along.
 
-To open its files by `open_rows` and by the command line, describe them by a `Format` and register that.
+To open its files by `open_rows` and by the command line, describe them by a `Format` and register that. A file
+elsewhere comes as a `RemoteFile` to formats that say so.
 
 Examples
 --------
@@ -79,12 +80,14 @@ from coterie.rows.carried import Carried
 from coterie.rows.files import open_rows
 from coterie.rows.formats import Format, register_format
 from coterie.rows.prepare import prepare_rows
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import Block, RowSource
 
 __all__ = [
     "Block",
     "Carried",
     "Format",
+    "RemoteFile",
     "RowSource",
     "as_rows",
     "open_rows",

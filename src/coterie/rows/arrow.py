@@ -16,6 +16,7 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.carried import Carried
 from coterie.rows.checks import check_shape
 from coterie.rows.columns import Column, Columns, choose_columns
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 from coterie.rows.vectors import ChosenColumns, dtype_of_names, first_width, unlike_vector
 
@@ -43,7 +44,7 @@ class ArrowColumns:
         ``first_row(positions)`` gives a `pyarrow.RecordBatch` of these columns that begins with the first row, or
         None where there is no row. Called where lists may have any length, which the first row then decides;
         not needed where there are no lists.
-    path : Path, optional
+    path : Path or RemoteFile, optional
         The file, whose index of pandas is taken only where it is asked for.
     is_named : bool
         Whether users know the columns by the names of the schema.
@@ -64,7 +65,7 @@ class ArrowColumns:
         columns: Columns | None,
         exclude: Columns | None,
         first_row: Callable[[list[int]], Any] | None = None,
-        path: Path | None = None,
+        path: Path | RemoteFile | None = None,
         is_named: bool = True,
     ) -> None:
         fields = list(schema)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,15 +163,15 @@ def missing_by_column(
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: object) -> Iterator[None]:
     """Turn whatever a library raises on a damaged or unfit file into a ValueError that names the file."""
     try:
         yield
     except (ImportError, MemoryError, PermissionError):
         raise
     except Exception as error:
-        message = str(error) or type(error).__name__
-        if isinstance(error, ValueError) and message.startswith((f"Cannot read {path}", str(path))):
+        message = str(error).removeprefix(f"Cannot read {path}: ") or type(error).__name__
+        if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
             raise
         hint = (
             ""

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
@@ -49,7 +48,7 @@ def choose_columns(
     exclude: Columns | None,
     *,
     unasked: Collection[int] = (),
-    path: Path | None = None,
+    path: object = None,
 ) -> list[int]:
     """Return the positions of the columns that are clustered, in their order.
 
@@ -64,7 +63,7 @@ def choose_columns(
         What the user asked for, and what not.
     unasked : collection of int
         Columns that are taken only where they are asked for, such as the index of pandas.
-    path : Path, optional
+    path : path, optional
         The file, for a command that mends an error.
     """
     if columns is NO_COLUMNS:
@@ -141,7 +140,7 @@ def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "
         )
 
 
-def _usual_columns(table: Sequence[Column], candidates: list[int], path: Path | None) -> list[int]:
+def _usual_columns(table: Sequence[Column], candidates: list[int], path: object) -> list[int]:
     vectors = [i for i in candidates if table[i].kind == "vector"]
     numbers = [i for i in candidates if table[i].kind == "number"]
     if not vectors:
@@ -177,7 +176,7 @@ def _called(table: Sequence[Column], position: int) -> str:
     return str(position) if name is None else name
 
 
-def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: Path | None) -> str:
+def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
     """Return what to write, in Python or as a command, to take or leave out columns."""
     names = [table[i].name for i in positions]
     called = [i if name is None or names.count(name) > 1 else name for i, name in zip(positions, names)]

@@ -1,15 +1,20 @@
-"""`open_rows`: a file, a directory of shards or a glob of them as a `RowSource`."""
+"""`open_rows`: a file, a directory of shards or a glob of them, here or elsewhere, as a `RowSource`."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+from coterie.rows.addresses import is_address, protocol_of
 from coterie.rows.columns import Columns
-from coterie.rows.formats import Format, format_of, known_extensions
+from coterie.rows.formats import Format, format_of, formats, known_extensions
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource, ShardedSource
 
 __all__ = ["open_rows"]
@@ -24,8 +29,9 @@ def open_rows(
     sep: str | None = None,
     decimal: str | None = None,
     n_columns: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> RowSource:
-    """Open a file of rows, larger than memory or not.
+    """Open a file of rows, larger than memory or not, here or elsewhere.
 
     Parameters
     ----------
@@ -36,6 +42,11 @@ def open_rows(
         other in the natural order of the file names (``part-2`` before ``part-10``). Files of other
         formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
         formats are added by `coterie.rows.register_format`.
+
+        An address that `fsspec` knows (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,
+        ``https://``), its folder or a pattern of such, as a str: of .parquet, .feather, .arrow, .npy and .zarr files
+        elsewhere only those bytes are fetched that are needed, anew in each pass. Broken connections are tried again;
+        a file that changes between two passes, or in one, is an error.
     columns : list of str or int, optional
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
@@ -54,6 +65,10 @@ def open_rows(
         The decimal sign of such a file; by default a comma where its first lines have such numbers, and no others.
     n_columns : int, optional
         Number of columns of .svm files, which do not state it; by default their largest index.
+    storage_options : dict, optional
+        For an address: options of its file system, such as ``{"key": ..., "secret": ..., "endpoint_url": ...}`` of
+        `s3fs`. What is not said here comes from the environment and from the configuration of fsspec. They are pickled
+        with the rows, but shown in no error.
 
     Returns
     -------
@@ -64,9 +79,11 @@ def open_rows(
     Raises
     ------
     FileNotFoundError
-        Where nothing has this path.
+        Where nothing has this path or address.
     ImportError
-        Where the format needs an extra that is not installed.
+        Where the format or the address needs an extra that is not installed.
+    PermissionError
+        Where a server refuses access, or there are no credentials for it.
     ValueError
         Where the format is unknown, the file is damaged or not a table of numbers or vectors, or shards differ.
         Damage behind a file's beginning, and vectors of other lengths, are found when it is read.
@@ -78,7 +95,7 @@ def open_rows(
     >>> labels = coterie.KMeans(n_clusters=8).fit_predict(rows)  # doctest: +SKIP
     """
     base, key = _split_key(os.fspath(path))
-    paths, is_shards = _shards(base)
+    paths, is_shards = _places(base, storage_options)
     options = {
         "key": key,
         "columns": columns,
@@ -95,7 +112,7 @@ def open_rows(
     return rows
 
 
-def _together(parts: Sequence[RowSource], paths: Sequence[Path]) -> RowSource:
+def _together(parts: Sequence[RowSource], paths: Sequence[Path | RemoteFile]) -> RowSource:
     count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
     return ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
 
@@ -103,13 +120,45 @@ def _together(parts: Sequence[RowSource], paths: Sequence[Path]) -> RowSource:
 def _split_key(path: str) -> tuple[str, str | None]:
     """Split ``file::dataset``; a path that exists as it stands has no dataset."""
     base, separator, key = path.rpartition("::")
-    if not separator or os.path.exists(path):
+    # The two colons may also be those of an IPv6 address, or of addresses that are chained.
+    if not separator or "]" in key or "://" in key or os.path.exists(path):
         return path, None
     return base, key or None
 
 
+def _places(path: str, storage_options: Mapping[str, Any] | None) -> tuple[list[Path | RemoteFile], bool]:
+    """Return the files that a path or an address stands for in natural order, and whether it stands for several."""
+    if protocol_of(path) in ("file", "local"):
+        path = url2pathname(urlsplit(path).path)
+    found: Sequence[Path | RemoteFile]
+    if is_address(path):
+        found, is_shards = _remote_shards(RemoteFile(path, storage_options))
+    elif storage_options is not None:
+        raise ValueError(f"storage_options has no meaning for {path}, which is on this machine.")
+    else:
+        found, is_shards = _shards(path)
+    return (
+        (sorted(found, key=lambda place: _natural(str(place))), True) if is_shards else (list(found), False)
+    )
+
+
+def _remote_shards(address: RemoteFile) -> tuple[list[RemoteFile], bool]:
+    if _may_be_folder(address.name):
+        return [address], False
+    if address.is_pattern:
+        found = address.files()
+        if not found:
+            raise FileNotFoundError(f"No file matches {address}")
+    elif address.info()["type"] != "directory":
+        return [address], False
+    else:
+        found = [file for file in address.files() if file.name[:1] not in "._" and format_of(file.name)]
+        if not found:
+            raise ValueError(f"{address} has no files of rows. {known_extensions()}")
+    return found, True
+
+
 def _shards(path: str) -> tuple[list[Path], bool]:
-    """Return the files that `path` stands for in natural order, and whether it stands for several."""
     if os.path.isdir(path) and not _may_be_folder(path):
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]
         found = [name for name in found if format_of(name)]
@@ -122,8 +171,10 @@ def _shards(path: str) -> tuple[list[Path], bool]:
         if not found:
             raise FileNotFoundError(f"No file matches {path}")
     else:
-        raise FileNotFoundError(f"There is no file {path}")
-    return [Path(name) for name in sorted(found, key=_natural)], True
+        was_address = re.match(r"[a-z0-9]{2,}:/[^/]", path)
+        hint = ". An address must be a str, since a Path drops one of its slashes" if was_address else ""
+        raise FileNotFoundError(f"There is no file {path}{hint}")
+    return [Path(name) for name in found], True
 
 
 def _may_be_folder(path: str) -> bool:
@@ -136,13 +187,22 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", name)]
 
 
-def _common_format(paths: list[Path]) -> Format:
-    found: dict[Format, Path] = {}
+def _common_format(paths: Sequence[Path | RemoteFile]) -> Format:
+    found: dict[Format, Path | RemoteFile] = {}
     for path in paths:
-        known = format_of(path)
+        known = format_of(path.name)
         if known is None:
             raise ValueError(f"Cannot tell the format of {path}. {known_extensions()}")
         found.setdefault(known, path)
     if len(found) > 1:
         raise ValueError(f"Shards must be of one format, found {', '.join(map(str, found.values()))}.")
-    return next(iter(found))
+    known, path = next(iter(found.items()))
+    if isinstance(path, RemoteFile) and not known.elsewhere:
+        able = ", ".join(
+            extension for format in formats() if format.elsewhere for extension in format.extensions
+        )
+        raise ValueError(
+            f"Cannot read {path}: {path.suffix} files cannot be read in ranges. Copy it to this machine first; read "
+            f"from elsewhere are {able}."
+        )
+    return known

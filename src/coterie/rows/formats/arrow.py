@@ -18,20 +18,31 @@ from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import check_unique, cut_batches
 from coterie.rows.memory import release_map
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 
 __all__ = ["ARROW"]
 
+# Of an id, beside which a vector is long.
+_TEXT_BITS = 8 * 64
+
 
 class ArrowFileSource(RowSource):
-    """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch from a memory map."""
+    """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch.
 
-    def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
+    A file here is read from a memory map; of one elsewhere only the buffers of the columns wanted are fetched.
+    """
+
+    def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
-        # Only a file, not a stream, begins with this word.
-        with open(path, "rb") as file:
-            self._is_stream = file.read(6) != b"ARROW1"
-        with self._mapped() as (file, _):
+        with self._opened() as (file, _):
+            # Only a file, not a stream, begins with this word.
+            self._is_stream = bytes(file.read(6)) != b"ARROW1"
+            if self._is_stream and isinstance(path, RemoteFile):
+                raise ValueError(
+                    "it is an Arrow stream, which can only be read as a whole. Copy the file to this machine first, or "
+                    "write it by pyarrow.ipc.new_file."
+                )
             schema = self._reader(file, None).schema
             check_unique(schema.names)
             self._columns = ArrowColumns(
@@ -57,10 +68,14 @@ class ArrowFileSource(RowSource):
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
     @contextmanager
-    def _mapped(self) -> Iterator[tuple[Any, mmap.mmap]]:
-        """Map the file into memory: what pyarrow reads, and the pages behind it."""
+    def _opened(self) -> Iterator[tuple[Any, mmap.mmap | None]]:
+        """Open the file: what pyarrow reads, and where it is mapped into memory the pages behind it."""
         import pyarrow
 
+        if isinstance(self._path, RemoteFile):
+            with self._path.opened() as remote:
+                yield remote, None
+            return
         with open(self._path, "rb") as file:
             pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # The pages are unmapped when no batch uses them any more.
@@ -87,30 +102,36 @@ class ArrowFileSource(RowSource):
 
     def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
         carried = self._columns.carried
-        with reading(self._path), self._mapped() as (file, pages):
+        with reading(self._path), self._opened() as (file, pages):
             for batch in self._batches(file, 0, [carried[i] for i in positions]):
                 yield batch
-                release_map(pages)
+                if pages is not None:
+                    release_map(pages)
 
     def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        with reading(self._path), self._mapped() as (file, pages):
+        with reading(self._path), self._opened() as (file, pages):
             batches = self._batches(file, first, self._columns.positions)
             for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
                 yield self._columns.block(batch, self.dtype, start)
                 start += batch.num_rows
-                release_map(pages)
+                if pages is not None:
+                    release_map(pages)
 
 
 def _size(kind: Any) -> float:
-    """Return the bits of a value, infinite where they differ: texts and lists."""
+    """Return the bits of a value; where they differ, those of a short text, or infinitely many for a list."""
+    from pyarrow import types
+
+    if types.is_fixed_size_list(kind):
+        return kind.list_size * _size(kind.value_type)
     try:
         return kind.bit_width
     except ValueError:
-        return float("inf")
+        return float("inf") if types.is_nested(kind) else _TEXT_BITS
 
 
 ARROW = Format(
@@ -120,4 +141,5 @@ ARROW = Format(
     ("columns", "exclude"),
     library="pyarrow.ipc",
     install="coterie[io]",
+    elsewhere=True,
 )

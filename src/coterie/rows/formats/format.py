@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from coterie.rows.checks import reading
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 
 __all__ = ["Format"]
 
 # What `open_rows` can be told about a file; the key is what stands behind `::`.
 _OPTIONS = ("key", "columns", "exclude", "header", "sep", "decimal", "n_columns")
+
+# So many files elsewhere are opened at a time.
+_AT_A_TIME = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Format:
     open_shards : callable, optional
         ``open_shards(paths, **options)`` returns the sources of several files, where what one holds decides how
         others are read. It names the file in what it raises. By default each file is opened by itself.
+    elsewhere : bool
+        Whether `open` takes a `RemoteFile`, too: a file elsewhere that can be read in ranges.
 
     Examples
     --------
@@ -62,6 +70,7 @@ class Format:
     install: str | None = None
     is_folder: bool = False
     open_shards: Callable[..., Sequence[RowSource]] | None = None
+    elsewhere: bool = False
 
     def __post_init__(self) -> None:
         for name in ("extensions", "options"):
@@ -78,12 +87,12 @@ class Format:
                 f"Unknown option {unknown[0]!r} of {self.name}. Known are {', '.join(_OPTIONS)}."
             )
 
-    def open_all(self, paths: Sequence[Path], given: Mapping[str, Any]) -> Sequence[RowSource]:
+    def open_all(self, paths: Sequence[Path | RemoteFile], given: Mapping[str, Any]) -> Sequence[RowSource]:
         """Open files of this format.
 
         Parameters
         ----------
-        paths : sequence of Path
+        paths : sequence of Path or RemoteFile
             One file or more.
         given : dict
             What the user said by option; None is nothing.
@@ -98,19 +107,23 @@ class Format:
         options = {name: given.get(name) for name in self.options}
         if self.open_shards is not None and len(paths) > 1:
             return self.open_shards(paths, **options)
+        if len(paths) > 1 and isinstance(paths[0], RemoteFile):
+            # Most of the time is spent on waiting for answers.
+            with ThreadPoolExecutor(_AT_A_TIME) as pool:
+                return list(pool.map(self._open_one, paths, repeat(options)))
         return [self._open_one(path, options) for path in paths]
 
-    def _open_one(self, path: Path, options: Mapping[str, Any]) -> RowSource:
+    def _open_one(self, path: Path | RemoteFile, options: Mapping[str, Any]) -> RowSource:
         with reading(path):
             return self.open(path, **options)
 
-    def _check_options(self, given: Mapping[str, Any], path: Path) -> None:
+    def _check_options(self, given: Mapping[str, Any], path: Path | RemoteFile) -> None:
         for name in _OPTIONS:
             if given.get(name) is not None and name not in self.options:
                 shown = f"::{given[name]}" if name == "key" else name
                 raise ValueError(f"{shown} has no meaning for {path}.")
 
-    def _check_library(self, path: Path) -> None:
+    def _check_library(self, path: Path | RemoteFile) -> None:
         if self.library is None:
             return
         top = self.library.partition(".")[0]

@@ -1,8 +1,11 @@
-"""Arrays in .npy format, alone in a file or somewhere in it, read through a memory map."""
+"""Arrays in .npy format: somewhere in a file here, read through a memory map; alone in one elsewhere, in ranges."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,9 +13,11 @@ import numpy as np
 
 from coterie.arrays import Array
 from coterie.rows.checks import check_shape, reading
-from coterie.rows.memory import DenseSource
+from coterie.rows.memory import DenseSource, SlicedSource
+from coterie.rows.ranged import RangedFile
+from coterie.rows.remote import RemoteFile
 
-__all__ = ["MappedSource", "read_header"]
+__all__ = ["MappedSource", "open_remote_array", "read_header"]
 
 
 _STRUCTURED = (
@@ -53,7 +58,46 @@ class MappedSource(DenseSource):
             return np.memmap(self._path, mode="r", **self._mapping)  # type: ignore[call-overload]
 
 
-def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:
+    """Open an array that is a whole file elsewhere; its rows are fetched slice by slice."""
+    with path.opened() as file:
+        shape, fortran, dtype = read_header(file)
+        begin = file.tell()
+        n_bytes = math.prod(check_shape(shape)) * dtype.itemsize
+        if begin + n_bytes > file.size():
+            raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
+    if fortran:
+        raise ValueError(
+            "its numbers are column after column (Fortran order), so that no row lies in one piece. Copy the file to "
+            "this machine first, or write it by numpy.ascontiguousarray."
+        )
+    store = partial(_remote_rows, path, begin, shape[1], dtype)
+    return SlicedSource(shape, dtype, store, 1, description=description)
+
+
+@contextmanager
+def _remote_rows(path: RemoteFile, begin: int, n_columns: int, dtype: np.dtype[Any]) -> Iterator[_RemoteRows]:
+    with reading(path), path.opened() as file:
+        yield _RemoteRows(file, begin, n_columns, dtype)
+
+
+class _RemoteRows:
+    """Rows of an array in C order, behind the first `begin` bytes of a file."""
+
+    def __init__(self, file: RangedFile, begin: int, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self._file = file
+        self._begin = begin
+        self._n_columns = n_columns
+        self._dtype = dtype
+
+    def __getitem__(self, rows: slice) -> Array:
+        row_bytes = self._n_columns * self._dtype.itemsize
+        self._file.seek(self._begin + rows.start * row_bytes)
+        found = self._file.read((rows.stop - rows.start) * row_bytes)
+        return np.frombuffer(found, self._dtype).reshape(-1, self._n_columns)
+
+
+def read_header(file: IO[bytes] | RangedFile) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of an array in .npy format: its shape, whether it is in Fortran order, its dtype."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(file)

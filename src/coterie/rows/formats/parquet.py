@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,19 +17,30 @@ from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import check_unique, cut_batches
+from coterie.rows.ranged import Span
+from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 
 __all__ = ["PARQUET"]
 
 _BUFFER_BYTES = 64 * 2**20
 
+# Smallest and largest buffer of a column: of a file here, and of one elsewhere, where each refill is a request.
+_HERE, _ELSEWHERE = (2**14, 2**20), (2**18, 2**23)
+
+# Elsewhere columns that take at most so many bytes of a row group are fetched together, also those of several row
+# groups, up to so many bytes at a time and with gaps of so many between them.
+_GROUP_BYTES = 32 * 2**20
+_SPAN_BYTES = 16 * 2**20
+_GAP_BYTES = 2**16
+
 
 class ParquetSource(RowSource):
     """Rows of a Parquet file, read row group by row group."""
 
-    def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
+    def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
-        with _opened(path, 1) as file:
+        with _opened(path) as file:
             self._metadata = file.metadata
             names = file.schema_arrow.names
             check_unique(names)
@@ -57,27 +69,60 @@ class ParquetSource(RowSource):
         first = np.searchsorted(self._starts, start, side="right") - 1
         last = np.searchsorted(self._starts, stop)
         names = list(self._columns.chosen.names)
-        with reading(self._path), _opened(self._path, len(names), self._metadata) as file:
-            batches = file.iter_batches(rows, row_groups=range(first, last), columns=names)
+        groups = range(first, last)
+        with reading(self._path), _opened(self._path, names, self._metadata, groups) as file:
+            batches = file.iter_batches(rows, row_groups=groups, columns=names)
             skipped = start - int(self._starts[first])
             for batch in cut_batches(batches, skipped, stop - start, rows):
                 yield self._columns.block(batch.select(names), self.dtype, start)
                 start += batch.num_rows
 
 
-def _opened(path: Path, n_columns: int, metadata: Any = None) -> Any:
-    """Open a file to read some of its columns from beginning to end."""
+@contextmanager
+def _opened(
+    path: Path | RemoteFile, names: Sequence[str] = (), metadata: Any = None, groups: Iterable[int] = ()
+) -> Iterator[Any]:
+    """Open a file to read some columns of some row groups in order; without names only its first row is read."""
     from pyarrow import parquet
 
+    is_elsewhere = isinstance(path, RemoteFile)
+    smallest, largest = _ELSEWHERE if is_elsewhere and names else _HERE
     # Column chunks are read through small buffers and never ahead, since a row group may be as large as the file.
-    buffer_size = max(2**14, min(2**20, _BUFFER_BYTES // n_columns))
-    return parquet.ParquetFile(path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False)
+    buffer_size = max(smallest, min(largest, _BUFFER_BYTES // max(1, len(names))))
+    options = {"metadata": metadata, "buffer_size": buffer_size, "pre_buffer": False}
+    spans = _spans(metadata, groups, set(names)) if is_elsewhere else []
+    with (
+        path.opened(spans) if isinstance(path, RemoteFile) else nullcontext(path) as source,
+        parquet.ParquetFile(source, **options) as file,
+    ):
+        yield file
 
 
-def _batches(path: Path, names: list[str], positions: list[int]) -> Iterator[Any]:
+def _spans(metadata: Any, groups: Iterable[int], names: Collection[str]) -> list[Span]:
+    """Return the bytes of some columns that are best fetched together; none of row groups where they are many."""
+    spans: list[Span] = []
+    for group in groups:
+        columns = map(metadata.row_group(group).column, range(metadata.num_columns))
+        chunks = sorted(
+            (column.dictionary_page_offset or column.data_page_offset, column.total_compressed_size)
+            for column in columns
+            if column.path_in_schema in names or column.path_in_schema.partition(".")[0] in names
+        )
+        if sum(size for _, size in chunks) > _GROUP_BYTES:
+            continue
+        for start, size in chunks:
+            low, high = spans[-1] if spans else (0, -_GAP_BYTES)
+            if 0 <= start - high <= _GAP_BYTES and start + size - low <= _SPAN_BYTES:
+                spans[-1] = (low, start + size)
+            else:
+                spans.append((start, start + size))
+    return spans
+
+
+def _batches(path: Path | RemoteFile, names: list[str], positions: list[int]) -> Iterator[Any]:
     """Read columns that are carried along."""
     chosen = [names[i] for i in positions]
-    with reading(path), _opened(path, len(chosen)) as file:
+    with reading(path), _opened(path, chosen) as file:
         for batch in file.iter_batches(columns=chosen):
             yield batch.select(chosen)
 
@@ -89,4 +134,5 @@ PARQUET = Format(
     ("columns", "exclude"),
     library="pyarrow.parquet",
     install="coterie[io]",
+    elsewhere=True,
 )

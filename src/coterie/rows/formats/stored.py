@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 __all__ = ["choose_array", "listed"]
 
 
-def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: Path) -> str:
+def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
     """Return the array to read: the one asked for, the only one with rows and columns, or X."""
     if key is not None:
         if key in shapes:

@@ -11,33 +11,59 @@ from typing import Any
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.stored import choose_array, listed
+from coterie.rows.formats.zarr_stores import Checksums, remote_store
 from coterie.rows.memory import SlicedSource, sliced
+from coterie.rows.remote import RemoteFile
 
 __all__ = ["ZARR"]
 
 
-def _open(path: Path, key: str | None) -> SlicedSource:
+def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
     """Open a Zarr array, or the array `key` of a Zarr group, else its only two-dimensional array."""
     import zarr
 
-    root: Any = zarr.open(str(path), mode="r")
+    checksums = Checksums(path) if isinstance(path, RemoteFile) else None
+    root = _root(path, checksums)
     if isinstance(root, zarr.Array):
         if key:
             raise ValueError(f"{path} is a single array: drop ::{key}.")
     elif key is None:
-        key = choose_array({name: array.shape for name, array in root.arrays()}, None, path)
+        shapes = {name: array.shape for name, array in root.arrays()}
+        if not shapes and isinstance(path, RemoteFile):
+            raise ValueError(
+                f"{path} lists no arrays, which web servers never do: choose one by {path}::name."
+            )
+        key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
         raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
-    return sliced(root[key] if key else root, partial(_array, path, key), "zarr")
+    return sliced(root[key] if key else root, partial(_array, path, key, checksums), "zarr")
+
+
+def _root(path: Path | RemoteFile, checksums: Checksums | None) -> Any:
+    import zarr
+
+    if not isinstance(path, RemoteFile):
+        return zarr.open(str(path), mode="r")
+    try:
+        return zarr.open(store=remote_store(path, checksums or Checksums(path)), mode="r")
+    except (FileNotFoundError, KeyError, zarr.errors.ContainsArrayError) as error:
+        raise FileNotFoundError(f"there is no array or group of Zarr ({type(error).__name__})") from None
 
 
 @contextmanager
-def _array(path: Path, name: str | None) -> Iterator[Any]:
-    import zarr
-
+def _array(path: Path | RemoteFile, name: str | None, checksums: Checksums | None) -> Iterator[Any]:
     with reading(path):
-        root: Any = zarr.open(str(path), mode="r")
+        root = _root(path, checksums)
         yield root[name] if name else root
 
 
-ZARR = Format("zarr", (".zarr",), _open, ("key",), library="zarr", install="coterie[io]", is_folder=True)
+ZARR = Format(
+    "zarr",
+    (".zarr",),
+    _open,
+    ("key",),
+    library="zarr",
+    install="coterie[io]",
+    is_folder=True,
+    elsewhere=True,
+)

@@ -1,0 +1,128 @@
+"""Stores of Zarr arrays elsewhere: chunks are fetched again where a connection breaks, and remembered by checksums.
+
+Zarr takes a chunk that is not there for one of fill values. Its own stores of version 2 do so for every failure; ours
+only where the server says that there is none.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from coterie.rows.remote import RemoteFile
+
+__all__ = ["Checksums", "remote_store"]
+
+
+class Checksums:
+    """What has been read of an array so far, so that chunks of two arrays are never mixed.
+
+    An array is many objects, and to ask for the ETag of each would take as many requests as to read them.
+
+    Parameters
+    ----------
+    path : RemoteFile
+        The array, for errors.
+    """
+
+    def __init__(self, path: RemoteFile) -> None:
+        self._path = path
+        self._found: dict[str, int | None] = {}
+
+    def compare(self, key: str, content: Any) -> None:
+        """Compare what is found now with what was found before.
+
+        Parameters
+        ----------
+        key : str
+            Which object, and which of its bytes.
+        content : bytes-like or None
+            What it holds, None where there is none.
+
+        Raises
+        ------
+        ValueError
+            Where it is something else.
+        """
+        checksum = None if content is None else zlib.crc32(content)
+        if self._found.setdefault(key, checksum) != checksum:
+            raise ValueError(
+                f"Cannot read {self._path}: it has changed since it was opened ({key} is another). Open it again."
+            )
+
+
+def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
+    """Return a store for ``zarr.open``, of version 2 or 3."""
+    import zarr
+
+    return (
+        _Chunks(path, checksums) if int(zarr.__version__.split(".")[0]) < 3 else _store_of_3(path, checksums)
+    )
+
+
+class _Chunks(Mapping[str, bytes]):
+    """The objects of an array by their names, as version 2 wants them."""
+
+    def __init__(self, path: RemoteFile, checksums: Checksums) -> None:
+        self._path = path
+        self._checksums = checksums
+        self._file_system, self._root = path.file_system()
+
+    def __getitem__(self, key: str) -> bytes:
+        try:
+            found = self._path.attempts.read(lambda: self._file_system.cat_file(f"{self._root}/{key}"))
+        except FileNotFoundError:
+            self._checksums.compare(key, None)
+            raise KeyError(key) from None
+        self._checksums.compare(key, found)
+        return bytes(found)
+
+    def __iter__(self) -> Iterator[str]:
+        found = self._path.attempts.read(lambda: self._file_system.find(self._root))
+        return iter(name.removeprefix(f"{self._root}/") for name in found)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _store_of_3(path: RemoteFile, checksums: Checksums) -> Any:
+    from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
+    from zarr.abc.store import RangeByteRequest
+    from zarr.storage import FsspecStore
+
+    class Store(FsspecStore):
+        """Zarr's own store, whose reads are tried again."""
+
+        async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+            listed = super().list_dir
+
+            async def names() -> list[str]:
+                return [name async for name in listed(prefix)]
+
+            for name in await path.attempts.read_async(names):
+                yield name
+
+        async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+            read = partial(super().get, key, prototype, byte_range)
+            found = await path.attempts.read_async(read)
+            if found is not None and isinstance(byte_range, RangeByteRequest):
+                _check_length(path, key, byte_range.end - byte_range.start, len(found))
+            named = key if byte_range is None else f"{key} {byte_range}"
+            checksums.compare(named, None if found is None else found.as_numpy_array())
+            return found
+
+    file_system, root = path.file_system(asynchronous=True)
+    if not file_system.async_impl:
+        file_system = AsyncFileSystemWrapper(file_system, asynchronous=True)
+    return Store(file_system, read_only=True, path=root.rstrip("/"))
+
+
+def _check_length(path: RemoteFile, key: str, expected: int, found: int) -> None:
+    """Raise where a server gave another part of a file than it was asked for; those without ranges give it whole."""
+    if found != expected:
+        raise ValueError(
+            f"Cannot read {path}: of {key} {expected} bytes were wanted, and {found} came. Does its server give parts "
+            "of files?"
+        )
