@@ -26,6 +26,8 @@ __all__ = ["ARROW"]
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch from a memory map."""
 
+    is_parsed = True
+
     def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         # Only a file, not a stream, begins with this word.

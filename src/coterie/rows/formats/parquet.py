@@ -26,6 +26,8 @@ _BUFFER_BYTES = 64 * 2**20
 class ParquetSource(RowSource):
     """Rows of a Parquet file, read row group by row group."""
 
+    is_parsed = True
+
     def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         with _opened(path, 1) as file:
