@@ -101,8 +101,8 @@ def fit(
     Parameters
     ----------
     file
-        .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm, .libsvm, or a
-        folder or quoted pattern of such files.
+        .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm,
+        .libsvm, or a folder or quoted pattern of such files.
     k
         Number of clusters; the records of the methods say more.
     method
