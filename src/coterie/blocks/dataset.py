@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import kept_in_memory, kernel_blocks, rows_per_block
+from coterie.blocks.kernel_rows import kept_rows, kernel_blocks, rows_per_block
 from coterie.rows import RowSource
 
 __all__ = [
@@ -56,7 +56,7 @@ class FitRows:
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
     ) -> None:
-        self.rows = kept_in_memory(rows)
+        self.rows = kept_rows(rows, n_threads)
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
         self.n_threads = n_threads

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,16 +13,16 @@ import scipy.sparse
 from coterie import _kernels
 from coterie.arrays import Array
 from coterie.rows import RowSource, as_rows
+from coterie.rows.spool import SpooledRows, has_room, spool_folder
 
-__all__ = ["dense", "kept_in_memory", "kernel_blocks", "kernel_rows", "rows_per_block"]
+__all__ = ["dense", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block"]
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
 _BLOCK_BYTES = 96 << 20
 _STREAM_BLOCK_BYTES = 16 << 20
 _BLOCK_MULTIPLY_ADDS = 2e10
 
-# A fit reads its rows once per iteration. What must be parsed or converted, and takes no more than this as floats,
-# is converted once and kept. The bits are the same either way.
+# What must be parsed or converted, and takes no more than this as floats, is kept in memory.
 KEPT_BYTES = 1 << 30
 
 
@@ -49,11 +51,42 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
-def kept_in_memory(rows: RowSource) -> RowSource:
-    """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
-    if rows.in_memory or rows.shape[0] * rows.row_bytes() > KEPT_BYTES:
+def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
+    """Return the rows of a fit, which reads them often: where they are if that is cheap, else in a copy made once.
+
+    What must be parsed or converted and takes at most 1 GiB as floats is copied to memory; of more, what must be parsed
+    (`RowSource.is_parsed`) to a temporary file. The bits are the same wherever they are.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The rows.
+    n_threads : int
+        Threads that parse.
+    """
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    if rows.in_memory:
         return rows
-    return as_rows(rows.read())
+    if n_bytes <= KEPT_BYTES:
+        return as_rows(rows.read())
+    if not rows.is_parsed or rows.is_sparse:
+        return rows
+    return _on_disk(rows, n_bytes, n_threads)
+
+
+def _on_disk(rows: RowSource, n_bytes: float, n_threads: int) -> RowSource:
+    if has_room(n_bytes):
+        try:
+            return SpooledRows(rows, n_threads)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+    warnings.warn(
+        f"{spool_folder()} has no room for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
+        "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder.",
+        stacklevel=2,
+    )
+    return rows
 
 
 def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:

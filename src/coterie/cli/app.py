@@ -113,9 +113,9 @@ def fit(
     Parameters
     ----------
     file
-        .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm, .libsvm, or a
-        folder or quoted pattern of such files. Of .parquet, .feather, .arrow, .npy, .zarr also an address: s3://, gs://,
-        az://, hf://, https://.
+        .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm,
+        .libsvm, or a folder or quoted pattern of such files. Of .parquet, .feather, .arrow, .npy, .zarr also an
+        address: s3://, gs://, az://, hf://, https://.
     k
         Number of clusters; the records of the methods say more.
     method

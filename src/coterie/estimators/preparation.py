@@ -144,7 +144,7 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
 def _is_frame(X: Any) -> bool:
     tables = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"))
     loaded = [getattr(sys.modules[library], name) for library, name in tables if library in sys.modules]
-    return isinstance(X, tuple(loaded))
+    return isinstance(X, tuple(loaded)) or hasattr(X, "__arrow_c_stream__")
 
 
 def _set(model: Any, name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from coterie.arrays import Array, IntArray
 from coterie.blocks.batches import Batch, RowReader, draw_batch
 from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
-from coterie.blocks.kernel_rows import dense, kept_in_memory
+from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
@@ -207,7 +207,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         fit_rows = self._fit_rows_of(X, reset=True)
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(fit_rows.shape[0]))
-        rows = kept_in_memory(fit_rows)
+        rows = kept_rows(fit_rows, effective_n_threads(self.n_threads))
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
-from coterie.blocks.kernel_rows import kept_in_memory
+from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
@@ -128,7 +128,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     shuffled in runs of neighbouring rows of at most 64 KiB, 256 runs or more to the first batch, so that files are
     read in pieces worth a read; if such rows are sorted, let `batch_size` be large. What one doubling adds is read
     forwards. The order depends on the seed and the shape alone. Of files larger than 1 GiB, 256 MiB are kept as floats,
-    the rest is read in every round: text files should be converted first.
+    the rest is read in every round; what must be parsed (Parquet, text, ...) is parsed once, and copied to a temporary
+    file in TMPDIR (or /var/tmp) that is gone when the fit ends.
 
     Bounds. With k (rounded up to whole panels of 16) at most d / 10, "auto" keeps one lower bound per row and centroid
     (Elkan's); else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that
@@ -245,7 +246,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
         fit_rows = self._fit_rows_of(X, reset=not goes_on)
         self._check_bounds(fit_rows)
-        rows = kept_in_memory(fit_rows)
+        rows = kept_rows(fit_rows, n_threads)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
             self._check_n_rows(rows)

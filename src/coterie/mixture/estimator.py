@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IntArray
 from coterie.blocks.dataset import Dataset
-from coterie.blocks.kernel_rows import kept_in_memory
+from coterie.blocks.kernel_rows import kept_rows
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_iteration_parameters, check_positive_integer, check_sample_weight
@@ -257,7 +257,7 @@ class TruncatedGaussianMixture(MixtureModel):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             if self.coreset_size is None:
-                rows = fitted = kept_in_memory(rows)
+                rows = fitted = kept_rows(rows, n_threads)
                 fitted_weights, seen = weights, X
             else:
                 seen, fitted_weights, _ = lightweight_coreset(

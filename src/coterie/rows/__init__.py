@@ -41,6 +41,7 @@ into blocks, converts and checks them. What else it may define:
 - `unit_starts`, if such runs should begin and end where row groups, chunks or pages do;
 - `row_bytes`, if rows are not `n_columns` floats each;
 - `in_memory`, if `pieces` of all rows yields memory of the caller's that is a block as it stands;
+- `is_parsed`, if each pass costs more than to read as many floats from a disk: fits then make a copy;
 - `with_dtype`, if it reads from other sources, which must be told the type, too.
 
 Of a table it can tell, by ``super().__init__``, which columns are `chosen`, and how the others are `carried` along.

@@ -20,6 +20,7 @@ from coterie.rows.columns import Columns
 from coterie.rows.dask_frames import DaskFrameSource
 from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
+from coterie.rows.streams import stream_rows
 from coterie.rows.tables import PandasSource, PolarsSource
 
 __all__ = ["as_rows"]
@@ -40,8 +41,10 @@ def as_rows(
         NumPy arrays and memory maps of any real dtype; what converts to one (lists, arrays of objects,
         objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
         other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and pyarrow tables of
-        numbers or of vectors (lists of numbers, all of the same length); Dask arrays, HDF5 datasets and Zarr
-        arrays. A `RowSource` is returned as it is.
+        numbers or of vectors (lists of numbers, all of the same length); what gives such a table by Arrow's C
+        interface (``__arrow_c_stream__``, ``__arrow_c_array__``), as DuckDB's relations and pyarrow's readers do;
+        Dask arrays, HDF5 datasets and Zarr arrays. A stream is read once, here, and kept: up to 1 GiB in memory,
+        else in a temporary file. A `RowSource` is returned as it is.
     dtype : {float32, float64}, optional
         Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (for a
         table: if all its columns are of these), float64 for the rest.
@@ -134,7 +137,7 @@ def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSo
         return ArrowSource(pyarrow.Table.from_batches([X]), columns, exclude)
     if pyarrow is not None and isinstance(X, pyarrow.Table):
         return ArrowSource(X, columns, exclude)
-    return None
+    return stream_rows(X, columns, exclude)
 
 
 def _of_store(X: Any) -> RowSource | None:

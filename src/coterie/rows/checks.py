@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,10 +174,8 @@ def reading(path: object) -> Iterator[None]:
         message = str(error).removeprefix(f"Cannot read {path}: ") or type(error).__name__
         if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
             raise
-        hint = (
-            ""
-            if type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
-            else hint_at_contents(path)
-        )
+        is_ours = type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
+        # Files elsewhere say themselves what is wrong with them.
+        hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
         end = "" if not hint else " " if message.endswith(".") else ". "
         raise ValueError(f"Cannot read {path}: {message}{end}{hint}") from error

@@ -26,6 +26,8 @@ class DaskFrameSource(RowSource):
     What holds of its first rows, such as the length of vectors, must hold of all.
     """
 
+    is_parsed = True
+
     def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
         frame = frame.optimize()  # which may leave out partitions, so they are counted after it
         lengths = np.asarray(frame.map_partitions(len).compute(), dtype=np.intp)

@@ -166,6 +166,8 @@ class SlicedSource(RowSource):
         What the store is, in words.
     """
 
+    is_parsed = True
+
     def __init__(
         self,
         shape: tuple[int, ...],

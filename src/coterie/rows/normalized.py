@@ -61,6 +61,7 @@ class NormalizedRows(RowSource):
             chosen=rows.chosen,
         )
         self.preparation = (*rows.preparation, ("normalize",))
+        self.is_parsed = rows.is_parsed
         self.source = rows
         self._refuse_zeros = refuse_zeros
         self._n_threads = n_threads
@@ -81,6 +82,9 @@ class NormalizedRows(RowSource):
         piece = self.source.take_rows(indices)
         self._check_directions(piece, indices)
         return self._scaled(piece)
+
+    def unit_starts(self) -> IndexArray:
+        return self.source.unit_starts()
 
     def row_bytes(self) -> float:
         return self.source.row_bytes()
@@ -159,6 +163,7 @@ class SelectedRows(RowSource):
             is_table=rows.is_table,
             description=f"{rows.description}, {len(numbers)} of {rows.shape[0]} rows",
         )
+        self.is_parsed = rows.is_parsed
         self.source = rows
         self.numbers = numbers
 

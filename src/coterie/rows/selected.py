@@ -46,6 +46,7 @@ class SelectedColumns(RowSource):
             carried=rows.carried,
         )
         self.preparation = (*rows.preparation, ("columns", list(names or positions)))
+        self.is_parsed = rows.is_parsed
         self._rows = rows
         self._positions = np.asarray(positions, dtype=np.intp)
 

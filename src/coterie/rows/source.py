@@ -66,6 +66,9 @@ class RowSource:
     preparation : tuple of tuple
         What was done to the rows as they were stored, step by step, in plain values: ``("columns", ["a", "c"])`` (or
         positions, where columns have no names), ``("normalize",)``. A fit stores it, so that other rows get the same.
+    is_parsed : bool
+        Whether rows are parsed, decompressed or computed in every pass, so that a fit which reads them often should
+        copy them: see `coterie.blocks.kernel_rows.kept_rows`. `pieces` may then be read by several threads at a time.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class RowSource:
     """
 
     preparation: tuple[tuple[Any, ...], ...] = ()
+    is_parsed: bool = False
 
     def __init__(
         self,
@@ -366,6 +370,7 @@ class ShardedSource(RowSource):
             carried=carried_of_shards([part.carried for part in parts]),
             chosen=first.chosen,
         )
+        self.is_parsed = any(part.is_parsed for part in parts)
         self._parts = [part.with_dtype(dtype) for part in parts]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
@@ -379,6 +384,9 @@ class ShardedSource(RowSource):
             low, high = max(start - first, 0), min(stop - first, part.shape[0])
             if low < high:
                 yield from part.pieces(int(low), int(high), rows)
+
+    def unit_starts(self) -> IndexArray:
+        return np.concatenate([part.unit_starts() + first for part, first in zip(self._parts, self._starts)])
 
     def take_rows(self, indices: IndexArray) -> Block:
         cuts = np.searchsorted(indices, self._starts)

@@ -1,6 +1,7 @@
 """Writers of every file format, and what must hold of the rows that are read back."""
 
 import io
+import json
 
 import h5py
 import numpy as np
@@ -57,6 +58,11 @@ def write_svm(path, X, base=1):
     path.write_text("".join(f"1 {row} # note\n" for row in rows))
 
 
+def write_json_lines(path, X):
+    lines = [json.dumps({f"c{j}": value for j, value in enumerate(row)}) for row in X.tolist()]
+    path.write_text("\n".join(lines) + "\n")
+
+
 # name -> extension, writer, description. Every writer keeps float64 to the bit.
 WRITERS = {
     "npy": (".npy", lambda path, X: np.save(path, X), "npy"),
@@ -70,6 +76,8 @@ WRITERS = {
     "csv": (".csv", write_text, "csv"),
     "csv, header": (".csv", lambda path, X: write_text(path, X, header="a,b,c,d,e"), "csv"),
     "tsv": (".tsv", lambda path, X: write_text(path, X, "\t", "a\tb\tc\td\te"), "tsv"),
+    "jsonl": (".jsonl", write_json_lines, "jsonl"),
+    "ndjson": (".ndjson", write_json_lines, "jsonl"),
     "parquet": (".parquet", lambda path, X: parquet.write_table(table(X), path), "parquet"),
     "parquet, row groups": (
         ".parquet",

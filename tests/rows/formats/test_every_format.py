@@ -11,6 +11,8 @@ from coterie.rows import open_rows
 from coterie.rows.formats import csv, npz
 from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers
 
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow")
+
 
 @pytest.fixture(params=WRITERS, ids=lambda name: name.replace(", ", "-"))
 def storage(request):
@@ -25,7 +27,7 @@ def test_every_format(storage, tmp_path):
     for source in (open_rows(path), open_rows(str(path)), pickle.loads(pickle.dumps(open_rows(path)))):
         assert_same_rows(source, X)
     assert source.description == description
-    assert source.is_table == (extension in (".csv", ".tsv", ".parquet", ".feather", ".arrow"))
+    assert source.is_table == (extension.lower() in TABLES)
     assert source.is_sparse == ("svm" in extension or "sparse" in description)
     assert_same_rows(open_rows(path).with_dtype(np.float32), X.astype(np.float32))
 
@@ -104,7 +106,7 @@ def test_files_of_something_else(name, content, tmp_path):
 
 
 EXTRAS = {
-    "pyarrow": [".csv", ".tsv", ".parquet", ".feather", ".arrow"],
+    "pyarrow": [*TABLES],
     "h5py": [".h5", ".hdf5"],
     "zarr": [".zarr"],
 }

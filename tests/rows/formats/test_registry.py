@@ -81,11 +81,12 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_what_coterie_brings():
-    assert [known.name for known in formats.formats()][:9] == [
-        *("npy", "npz", "csv", "tsv", "parquet", "arrow", "zarr", "hdf5", "svmlight")
+    assert [known.name for known in formats.formats()][:10] == [
+        *("npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow", "zarr", "hdf5", "svmlight")
     ]
     assert formats.known_extensions().startswith(
-        "Known extensions are .npy, .npz, .csv, .tsv, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, .svm, .libsvm"
+        "Known extensions are .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, "
+        ".svm, .libsvm"
     )
     assert formats.format_of("data/X.NPY") is formats.format_of(Path("y.npy"))
     assert formats.format_of("data.npy/x") is None

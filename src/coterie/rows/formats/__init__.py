@@ -14,6 +14,7 @@ from coterie.rows.formats.arrow import ARROW
 from coterie.rows.formats.csv import CSV, TSV
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.hdf5 import HDF5
+from coterie.rows.formats.jsonl import JSONL
 from coterie.rows.formats.npy import NPY
 from coterie.rows.formats.npz import NPZ
 from coterie.rows.formats.parquet import PARQUET
@@ -99,5 +100,5 @@ def _load_entry_points() -> list[str]:
 
 
 # Error messages list extensions in this order.
-for _known in (NPY, NPZ, CSV, TSV, PARQUET, ARROW, ZARR, HDF5, SVMLIGHT):
+for _known in (NPY, NPZ, CSV, TSV, JSONL, PARQUET, ARROW, ZARR, HDF5, SVMLIGHT):
     register_format(_known)

@@ -33,6 +33,8 @@ class ArrowFileSource(RowSource):
     A file here is read from a memory map; of one elsewhere only the buffers of the columns wanted are fetched.
     """
 
+    is_parsed = True
+
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         with self._opened() as (file, _):

@@ -32,6 +32,8 @@ class CsvSource(RowSource):
     a header.
     """
 
+    is_parsed = True
+
     def __init__(
         self,
         path: Path,

@@ -38,6 +38,8 @@ _GAP_BYTES = 2**16
 class ParquetSource(RowSource):
     """Rows of a Parquet file, read row group by row group."""
 
+    is_parsed = True
+
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         with _opened(path) as file:

@@ -1,0 +1,208 @@
+"""Files with a JSON object on each line: .jsonl, .ndjson."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from coterie.arrays import IndexArray
+from coterie.rows.arrow import ArrowColumns, first_batch
+from coterie.rows.carried import Carried
+from coterie.rows.checks import reading
+from coterie.rows.columns import Columns
+from coterie.rows.formats.format import Format
+from coterie.rows.formats.tabular import cut_batches
+from coterie.rows.source import RowSource
+
+__all__ = ["JSONL"]
+
+# Text that is parsed at a time, and that a thread of pyarrow parses.
+_CHUNK_BYTES = 8 * 2**20
+_BLOCK_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Some whole lines of a file: where they begin and end, and the number of the first, from 1."""
+
+    start: int
+    stop: int
+    first_line: int
+
+
+class JsonLinesSource(RowSource):
+    """Rows of a file of JSON objects, one a line; they are the columns of a table by the names of their fields.
+
+    The file is parsed once when it is opened, which finds bad lines, counts rows and tells the types of all fields;
+    and anew in each pass, of which only the fields that are asked for.
+    """
+
+    is_parsed = True
+
+    def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
+        self._path = path
+        self._chunks: list[_Chunk] = []
+        counts = []
+        schema: Any = None
+        with open(path, "rb") as file:
+            for chunk, text in _chunks(file):
+                table = self._parse(chunk, text)
+                schema = self._together(schema, table.schema, chunk, text)
+                self._chunks.append(chunk)
+                counts.append(table.num_rows)
+        if not sum(counts):
+            raise ValueError("the file has no rows.")
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._schema = schema
+        self._columns = ArrowColumns(
+            schema, columns, exclude, lambda i: first_batch(self._batches(0, self._fields(i))), path
+        )
+        carried = self._columns.carried
+        super().__init__(
+            (sum(counts), self._columns.chosen.n_columns),
+            self._columns.dtype,
+            column_names=self._columns.chosen.column_names,
+            is_table=True,
+            description="jsonl",
+            carried=Carried([schema.names[i] for i in carried], self._carried_batches) if carried else None,
+            chosen=self._columns.chosen.names,
+        )
+
+    def unit_starts(self) -> IndexArray:
+        return self._starts[:-1]
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        with reading(self._path):
+            batches = self._batches(first, self._fields(self._columns.positions))
+            for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
+                yield self._columns.block(batch, self.dtype, start)
+                start += batch.num_rows
+
+    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
+        with reading(self._path):
+            yield from self._batches(0, self._fields([self._columns.carried[i] for i in positions]))
+
+    def _fields(self, positions: list[int]) -> Any:
+        import pyarrow
+
+        return pyarrow.schema([self._schema.field(i) for i in positions])
+
+    def _batches(self, first: int, fields: Any) -> Iterator[Any]:
+        """Read these fields of all chunks from the `first` on."""
+        with open(self._path, "rb") as file:
+            for chunk in self._chunks[first:]:
+                file.seek(chunk.start)
+                table = self._parse(chunk, file.read(chunk.stop - chunk.start), fields)
+                yield from table.select(fields.names).combine_chunks().to_batches()
+
+    def _parse(self, chunk: _Chunk, text: bytes, fields: Any = None) -> Any:
+        """Return the objects of a chunk as a `pyarrow.Table`: some fields, of known types, or all."""
+        from pyarrow import ArrowInvalid
+
+        if fields is None:
+            try:
+                text.decode()
+            except UnicodeDecodeError as error:  # which pyarrow would let pass
+                raise _bad_line(chunk, text[: error.start].count(b"\n"), "it is not UTF-8") from None
+        if not text.strip():
+            return _parsed(b"{}\n", fields, _BLOCK_BYTES)[:0]
+        try:
+            return _parsed(text, fields, _BLOCK_BYTES)
+        except ArrowInvalid:
+            pass  # a line may be longer than a block
+        try:
+            return _parsed(text, fields, len(text) + 1)
+        except ArrowInvalid as error:
+            message, _, row = str(error).removeprefix("JSON parse error: ").rpartition(" in row ")
+            if not row.isdecimal():
+                raise
+            raise _bad_line(chunk, _line_of_row(text, int(row)), _in_words(message)) from None
+
+    def _together(self, schema: Any, more: Any, chunk: _Chunk, text: bytes) -> Any:
+        """Return the fields of two schemas, of types that hold the values of both."""
+        import pyarrow
+
+        # What looks like a time may go on as a text, and is written as it was read.
+        texts = [
+            field.with_type(pyarrow.string()) if pyarrow.types.is_timestamp(field.type) else field
+            for field in more
+        ]
+        more = pyarrow.schema(texts)
+        if schema is None:
+            return more
+        try:
+            return pyarrow.unify_schemas([schema, more], promote_options="permissive")
+        except pyarrow.ArrowException:
+            self._parse(chunk, text, schema)  # says in which line there is something else than before
+            raise
+
+
+def _chunks(file: IO[bytes]) -> Iterator[tuple[_Chunk, bytes]]:
+    """Read a file in chunks of whole lines, however long these are."""
+    start, line = 0, 1
+    waiting = b""
+    while True:
+        more = file.read(_CHUNK_BYTES)
+        end = more.rfind(b"\n") + 1
+        if more and not end:
+            waiting += more
+            continue
+        text = waiting + (more[:end] if more else b"")
+        if text:
+            yield _Chunk(start, start + len(text), line), text
+        if not more:
+            return
+        start, line = start + len(text), line + text.count(b"\n")
+        waiting = more[end:]
+
+
+def _parsed(text: bytes, fields: Any, block_size: int) -> Any:
+    from pyarrow import json
+
+    return json.read_json(
+        io.BytesIO(text),
+        read_options=json.ReadOptions(block_size=block_size),
+        parse_options=json.ParseOptions(
+            explicit_schema=fields,
+            newlines_in_values=False,
+            unexpected_field_behavior="infer" if fields is None else "ignore",
+        ),
+    )
+
+
+def _bad_line(chunk: _Chunk, line: int, message: str) -> ValueError:
+    return ValueError(f"line {chunk.first_line + line}: {message}.")
+
+
+def _line_of_row(text: bytes, row: int) -> int:
+    """Return the line of a row of a chunk; lines that are empty are no rows."""
+    filled = [number for number, line in enumerate(text.split(b"\n")) if line.strip()]
+    return filled[min(row, len(filled) - 1)]
+
+
+def _in_words(message: str) -> str:
+    """Return what pyarrow says of a line as people would."""
+    if message.startswith("Column() changed"):
+        return 'it is not a JSON object, such as {"embedding": [0.5, 1]}'
+    changed = re.fullmatch(r"Column\(/(.*)\) changed from (.*) to (.*)", message)
+    if changed:
+        field, before, now = changed.groups()
+        return f"field {field.replace('/[]', '')!r} has a {now} where lines before have a {before}"
+    return message.rstrip(".")
+
+
+JSONL = Format(
+    "jsonl",
+    (".jsonl", ".ndjson"),
+    JsonLinesSource,
+    ("columns", "exclude"),
+    library="pyarrow.json",
+    install="coterie[io]",
+)

@@ -1,0 +1,137 @@
+"""Copies on disk: rows that a fit reads often and that are dear to read, written once as plain floats."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from coterie.arrays import Array
+from coterie.rows.memory import DenseSource
+from coterie.rows.source import RowSource
+
+__all__ = ["SpooledRows", "has_room", "spool_folder"]
+
+# Rows that a thread decodes and writes at a time: they and what they are decoded from stay in the processor's cache.
+_PIECE_BYTES = 4 * 2**20
+
+# What a copy leaves free of a disk.
+_LEFT_BYTES = 2**30
+
+
+class SpooledRows(DenseSource):
+    """The rows of another source, written to a temporary file as floats of its `dtype`.
+
+    The file has no name where the system can do without one, so that it goes with the process, however that ends. Its
+    pages are mapped anew for each pass, as those of a .npy file are, and not counted twice.
+
+    Parameters
+    ----------
+    rows : RowSource
+        Dense rows. Their `pieces` are read by several threads at a time, each in other units of the storage.
+    n_threads : int
+        How many threads; they change no bit.
+
+    Raises
+    ------
+    OSError
+        If the disk is full.
+    ValueError
+        If the rows cannot be read; of several errors the one of the first rows.
+    """
+
+    def __init__(self, rows: RowSource, n_threads: int = 1) -> None:
+        super().__init__(
+            rows.shape,
+            rows.dtype,
+            column_names=rows.column_names,
+            is_table=rows.is_table,
+            description=rows.description,
+            carried=rows.carried,
+            chosen=rows.chosen,
+        )
+        self.preparation = rows.preparation
+        # It lives as long as these rows.
+        self._file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        try:
+            self._fill(rows, n_threads)
+        except BaseException:
+            self._file.close()
+            raise
+        pyarrow = sys.modules.get("pyarrow")
+        if pyarrow is not None:  # which keeps what it decoded to, for more of the kind
+            pyarrow.default_memory_pool().release_unused()
+
+    def open_array(self) -> Array:
+        return np.memmap(self._file, dtype=self.dtype, mode="r", shape=self.shape)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Rows in a temporary file of this process cannot be pickled: write them to a file.")
+
+    def _fill(self, rows: RowSource, n_threads: int) -> None:
+        with ThreadPoolExecutor(n_threads, "coterie-spool") as pool:
+            futures = [pool.submit(self._copy, rows, start, stop) for start, stop in _portions(rows)]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:  # Ctrl-C, too: threads end after the piece that they are at
+                self._is_stopped = True
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _copy(self, rows: RowSource, start: int, stop: int) -> None:
+        row_bytes = self.shape[1] * self.dtype.itemsize
+        for piece in rows.pieces(start, stop, max(1, _PIECE_BYTES // row_bytes)):
+            if self._is_stopped:
+                return
+            block = self._join([piece])
+            if start + len(block) > stop:
+                raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
+            with self._lock:
+                self._file.seek(start * row_bytes)
+                _write_all(self._file, memoryview(block).cast("B"))
+            start += len(block)
+        if start != stop:
+            raise ValueError(f"The {self.description} ends at row {start}, not at {stop} as it said.")
+
+
+def spool_folder() -> str:
+    """Return where temporary files of any size go: TMPDIR where that is a folder to write to, else /var/tmp.
+
+    /tmp is often memory, and has no room for what memory has none for.
+    """
+    for folder in (os.environ.get("TMPDIR"), "/var/tmp"):
+        if folder and os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    return tempfile.gettempdir()
+
+
+def has_room(n_bytes: float) -> bool:
+    """Whether the disk of `spool_folder` has room for so many bytes, and some more."""
+    return shutil.disk_usage(spool_folder()).free >= n_bytes + _LEFT_BYTES
+
+
+def _portions(rows: RowSource) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows: whole units of the storage, of a piece at least."""
+    least = _PIECE_BYTES // (rows.shape[1] * rows.dtype.itemsize)
+    cuts = [0]
+    for start in rows.unit_starts().tolist():
+        if start - cuts[-1] > least:
+            cuts.append(start)
+    return pairwise([*cuts, rows.shape[0]])
+
+
+def _write_all(file: Any, buffer: memoryview) -> None:
+    written = 0
+    while written < len(buffer):  # a single call of the system may write less
+        written += file.write(buffer[written:])

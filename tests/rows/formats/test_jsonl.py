@@ -1,0 +1,134 @@
+"""JSON lines: vectors in a field, types that change, bad lines."""
+
+import json
+
+import numpy as np
+import pytest
+
+from coterie import KMeans
+from coterie.rows import open_rows
+from coterie.rows.spool import SpooledRows
+from tests.rows.formats import assert_same_rows, numbers
+from tests.support.bits import same_bits
+
+N_ROWS = 200
+
+
+def write(path, objects):
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in objects))
+    return path
+
+
+def objects(n_rows=N_ROWS):
+    return [
+        {"id": f"r{i}", "text": "é" * (i % 5), "embedding": row}
+        for i, row in enumerate(numbers(n_rows).tolist())
+    ]
+
+
+@pytest.fixture(params=[1 << 6, 1 << 12, 1 << 23])
+def chunk_bytes(request, monkeypatch):
+    """Files are read in few or many chunks."""
+    monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", request.param)
+
+
+def test_vectors_in_a_field(chunk_bytes, tmp_path):
+    rows = open_rows(write(tmp_path / "x.jsonl", objects()))
+    assert_same_rows(rows, numbers(N_ROWS))
+    assert rows.column_names[1] == "embedding[1]"
+    assert rows.carried.names == ["id", "text"]
+    carried = rows.carried.read(["text", "id"])
+    assert carried["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
+    assert carried["text"][9].as_py() == "éééé"
+    same_bits(SpooledRows(rows, 3).read(), numbers(N_ROWS))
+
+
+def test_chosen_fields(tmp_path):
+    path = write(tmp_path / "x.ndjson", [{"a": 1, "b": "x", "c": [1, 2]}, {"c": [3, 4.5], "a": 2, "b": "y"}])
+    assert open_rows(path, columns=["c", "a"]).read().tolist() == [[1, 2, 1], [3, 4.5, 2]]
+    assert open_rows(path, exclude=["b", "c"]).read().tolist() == [[1], [2]]
+
+
+def test_types_that_become_wider(chunk_bytes, tmp_path):
+    fields = [{"v": [1, 2], "n": 1, "when": "2020-01-01", "late": None, "part": {"a": 1}} for _ in range(20)]
+    fields += [{"v": [1.5, 2], "n": 1.5, "when": "soon", "late": "x"}]
+    rows = open_rows(write(tmp_path / "x.jsonl", fields), columns="v")
+    assert rows.read()[19:].tolist() == [[1, 2], [1.5, 2]]
+    carried = rows.carried.read().to_pylist()
+    assert carried[20] == {"n": 1.5, "when": "soon", "late": "x", "part": None}
+    assert carried[0]["when"] == "2020-01-01"
+
+
+def test_empty_lines_and_marks_are_no_rows(chunk_bytes, tmp_path):
+    text = '\ufeff{"v": [1, 2]}\r\n\r\n  \n{"v": [3, 4]}\n\n{"v": [5, 6]}'
+    (tmp_path / "x.jsonl").write_text(text, encoding="utf-8", newline="")
+    assert open_rows(tmp_path / "x.jsonl").read().tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_lines_longer_than_blocks(monkeypatch, tmp_path):
+    monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr("coterie.rows.formats.jsonl._BLOCK_BYTES", 1 << 10)
+    X = np.arange(3000.0).reshape(3, 1000)
+    rows = open_rows(write(tmp_path / "x.jsonl", [{"v": row} for row in X.tolist()]))
+    same_bits(rows.read(), X)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "a", "embedding": [1, 2', r"x\.jsonl: line 42: Missing a comma or '\]'"),
+        ("nonsense", r"x\.jsonl: line 42: Invalid value"),
+        ("[1, 2, 3, 4, 5]", r"x\.jsonl: line 42: it is not a JSON object, such as"),
+        (
+            '{"id": 7, "embedding": [1, 2, 3, 4, 5]}',
+            r"x\.jsonl: line 42: field 'id' has a number where lines before have a string",
+        ),
+        (
+            '{"embedding": [1, "a"]}',
+            r"x\.jsonl: line 42: field 'embedding' has a string where lines before have a number",
+        ),
+        ('{"id": "a", "id": "b"}', r"x\.jsonl: line 42: Column\(/id\) was specified twice"),
+        (b'{"id": "\xff"}', r"x\.jsonl: line 42: it is not UTF-8"),
+        ('{"embedding": [1e999]}', r"x\.jsonl: line 42: Number too big"),
+    ],
+)
+def test_a_bad_line_is_named(line, message, chunk_bytes, tmp_path):
+    path = write(tmp_path / "x.jsonl", objects())
+    lines = path.read_bytes().split(b"\n")
+    lines[40] = b""  # no row, but a line
+    lines[41] = line if isinstance(line, bytes) else line.encode()
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(ValueError, match=message) as caught:
+        open_rows(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"embedding": [1, 2]}, r"5 as in row 0, but there is 2 numbers\. First bad row: 41\."),
+        ({"id": "x"}, r"there is no vector\. First bad row: 41\."),
+        ({"embedding": [1, 2, None, 4, 5]}, r"contains NaN\. First bad row: 41\."),
+    ],
+)
+def test_a_bad_vector_is_named(changed, message, chunk_bytes, tmp_path):
+    lines = objects()
+    lines[41] = changed
+    rows = open_rows(write(tmp_path / "x.jsonl", lines))
+    with pytest.raises(ValueError, match=message):
+        KMeans(2).fit(rows)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_no_rows(text, tmp_path):
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(ValueError, match=r"Cannot read .*x\.jsonl: the file has no rows"):
+        open_rows(tmp_path / "x.jsonl")
+
+
+def test_a_file_that_changes(tmp_path):
+    rows = open_rows(write(tmp_path / "x.jsonl", objects()))
+    write(tmp_path / "x.jsonl", objects(100))
+    with pytest.raises(ValueError, match="jsonl"):
+        rows.read()

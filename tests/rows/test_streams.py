@@ -1,0 +1,163 @@
+"""Streams and arrays of Arrow's C interface."""
+
+import gc
+import os
+import pickle
+
+import numpy as np
+import pyarrow
+import pytest
+
+from coterie import KMeans, results_table
+from coterie.rows import as_rows
+from tests.rows.formats import numbers
+from tests.support.bits import same_bits, same_fits
+
+N_ROWS = 300
+
+
+def table(batch_rows=70):
+    vectors = pyarrow.array(list(numbers(N_ROWS).astype(np.float32)), pyarrow.list_(pyarrow.float32()))
+    whole = pyarrow.table({"id": [f"r{i}" for i in range(N_ROWS)], "embedding": vectors})
+    return pyarrow.Table.from_batches(whole.to_batches(batch_rows))
+
+
+class Stream:
+    """A table of a library that nobody here knows, which gives its rows again and again."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.to_reader().__arrow_c_stream__(requested_schema)
+
+
+class Batch:
+    """The same of a single batch."""
+
+    def __init__(self, table):
+        self._batch = table.combine_chunks().to_batches()[0]
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+@pytest.fixture
+def spool(tmp_path, monkeypatch):
+    """Streams of any size are written to this folder."""
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("coterie.rows.streams.KEPT_BYTES", 2_000)
+    return folder
+
+
+KINDS = [Stream, Batch, pyarrow.Table.to_reader]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_a_stream(kind):
+    rows = as_rows(kind(table()))
+    assert rows.description == "Arrow stream"
+    assert rows.column_names[1] == "embedding[1]"
+    same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
+    same_bits(rows.take([5, 299]), numbers(N_ROWS).astype(np.float32)[[5, 299]])
+    assert rows.carried.read("id")["id"].to_pylist()[-1] == "r299"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models(kind):
+    model = KMeans(3, random_state=0).fit(kind(table()))
+    same_fits(model, KMeans(3, random_state=0).fit(table()))
+    same_bits(model.predict(kind(table())), model.labels_)
+    assert results_table(model, kind(table())).column("id")[9].as_py() == "r9"
+
+
+def test_columns_are_chosen():
+    flat = pyarrow.table({"a": [1.0, 2.0], "b": ["x", "y"], "c": [3, 4]})
+    assert as_rows(Stream(flat), columns=["c", "a"]).read().tolist() == [[3, 1], [4, 2]]
+    assert as_rows(Stream(flat), exclude="b").column_names == ["a", "c"]
+    model = KMeans(2, random_state=0).fit(as_rows(flat, columns=["a", "c"]))
+    same_bits(model.predict(Stream(flat)), model.labels_)
+
+
+def test_a_long_stream_goes_to_disk_and_is_removed(spool):
+    rows = as_rows(table().to_reader())
+    assert len(os.listdir(spool)) == 1
+    assert rows.description == "Arrow stream"
+    assert not rows.is_parsed  # not worth another copy
+    same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
+    doubled = rows.with_dtype(np.float64)
+    carried = rows.carried
+    del rows
+    gc.collect()
+    same_bits(doubled.take([7]), numbers(N_ROWS)[[7]].astype(np.float32).astype(np.float64))
+    assert carried.read("id").num_rows == N_ROWS
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(doubled)
+    del doubled, carried
+    gc.collect()
+    assert os.listdir(spool) == []
+
+
+def test_long_and_short_streams_give_the_same_bits(spool):
+    same_fits(KMeans(3, random_state=0).fit(Stream(table())), KMeans(3, random_state=0).fit(table()))
+    gc.collect()
+    assert os.listdir(spool) == []
+
+
+def test_no_room(spool, monkeypatch):
+    monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
+    with pytest.raises(OSError, match=rf"more than 0\.0 GB, and {spool} has no room for it.*TMPDIR"):
+        as_rows(Stream(table()))
+    gc.collect()
+    assert os.listdir(spool) == []
+
+
+def test_a_stream_is_read_once():
+    reader = table().to_reader()
+    as_rows(reader)
+    with pytest.raises(
+        ValueError, match=r"X \(RecordBatchReader\) has no rows\. A stream can be read only once"
+    ):
+        as_rows(reader)
+
+
+class Column:
+    """One column, which is no table."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pyarrow.chunked_array([[1.0, 2.0]]).__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (Column(), r"X \(Column\) cannot be read as an Arrow table"),
+        (Stream(pyarrow.table({"a": ["x"]})), r"columns that are not numbers: 'a' \(string\)"),
+        (Stream(pyarrow.table({"a": [[1.0], [1.0, 2.0]]})), "First bad row: 1"),
+        (Stream(pyarrow.table({"a": [1.0, None]})), "contains NaN"),
+        (pyarrow.chunked_array([[1.0, 2.0]]), "Expected 2D array, got 1D array"),
+    ],
+)
+def test_what_is_no_table_of_numbers(X, message):
+    with pytest.raises(ValueError, match=message):
+        as_rows(X).read()
+
+
+def test_relations_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    rows = table()  # which DuckDB finds by this name
+    relation = duckdb.sql(
+        "select id, embedding::float[5] as embedding, length(id) as n from rows order by n, id"
+    )
+    with pytest.warns(UserWarning, match="without the numbers of 'n'"):
+        found = as_rows(relation)
+    assert found.shape == (rows.num_rows, 5)
+    model = KMeans(3, random_state=0).fit(duckdb.sql("select embedding from rows"))
+    assert len(model.labels_) == N_ROWS
+
+
+def test_streams_of_nanoarrow():
+    nanoarrow = pytest.importorskip("nanoarrow")
+    same_bits(as_rows(nanoarrow.ArrayStream(table())).read(), numbers(N_ROWS).astype(np.float32))
