@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint papers bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -16,6 +16,10 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
+
+# Every figure and table of the papers, small: does all of it run? Figures mean nothing then.
+papers: $(VENV)/.test
+	$(BIN)/python -m benchmarks.papers --all --quick
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
