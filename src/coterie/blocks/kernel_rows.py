@@ -19,8 +19,8 @@ _BLOCK_BYTES = 96 << 20
 _STREAM_BLOCK_BYTES = 16 << 20
 _BLOCK_MULTIPLY_ADDS = 2e10
 
-# A fit reads its rows once per iteration. What must be parsed or converted, and takes no more than this as floats,
-# is converted once and kept. The bits are the same either way.
+# A fit reads its rows once per iteration. What must be parsed, and takes no more than this as floats, is parsed once
+# and kept. The bits are the same either way.
 KEPT_BYTES = 1 << 30
 
 
@@ -49,9 +49,14 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
+def _kept_bytes(rows: RowSource) -> int:
+    """Return how much rows may take as floats to be kept so: a block, where they lie in memory in a smaller type."""
+    return min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
+
+
 def kept_in_memory(rows: RowSource) -> RowSource:
     """Return the rows as floats in memory if they would be parsed or converted in every pass and are small enough."""
-    if rows.in_memory or rows.shape[0] * rows.row_bytes() > KEPT_BYTES:
+    if rows.in_memory or rows.shape[0] * rows.row_bytes() > _kept_bytes(rows):
         return rows
     return as_rows(rows.read())
 
