@@ -51,6 +51,11 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
+def _kept_bytes(rows: RowSource) -> int:
+    """Return how much rows may take as floats to be kept so: a block, where they lie in memory in a smaller type."""
+    return min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
+
+
 def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     """Return the rows of a fit, which reads them often: where they are if that is cheap, else in a copy made once.
 
@@ -67,7 +72,7 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     n_bytes = rows.shape[0] * rows.row_bytes()
     if rows.in_memory:
         return rows
-    if n_bytes <= KEPT_BYTES:
+    if n_bytes <= _kept_bytes(rows):
         return as_rows(rows.read())
     if not rows.is_parsed or rows.is_sparse:
         return rows

@@ -15,10 +15,10 @@ from sklearn.utils import check_array
 
 from coterie.arrays import Array
 from coterie.rows.arrow import ArrowSource
-from coterie.rows.checks import check_requested_dtype, check_shape
+from coterie.rows.checks import check_requested_dtype, check_shape, is_small_extension
 from coterie.rows.columns import Columns
 from coterie.rows.dask_frames import DaskFrameSource
-from coterie.rows.memory import ArraySource, SlicedSource, SparseSource, sliced
+from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.streams import stream_rows
 from coterie.rows.tables import PandasSource, PolarsSource
@@ -38,7 +38,8 @@ def as_rows(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real dtype; what converts to one (lists, arrays of objects,
+        NumPy arrays and memory maps of any real dtype, and of those of ml_dtypes such as bfloat16; tensors of
+        PyTorch in the memory of the processor; what converts to one (lists, arrays of objects,
         objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
         other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and pyarrow tables of
         numbers or of vectors (lists of numbers, all of the same length); what gives such a table by Arrow's C
@@ -46,7 +47,7 @@ def as_rows(
         Dask arrays, HDF5 datasets and Zarr arrays. A stream is read once, here, and kept: up to 1 GiB in memory,
         else in a temporary file. A `RowSource` is returned as it is.
     dtype : {float32, float64}, optional
-        Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (for a
+        Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (for a
         table: if all its columns are of these), float64 for the rest.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default a
@@ -87,6 +88,9 @@ def _source_of(X: Any) -> RowSource:
         return SparseSource(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
         return _of_array(X)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(X, torch.Tensor):
+        return _of_tensor(X, torch)
     return _of_table(X, None, None) or _of_store(X) or ArraySource(_converted(X))
 
 
@@ -104,9 +108,20 @@ def _chosen_of(X: Any, columns: Columns | None, exclude: Columns | None) -> RowS
 def _of_array(X: Array) -> RowSource:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("Input X contains masked values. Fill them or drop their rows.")
-    if X.dtype.kind in "fiub" and not isinstance(X, np.matrix):
+    is_numeric = X.dtype.kind in "fiub" or is_small_extension(X.dtype)
+    if is_numeric and not isinstance(X, np.matrix):
         return ArraySource(X, "memory map" if isinstance(X, np.memmap) else "array")
     return ArraySource(_converted(X))
+
+
+def _of_tensor(X: Any, torch: Any) -> RowSource:
+    """Return the rows of a tensor in its own memory."""
+    if X.device.type != "cpu":
+        raise TypeError(f"X is a tensor on {X.device}, which coterie does not reach: pass X.cpu().")
+    X = X.detach()
+    if X.dtype == torch.bfloat16:  # which NumPy does not know
+        return BFloat16Source(X.view(torch.int16).numpy())
+    return _of_array(X.numpy())
 
 
 def _converted(X: Any) -> Array:

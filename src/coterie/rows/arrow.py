@@ -128,6 +128,12 @@ class ArrowSource(RowSource):
         self._table = table.select(self._columns.positions)
 
     @property
+    def is_compact(self) -> bool:
+        if self._table.num_columns > 1 or self._columns.chosen.widths[0] is None:
+            return False
+        return _storage_type(self._table.schema.types[0]).value_type.bit_width < 8 * self.dtype.itemsize
+
+    @property
     def in_memory(self) -> bool:
         column = self._table.column(0)
         if self._table.num_columns > 1 or column.num_chunks != 1 or self._columns.chosen.widths[0] is None:

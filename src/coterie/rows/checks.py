@@ -23,6 +23,7 @@ __all__ = [
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
+    "is_small_extension",
     "missing_by_column",
     "reading",
 ]
@@ -44,10 +45,12 @@ _RESHAPE = (
 def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """Return the float type in which numbers of `dtype` are computed.
 
-    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32; every other
-    real number gives float64.
+    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32, and so do bfloat16 and
+    the like of ml_dtypes; every other real number gives float64.
     """
     dtype = np.dtype(dtype)
+    if is_small_extension(dtype):
+        return np.dtype(np.float32)
     if dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: X has dtype {dtype}. Take numpy.hstack([X.real, X.imag]), or one of them."
@@ -55,9 +58,16 @@ def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype.kind not in "fiub":
         times = "(X - X.min()) / numpy.timedelta64(1, 'D') is days"
         way = times if dtype.kind in "mM" else "X.astype('float64') makes numbers of what can be one"
+        if dtype == "V2":
+            way = "bfloat16 is stored so; coterie.as_rows(numpy.load(FILE, 'r').view(ml_dtypes.bfloat16)) takes it"
         raise ValueError(f"X must hold numbers, got dtype {dtype}: {way}.")
     small = dtype.kind in "iuf" and dtype.itemsize <= 2
     return np.dtype(np.float32 if small or dtype == np.float32 else np.float64)
+
+
+def is_small_extension(dtype: np.dtype[Any]) -> bool:
+    """Tell whether this is a type of numbers, such as bfloat16, that a library such as ml_dtypes adds to NumPy."""
+    return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void and dtype.itemsize <= 2
 
 
 def check_requested_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:

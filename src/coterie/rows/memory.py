@@ -15,7 +15,15 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
-__all__ = ["ArraySource", "DenseSource", "SlicedSource", "SparseSource", "release_map", "sliced"]
+__all__ = [
+    "ArraySource",
+    "BFloat16Source",
+    "DenseSource",
+    "SlicedSource",
+    "SparseSource",
+    "release_map",
+    "sliced",
+]
 
 # Memory maps larger than this give their pages back after each block; smaller ones may stay resident.
 _RESIDENT_BYTES = 256 * 2**20
@@ -31,6 +39,11 @@ class DenseSource(RowSource):
 
     def open_array(self) -> Array:
         raise NotImplementedError
+
+    @property
+    def is_compact(self) -> bool:
+        array = self.open_array()
+        return array.dtype.itemsize < self.dtype.itemsize and array.flags.c_contiguous
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         array = self.open_array()
@@ -72,6 +85,23 @@ class ArraySource(DenseSource):
 
     def open_array(self) -> Array:
         return self._array
+
+
+class BFloat16Source(ArraySource):
+    """Rows of bfloat16, whose bits an array of int16 holds: the first half of those of a float32."""
+
+    def __init__(self, bits: Array) -> None:
+        super().__init__(bits, "bfloat16 array")
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        return map(_of_bfloat16, super().pieces(start, stop, rows))
+
+    def take_rows(self, indices: IndexArray) -> Any:
+        return _of_bfloat16(super().take_rows(indices))
+
+
+def _of_bfloat16(bits: Array) -> Array:
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 class SparseSource(RowSource):

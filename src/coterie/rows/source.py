@@ -119,6 +119,11 @@ class RowSource:
         return False
 
     @property
+    def is_compact(self) -> bool:
+        """Whether the rows lie in memory or a memory map in a smaller type, of which blocks are made at little cost."""
+        return False
+
+    @property
     def rows_per_block(self) -> int:
         """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
         rows = max(1, int(_BLOCK_BYTES / self.row_bytes()))

@@ -1,0 +1,130 @@
+"""Embeddings in small types: the same numbers, and no float copy of the whole."""
+
+import sys
+import tracemalloc
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coterie import KMeans, NestedMiniBatchKMeans
+from coterie.blocks import kernel_rows
+from coterie.blocks.kernel_rows import kept_rows
+from coterie.rows import as_rows, open_rows
+from tests.support.bits import same_bits
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SMALL = [np.int8, np.uint8, np.float16, np.int16]
+
+
+def rows_of(dtype, shape=(700, 6)):
+    return np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_only_a_block_of_floats_is_kept(dtype, tmp_path, monkeypatch):
+    X = rows_of(dtype)
+    np.save(tmp_path / "x.npy", X)
+    sources = [as_rows(X), open_rows(tmp_path / "x.npy"), as_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))]
+    for rows in sources:
+        assert rows.is_compact
+        assert kept_rows(rows) is not rows
+    monkeypatch.setattr(kernel_rows, "_BLOCK_BYTES", 4 * X.size - 1)
+    for rows in sources:
+        assert kept_rows(rows) is rows
+    # Floats in another order are as large as what would be kept of them.
+    other = as_rows(np.asfortranarray(X.astype(np.float32)))
+    assert not other.is_compact
+    assert kept_rows(other).in_memory
+
+
+def test_vectors_of_an_arrow_table():
+    pyarrow = pytest.importorskip("pyarrow")
+    values = pyarrow.array(rows_of(np.int8).ravel())
+    vectors = pyarrow.FixedSizeListArray.from_arrays(values, 6)
+    assert as_rows(pyarrow.table({"v": vectors})).is_compact
+    assert not as_rows(pyarrow.table({"v": vectors.cast(pyarrow.list_(pyarrow.float32(), 6))})).is_compact
+    assert not as_rows(pyarrow.table({"a": values})).is_compact
+
+
+@pytest.mark.parametrize("make", [KMeans, NestedMiniBatchKMeans])
+def test_the_bits_are_those_of_floats(make, monkeypatch):
+    X = rows_of(np.int8, (5000, 7))
+    expected = make(9, random_state=0).fit(X.astype(np.float32))
+    monkeypatch.setattr(kernel_rows, "_BLOCK_BYTES", 60_000)
+    found = make(9, random_state=0).fit(X)
+    same_bits(found.labels_, expected.labels_)
+    same_bits(found.cluster_centers_, expected.cluster_centers_)
+
+
+def test_memory_of_a_fit(monkeypatch):
+    monkeypatch.setattr(kernel_rows, "_BLOCK_BYTES", 4 << 20)
+    X = rows_of(np.int8, (200_000, 128))
+    tracemalloc.start()
+    try:
+        KMeans(3, n_init=1, init="random", max_iter=2, random_state=0).fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nbytes * 2  # of floats there would be four times as many bytes
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    X = np.random.default_rng(0).normal(size=(300, 5)).astype(ml_dtypes.bfloat16)
+    rows = as_rows(X)
+    assert rows.dtype == np.float32
+    assert rows.is_compact
+    same_bits(rows.read(), X.astype(np.float32))
+    same_bits(rows.take([3, 3, 299]), X.astype(np.float32)[[3, 3, 299]])
+    same_bits(
+        KMeans(4, random_state=0).fit(X).labels_, KMeans(4, random_state=0).fit(X.astype(np.float32)).labels_
+    )
+
+
+def test_bfloat16_in_a_file_has_lost_its_type(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((3, 2), dtype="V2"))
+    with pytest.raises(ValueError, match=r"got dtype \|V2: bfloat16 is stored so.*ml_dtypes"):
+        open_rows(tmp_path / "x.npy")
+
+
+class Device:
+    def __init__(self, kind):
+        self.type = kind
+
+    def __str__(self):
+        return self.type
+
+
+class Tensor:
+    """What coterie asks of a tensor of PyTorch, which is no dependency."""
+
+    def __init__(self, array, dtype, device="cpu"):
+        self.array, self.dtype, self.device = array, dtype, Device(device)
+
+    def detach(self):
+        return self
+
+    def view(self, dtype):
+        return Tensor(self.array, dtype)
+
+    def numpy(self):
+        assert self.dtype != "bfloat16", "NumPy has no such type"
+        return self.array
+
+
+def test_tensors(monkeypatch):
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(Tensor=Tensor, bfloat16="bfloat16", int16="int16")
+    )
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    assert np.shares_memory(as_rows(Tensor(X, "float32")).read(), X)
+    bits = (X.view(np.uint32) >> 16).astype(np.uint16).view(np.int16)
+    rows = as_rows(Tensor(bits, "bfloat16"))
+    assert rows.dtype == np.float32
+    assert rows.is_compact
+    np.testing.assert_allclose(rows.read(), X, rtol=2**-7)
+    same_bits(rows.take([1, 39]), rows.read()[[1, 39]])
+    with pytest.raises(TypeError, match=r"a tensor on cuda.*X\.cpu\(\)"):
+        as_rows(Tensor(X, "float32", "cuda"))
