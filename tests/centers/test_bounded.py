@@ -14,6 +14,7 @@ from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of, panels_of_neighbors
 from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows
+from tests.reference import k_means as oracle
 from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
 
 
@@ -70,6 +71,79 @@ def test_bounds_hold_in_every_round(dtype, n_groups, sparse):
         if number % 2:
             data.grow(min(2 * size, 400))
     assert data.size == 400
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sparse", [False, True])
+@settings(max_examples=15, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))
+def test_rows_and_centers_of_length_one(dtype, sparse, shape, seed, n_groups):
+    X, _, centers = rows_and_centers(shape, dtype, sparse, seed)
+    random = np.random.default_rng(seed)
+    X[~X.any(axis=1), 0] = 1
+    X = oracle.unit_rows(X + 3 * (seed % 2)).astype(dtype)  # around the origin, or in one direction
+    data = Dataset(as_rows(sp.csr_matrix(X) if sparse else X), None, n_clusters=shape[2], n_threads=2)
+    frame = CenterFrame(oracle.unit_rows(centers).astype(dtype), data.shift)
+    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups, unit_length=True)
+    for step in range(6):
+        for assignment in (plain, bounded):
+            assignment.start(frame)
+            for part, x in data.blocks():
+                assignment.assign(part, x)
+        np.testing.assert_array_equal(bounded.labels, plain.labels)
+        assert 0 < bounded._length <= 1
+        check_bounds(bounded, X, frame)
+        movement = random.normal(size=centers.shape) * 0.5**step
+        frame = CenterFrame(oracle.unit_rows(frame.centers + movement).astype(dtype), data.shift)
+
+
+@pytest.mark.parametrize("length", [0.1, 0.5, 0.9, 1.0])
+def test_any_length_of_centers_gives_the_same_labels(length, monkeypatch):
+    monkeypatch.setattr(BoundedAssignment, "_shorten", lambda self, part, x: length)
+    random = np.random.default_rng(0)
+    X = oracle.unit_rows(random.normal(size=(500, 12)) + random.normal(size=12)).astype(np.float32)
+    X[250:] = X[:250]  # ties of rows, and of centres
+    data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
+    frame = CenterFrame(np.vstack([X[:20], X[:20]]), data.shift)
+    plain = PlainAssignment(data)
+    for n_groups in (None, 1, 2):
+        bounded = BoundedAssignment(data, frame, n_groups, unit_length=True)
+        at = frame
+        for _ in range(5):
+            for assignment in (plain, bounded):
+                assignment.start(at)
+                for part, x in data.blocks():
+                    assignment.assign(part, x)
+            np.testing.assert_array_equal(bounded.labels, plain.labels)
+            check_bounds(bounded, X, at)
+            moved = at.centers.copy()
+            for label in np.unique(plain.labels):
+                moved[label] = oracle.unit_rows(X[plain.labels == label].sum(axis=0, keepdims=True))[0]
+            at = CenterFrame(moved, data.shift)
+
+
+def test_shortened_centers_save_comparisons():
+    """Rows around directions at half the length of rows: of the bounds in force more rule a centre out."""
+    random = np.random.default_rng(0)
+    directions = oracle.unit_rows(random.normal(size=(30, 24)))
+    X = directions[np.arange(3000) % 30] + 1.7 * random.normal(size=(3000, 24)) / np.sqrt(24)
+    X = oracle.unit_rows(X).astype(np.float32)
+    data = Dataset(as_rows(X), None, n_clusters=30, n_threads=1)
+    ruled_out = []
+    for unit_length in (False, True):
+        frame = CenterFrame(X[:30], data.shift)
+        bounded = BoundedAssignment(data, frame, None, unit_length=unit_length)
+        n_ruled_out = 0
+        for _ in range(6):
+            bounded.start(frame)
+            upper = bounded._upper + bounded._drift[bounded.labels]
+            n_ruled_out += np.count_nonzero(bounded._lower > bounded._cumulative + upper[:, None])
+            for part, x in data.blocks():
+                bounded.assign(part, x)
+            sums = np.array([X[bounded.labels == label].sum(axis=0) for label in range(30)])
+            frame = CenterFrame(oracle.unit_rows(sums).astype(np.float32), data.shift)
+        ruled_out.append(n_ruled_out)
+    assert ruled_out[1] > 1.1 * ruled_out[0]
 
 
 @pytest.mark.parametrize("k", [1, 15, 16, 17, 100, 1000])

@@ -32,9 +32,13 @@ def tolerance(dtype):
 
 
 def check_bounds(bounded, X, frame):
-    """No lower bound may exceed a true distance, no upper bound fall below one."""
-    positions = frame.relative.astype(float) + bounded._data.shift
-    distances = np.sqrt(oracle.square_distances(X, positions))
+    """No lower bound may exceed a true distance, no upper bound fall below one.
+
+    Where rows and centres have length 1, these are distances to shortened centres, in a unit of their own.
+    """
+    length = bounded._length
+    positions = length * (frame.relative.astype(float) + bounded._data.shift)
+    distances = np.sqrt(oracle.square_distances(X, positions) / length)
     rows = np.arange(len(X))
     slack = 1e-12  # of the oracle's own rounding
     assert np.all(bounded._upper >= distances[rows, bounded.labels] - slack)

@@ -17,6 +17,10 @@ __all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
 
+# Rows by which the length of centroids is chosen that bounds are of, and the least length.
+_ROWS_OF_LENGTH = 1024
+_SHORTEST = 0.1
+
 
 class BoundedAssignment:
     """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
@@ -30,9 +34,13 @@ class BoundedAssignment:
     n_groups : int or None
         Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Memory is
         n * (that number + 2) floats; panels of 16 (float32) or 8 (float64) centroids are never split.
+    unit_length : bool
+        Whether rows and centroids have length 1: then bounds are those of shortened centroids, see `_shorten`.
     """
 
-    def __init__(self, data: FitRows, frame: CenterFrame, n_groups: int | None) -> None:
+    def __init__(
+        self, data: FitRows, frame: CenterFrame, n_groups: int | None, *, unit_length: bool = False
+    ) -> None:
         lanes = lanes_of(data.dtype)
         self._data = data
         self._order = panels_of_neighbors(frame.relative, lanes)
@@ -44,6 +52,8 @@ class BoundedAssignment:
         n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
         self._cumulative_drift = np.zeros(n_bounds)
         self._frame: CenterFrame | None = None
+        # The length of the centroids that bounds are of, None where it is yet to be chosen.
+        self._length: float | None = None if unit_length else 1.0
         self._n_bounded = 0
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
         self._upper = np.empty(data.n_rows, dtype=data.dtype)
@@ -55,7 +65,7 @@ class BoundedAssignment:
         if self._frame is None:
             drift = np.zeros(len(frame))
         else:
-            drift = np.sqrt(frame.square_distances(self._frame))
+            drift = np.sqrt(frame.square_distances(self._frame) * (self._length or 1.0))
         self._frame = frame
         by_slot = np.zeros(len(self._order))
         by_slot[self._slots] = drift
@@ -65,7 +75,7 @@ class BoundedAssignment:
         self._cumulative_drift += by_slot
         self._drift = self._rounded_up(drift)
         self._cumulative = self._rounded_up(self._cumulative_drift)
-        self._error = frame.score_error().astype(self._data.dtype)
+        self._error = frame.score_error()
 
     def _rounded_up(self, values: FloatArray) -> Array:
         out = (values * (1 + 1e-12)).astype(self._data.dtype)
@@ -77,6 +87,9 @@ class BoundedAssignment:
         The rows that have bounds are always the first ones of the data: blocks are first met in ascending order.
         """
         assert self._frame is not None
+        if self._length is None:
+            self._length = self._shorten(part, x)
+        added, error = self._of_shortened(self._length)
         first = part.start >= self._n_bounded
         self._n_bounded = max(self._n_bounded, part.stop)
         _kernels.bounded_assign(
@@ -88,15 +101,46 @@ class BoundedAssignment:
             self._panels_per_group,
             self._drift,
             self._cumulative,
-            self._error,
+            error,
             self._frame.shift_norm,
             first,
-            self._data.squares[part],
+            self._data.squares[part] + added if added else self._data.squares[part],
             self.labels[part],
             self._upper[part],
             self._lower[part],
             self._data.n_threads,
         )
+
+    def _shorten(self, part: slice, x: Any) -> float:
+        """Choose the length r of the centroids that the bounds of rows of length 1 are of, by some of these rows.
+
+        Centroids of length 1 move further than means, which lie inside the sphere, so bounds of the distances to them
+        wear off sooner. But shortened to one length r they have the same order for every row, and move r times as far.
+        At an angle of cosine c to the row the distances between them are the largest, relative to that, where r = c;
+        then bounds of distances are as tight as bounds of angles would be. Any r gives the same labels.
+        """
+        assert self._frame is not None
+        n_rows = part.stop - part.start
+        some = np.unique(np.linspace(0, n_rows, _ROWS_OF_LENGTH, endpoint=False).astype(np.int64))
+        try:
+            chosen = _kernels.select_rows(x, some)
+        except ValueError:  # a selection already, of a sample, which is small at first
+            chosen, some = x, np.arange(n_rows)
+        labels, scores = np.empty(len(some), dtype=np.int32), np.empty(len(some), dtype=self._data.dtype)
+        self._frame.nearest(chosen, labels, scores)
+        square = float(np.mean(self._data.squares[part][some] + scores, dtype=np.float64))
+        return min(1.0, max(_SHORTEST, 1 - square / 2))
+
+    def _of_shortened(self, length: float) -> tuple[Array, Array]:
+        """Return what squared distances over r are more with shortened centroids, and the error of a score.
+
+        ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r, where both lengths are 1 but for rounding.
+        """
+        added = (1 - length) ** 2 / length
+        epsilon = float(np.finfo(self._data.dtype).eps)
+        rounding = np.array([0, 0, 8 * epsilon * ((1 - length) / length + added)])
+        dtype = self._data.dtype
+        return dtype.type(added), (self._error + rounding).astype(dtype)
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose; their bounds are forgotten."""

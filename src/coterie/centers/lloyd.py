@@ -62,7 +62,7 @@ class Lloyd:
         self._data = data
         self._frame = CenterFrame(centers, data.shift, data.n_threads)
         self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
-        self._assignment = _assignment(data, self._frame, algorithm)
+        self._assignment = _assignment(data, self._frame, algorithm, unit_length)
         self._n_changed: int | None = None
 
     @property
@@ -144,11 +144,13 @@ def choose_algorithm(data: Dataset, n_clusters: int) -> str:
     return "elkan" if data.n_columns >= 256 and n_clusters <= 2 * data.n_columns and elkan_fits else "yinyang"
 
 
-def _assignment(data: Dataset, frame: CenterFrame, algorithm: str) -> PlainAssignment | BoundedAssignment:
+def _assignment(
+    data: Dataset, frame: CenterFrame, algorithm: str, unit_length: bool
+) -> PlainAssignment | BoundedAssignment:
     n_clusters = len(frame)
     if algorithm == "auto":
         algorithm = choose_algorithm(data, n_clusters)
     if algorithm == "lloyd" or n_clusters == 1:
         return PlainAssignment(data)
     n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters, data.dtype.itemsize)
-    return BoundedAssignment(data, frame, n_bounds)
+    return BoundedAssignment(data, frame, n_bounds, unit_length=unit_length)

@@ -132,8 +132,9 @@ class KMeans(CentroidEstimator):
     block in every pass. A cluster whose rows cancel out keeps its centroid.
 
     `outlier_scores_` and `predict(X, return_distance=True)` say how far rows are relative to the own scale of their
-    clusters, without a unit. They cost no pass over the rows, and nothing until they are asked for; scales are saved
-    with the model. A cluster of one row, or of equal ones, has no scale of its own and gets the median of the others'.
+    clusters, without a unit. They cost no pass over the rows, and nothing but 8 bytes per row until they are asked for;
+    scales are saved with the model. A cluster of one row, or of equal ones, has no scale of its own and gets the median
+    of the others'.
 
     With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
     n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.

@@ -363,7 +363,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         n_bounds = n_bounds_per_row(
             data.n_rows, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
         )
-        return PlainAssignment(data) if n_bounds == 0 else BoundedAssignment(data, means.frame, n_bounds)
+        if n_bounds == 0:
+            return PlainAssignment(data)
+        return BoundedAssignment(data, means.frame, n_bounds, unit_length=self._by_angle)
 
 
 def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
