@@ -42,17 +42,21 @@ class Sizes:
 
     @classmethod
     def of(cls, run: PaperRun) -> Sizes:
-        """Return what fits: a file of a tenth more than the memory, a coreset of a sixth of it as floats."""
+        """Return what fits: a file of a tenth more than the memory, a coreset of a fifth of it as floats."""
         if run.quick:
             return cls(4000, 500, 1000, (16, 32, 64))
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        free = shutil.disk_usage(run.folder).free - MARGIN
-        wanted = 1e9 * run.options.gb if run.options.gb else min(1.1 * memory, free / 2)
-        if wanted > free:
-            raise ValueError(f"--gb {wanted / 1e9:.1f} is more than the {free / 1e9:.1f} GB that are free.")
-        n_coreset = 2 ** int(np.log2(memory / 6 / (4 * N_COLUMNS)))
+        n_coreset = memory // 5 // (4 * N_COLUMNS)
+        free = shutil.disk_usage(run.folder).free - MARGIN - 4 * N_COLUMNS * n_coreset
+        wanted = 1e9 * run.options.gb if run.options.gb else min(1.1 * memory, free)
+        least = 2 * max(PUBLISHED) * N_COLUMNS
+        if not least <= wanted <= free:
+            raise ValueError(
+                f"a file of {wanted / 1e9:.2f} GB is not from {least / 1e9:.2f}, two images a cluster, to the "
+                f"{free / 1e9:.2f} that are free beside the coreset. Give --gb or --folder."
+            )
         n_rows = int(wanted) // N_COLUMNS
-        return cls(n_rows, 10_000, min(n_coreset, n_rows // 2), tuple(PUBLISHED))
+        return cls(n_rows, 10_000, min(n_coreset, n_rows), tuple(PUBLISHED))
 
 
 def run_coreset(path: Path, n_drawn: int, n_threads: int) -> dict[str, Any]:
@@ -95,7 +99,11 @@ def run_clusters(folder: Path, n_clusters: int, n_threads: int) -> dict[str, Any
 
 def make_table_2(run: PaperRun) -> None:
     """Coreset, seeding, EM and held-out error; what 80 million rows would take."""
-    sizes = Sizes.of(run)
+    try:
+        sizes = Sizes.of(run)
+    except ValueError as error:
+        run.report.say("", f"Not made: {error}")
+        return
     path, folder = run.folder / "images.npy", run.folder
     writing = seconds_of(partial(run.isolated, save_images, path, sizes.n_rows))
     run.isolated(save_images, folder / "test.npy", sizes.n_test, TEST_SEED)

@@ -168,6 +168,7 @@ def draw_sweeps(sweeps: Mapping[str, Sweep], path: Path) -> None:
     """Draw the errors of each data set against distances and against seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     figure = Figure(figsize=(10, 3.3 * len(sweeps) + 0.9), layout="constrained")
     FigureCanvasAgg(figure)
@@ -176,6 +177,8 @@ def draw_sweeps(sweeps: Mapping[str, Sweep], path: Path) -> None:
         for axis, what in zip(row, ("n_distances", "seconds")):
             _draw_lines(axis, found, what)
             axis.set(xscale="log", title=key)
+            axis.margins(x=0.1)
+            axis.xaxis.set_minor_formatter(NullFormatter())
             axis.grid(color="#eeeeee", linewidth=0.8)
         row[0].set_ylabel("error above k-means++, %")
     axes[-1][0].set_xlabel("distances, coreset and seeding included")
