@@ -1,0 +1,429 @@
+"""From original files to the folder of real data: made-up files of the same formats, and files that are spoilt."""
+
+import bz2
+import gzip
+import io
+import re
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import savemat
+from sklearn.datasets import load_digits
+
+from benchmarks.prepare import __main__ as main_module
+from benchmarks.prepare import builders
+from benchmarks.prepare.checks import Facts, check, content_hash, rows_hash
+from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx, read_numbers, read_svm
+from benchmarks.prepare.sets import SETS, DataSet
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture
+def downloads(tmp_path):
+    return Downloads(tmp_path)
+
+
+def idx(array):
+    """The bytes of an IDX file of unsigned bytes."""
+    return b"\0\0\x08" + bytes([array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+
+
+def text(rows, separator):
+    return "".join(separator.join(map(str, row)) + "\n" for row in rows.tolist()).encode()
+
+
+def svm_lines(rows, labels):
+    lines = (
+        f"{label} "
+        + " ".join(f"{column + 1}:{float(row[column])!r}" for column in np.flatnonzero(row))
+        + "\n"
+        for row, label in zip(rows, labels)
+    )
+    return "".join(lines).encode()
+
+
+class TestImages:
+    @pytest.mark.parametrize("dotted", [False, True])
+    @pytest.mark.parametrize("zipped", [False, True])
+    def test_mnist(self, tmp_path, downloads, dotted, zipped):
+        images, labels = RANDOM.integers(0, 256, (5, 28, 28), np.uint8), np.arange(5, dtype=np.uint8)
+        folder = tmp_path / "mnist" / "raw"
+        folder.mkdir(parents=True)
+        for part, own in (("train", slice(3)), ("t10k", slice(3, 5))):
+            for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
+                name = f"{part}-{kind}-ubyte".replace("-idx", ".idx" if dotted else "-idx")
+                data = idx(array[own])
+                (folder / (name + ".gz" * zipped)).write_bytes(gzip.compress(data) if zipped else data)
+        found = builders.build_mnist(downloads)
+        np.testing.assert_array_equal(found["X"], images.reshape(5, 784))
+        np.testing.assert_array_equal(found["y"], labels)
+
+    def test_files_that_are_missing_are_all_named(self, tmp_path, downloads):
+        (tmp_path / "train-labels-idx1-ubyte").write_bytes(idx(np.zeros(3, np.uint8)))
+        with pytest.raises(MissingFilesError) as error:
+            builders.build_mnist(downloads)
+        assert error.value.names == (
+            "train-images-idx3-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("as_archive", [False, True])
+    def test_cifar10(self, tmp_path, downloads, as_archive):
+        """Planes of colours become pixels; a fifth of the images is drawn, in their order."""
+        labels = np.arange(60, dtype=np.uint8) % 10
+        images = RANDOM.integers(0, 256, (60, 3, 32, 32), np.uint8)
+        records = np.column_stack([labels, images.reshape(60, -1)])
+        names = [f"{name}.bin" for name in builders.CIFAR_BATCHES]
+        if as_archive:
+            with tarfile.open(tmp_path / "cifar-10-binary.tar.gz", "w:gz") as tar:
+                for name, part in zip(names, np.split(records, 6)):
+                    member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+                    member.size = part.size
+                    tar.addfile(member, io.BytesIO(part.tobytes()))
+        else:
+            for name, part in zip(names, np.split(records, 6)):
+                (tmp_path / name).write_bytes(part.tobytes())
+        found = builders.build_cifar10(downloads)
+        row = found["row"]
+        assert len(row) == 12
+        assert np.all(np.diff(row) > 0)
+        np.testing.assert_array_equal(found["X"].reshape(12, 32, 32, 3), images[row].transpose(0, 2, 3, 1))
+        np.testing.assert_array_equal(found["y"], labels[row])
+        np.testing.assert_array_equal(found["is_train"], row < 50)
+
+    def test_jpegs_of_cifar10(self, tmp_path, downloads):
+        files = {"train/cat/0002.jpg": b"ab", "train/cat/0001.jpg": b"c", "test/airplane/0001.jpg": b"def"}
+        for name, data in files.items():
+            path = tmp_path / "CIFAR-10-images" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        found = builders.build_cifar10_jpegs(downloads)
+        assert found["jpeg"].tobytes() == b"defcab"
+        np.testing.assert_array_equal(found["offsets"], [0, 3, 4, 6])
+        np.testing.assert_array_equal(found["y"], [0, 1, 1])
+        np.testing.assert_array_equal(found["is_train"], [0, 1, 1])
+        with pytest.raises(MissingFilesError, match=r"CIFAR-10-images/\*/\*/\*.jpg"):
+            builders.build_cifar10_jpegs(Downloads(tmp_path / "CIFAR-10-images" / "test"))
+
+
+class TestTables:
+    @pytest.mark.parametrize(
+        ("build", "names", "highest", "n_columns", "separator"),
+        [
+            (builders.build_optdigits, ("optdigits.tra", "optdigits.tes"), 16, 64, ","),
+            (builders.build_pendigits, ("pendigits.tra", "pendigits.tes"), 100, 16, ", "),
+        ],
+    )
+    def test_digits(self, tmp_path, downloads, build, names, highest, n_columns, separator):
+        table = RANDOM.integers(0, highest + 1, (7, n_columns + 1))
+        table[:, -1] %= 10
+        for name, part in zip(names, (table[:4], table[4:])):
+            (tmp_path / name).write_bytes(text(part, separator))
+        found = build(downloads)
+        np.testing.assert_array_equal(found["X"], table[:, :-1])
+        np.testing.assert_array_equal(found["y"], table[:, -1])
+        assert {array.dtype for array in found.values()} == {np.dtype(np.uint8)}
+        table[2, 3] = highest + 1
+        (tmp_path / names[0]).write_bytes(text(table[:4], separator))
+        with pytest.raises(ValueError, match=r"digits: row 3 has numbers that are not whole or not in 0 to"):
+            build(downloads)
+
+    def test_shuttle(self, tmp_path, downloads):
+        table = np.column_stack([RANDOM.integers(-4000, 4000, (6, 9)), [1, 2, 7, 4, 5, 1]])
+        (tmp_path / "shuttle.trn.gz").write_bytes(gzip.compress(text(table[:4], " ")))
+        (tmp_path / "shuttle.tst").write_bytes(text(table[4:], " "))
+        found = builders.build_shuttle(downloads)
+        np.testing.assert_array_equal(found["X"], table[:, :-1])
+        np.testing.assert_array_equal(found["y"], table[:, -1] - 1)
+        assert found["X"].dtype == np.int16
+        (tmp_path / "shuttle.tst").write_bytes(text(table[4:] + 7, " "))
+        with pytest.raises(ValueError, match=r"classes of shuttle.trn and shuttle.tst: row 5"):
+            builders.build_shuttle(downloads)
+
+    def test_an_extract_of_kdd_cup_1998(self, tmp_path, downloads):
+        header = ["TARGET_B", "ID", *builders.KDDC98_COLUMNS]
+        lines = [
+            ["1", "14974", *("$1,234.50" if at == 4 else str(at) for at in range(21))],
+            ["0", "6294", *("" if at == 17 else "." if at == 18 else "2.5" for at in range(21))],
+        ]
+        quoted = "\n".join(",".join(f'"{cell}"' for cell in line) for line in [header, *lines])
+        (tmp_path / "kddcup98.csv").write_text(quoted, encoding="utf-8-sig")
+        found = builders.build_kddc98(downloads)
+        assert found["X"].shape == (2, 21)
+        assert found["X"].dtype == np.float32
+        assert found["X"][0, 4] == 1234.5
+        np.testing.assert_array_equal(np.flatnonzero(np.isnan(found["X"][1])), [17, 18])
+        np.testing.assert_array_equal(found["y"], [1, 0])
+        (tmp_path / "kddcup98.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(ValueError, match="has no column GiftCnt36, "):
+            builders.build_kddc98(downloads)
+
+
+class TestSparseFiles:
+    def test_cod_rna(self, tmp_path, downloads):
+        rows = RANDOM.normal(size=(5, 8)).round(3)
+        rows[1, 2] = 0
+        (tmp_path / "cod-rna").write_bytes(svm_lines(rows[:3], ["-1", "1", "-1"]))
+        (tmp_path / "cod-rna.t.bz2").write_bytes(bz2.compress(svm_lines(rows[3:], ["+1", "-1"])))
+        found = builders.build_cod_rna(downloads)
+        np.testing.assert_array_equal(found["X"], rows.astype(np.float32))
+        np.testing.assert_array_equal(found["y"], [0, 1, 0, 1, 0])
+        np.testing.assert_array_equal(found["part"], [0, 0, 0, 1, 1])
+
+    @pytest.mark.parametrize("subsets", [False, True])
+    def test_rcv1(self, tmp_path, downloads, monkeypatch, subsets):
+        """Repetitions are left out, the first stays; no more rows than there are to be."""
+        monkeypatch.setattr(builders, "RCV1_COLUMNS", 6)
+        monkeypatch.setattr(builders, "RCV1_ROWS", 12 if subsets else 4)
+        rows = np.round(RANDOM.random((10, 6)) * (RANDOM.random((10, 6)) < 0.6), 3)
+        rows[:, 0] += np.arange(1, 11)
+        rows[4] = rows[1]
+        names = builders.RCV1_SUBSETS if subsets else ("rcv1_train.binary", "rcv1_test.binary")
+        for name, part in zip(names, np.array_split(rows, len(names))):
+            data = svm_lines(part, ["33,34,59" if subsets else "1"] * len(part))
+            (tmp_path / f"{name}.bz2").write_bytes(bz2.compress(data))
+        found = builders.build_rcv1(downloads)
+        csr = sp.csr_array(
+            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
+        )
+        expected = np.delete(rows, 4, axis=0)[: 12 if subsets else 4]
+        np.testing.assert_array_equal(csr.toarray(), expected.astype(np.float32))
+        assert [found[key].dtype for key in ("data", "indices", "indptr")] == [
+            np.float32,
+            np.uint16,
+            np.int32,
+        ]
+
+    def test_webkb(self, tmp_path, downloads):
+        pages = "student\thome page home\nfaculty\t\n", "course\tpage list\nstudent\tzebra\n"
+        (tmp_path / "webkb-train-stemmed.txt").write_text(pages[0])
+        (tmp_path / "webkb-test-stemmed.txt").write_text(pages[1])
+        found = builders.build_webkb4(downloads)
+        np.testing.assert_array_equal(found["y"], [2, 1, 0, 2])
+        csr = sp.csr_array(
+            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
+        )
+        # home, list, page, zebra
+        np.testing.assert_array_equal(csr.toarray(), [[2, 0, 1, 0], [0] * 4, [0, 1, 1, 0], [0, 0, 0, 1]])
+
+    def test_graphs(self, tmp_path, downloads):
+        dense = (RANDOM.random((6, 6)) < 0.5).astype(float)
+        dense = np.maximum(dense, dense.T)
+        savemat(tmp_path / "20NEWS.mat", {"A": sp.csc_matrix(dense), "C": np.array([[1, 1, 2, 2, 3, 3]]).T})
+        found = builders.build_news_graph(downloads)
+        np.testing.assert_array_equal(found["y"], [0, 0, 1, 1, 2, 2])
+        sp.save_npz(tmp_path / "W_5_mnist_gan.npz", sp.csc_matrix(dense))
+        for graph in (found, builders.build_gan_graph(downloads)):
+            parts = (graph["data"], graph["indices"].astype(int), graph["indptr"])
+            np.testing.assert_array_equal(sp.csr_array(parts, shape=graph["shape"]).toarray(), dense)
+
+    def test_counts_of_news(self, tmp_path, downloads):
+        counts = RANDOM.integers(0, 3, (4, 6)).astype(float)
+        parts = {
+            "gnd": np.array([[1, 2, 2, 20]]).T,
+            "trainIdx": np.array([[1, 3]]).T,
+            "testIdx": np.array([[2, 4]]).T,
+        }
+        savemat(tmp_path / "20Newsgroups.mat", {"fea": sp.csc_matrix(counts), **parts})
+        found = builders.build_news_counts(downloads)
+        csr = sp.csr_array(
+            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
+        )
+        np.testing.assert_array_equal(csr.toarray(), counts)
+        np.testing.assert_array_equal(found["y"], [0, 1, 1, 19])
+        np.testing.assert_array_equal(found["is_train"], [1, 0, 1, 0])
+
+    def test_what_is_computed_is_what_was_measured_with(self):
+        facts = {one.file: one.facts for one in SETS}
+        assert content_hash(builders.build_four_moons(Downloads())) == facts["four_moons_regen.npz"].content
+        graph = builders.neighbor_graph(*load_digits(return_X_y=True))
+        assert content_hash(graph) == facts["graphs/digits1797.npz"].content
+
+
+class TestSpoiltFiles:
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            (b"", "is no IDX file"),
+            (b"<!DOCTYPE html><html>", "is no IDX file"),
+            (idx(np.zeros((3, 2, 2), np.uint8))[:-1], "has 11 numbers in place of 12: it is cut off"),
+        ],
+    )
+    def test_idx(self, data, message):
+        with pytest.raises(ValueError, match=message):
+            read_idx(data, "train-images-idx3-ubyte")
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            (b"1,2,3\n1,2\n", "row 2 does not have 3"),
+            (b"", "row 1 does not"),
+            (b"1,2,x\n", "could not convert"),
+        ],
+    )
+    def test_numbers(self, data, message):
+        with pytest.raises(ValueError, match=message):
+            read_numbers(data, "optdigits.tra", 3)
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            (["1 2:0.5", "1 3"], "line 2 is not LIBSVM's format"),
+            (["1 2:x"], "line 1 is not"),
+            (["1 9:1"], "does not have rows of 4 columns"),
+            (["1 0:1"], "does not have rows of 4 columns"),
+            ([], "does not have rows"),
+        ],
+    )
+    def test_svm(self, lines, message):
+        with pytest.raises(ValueError, match=message):
+            read_svm(lines, "cod-rna", 4)
+
+    def test_downloads_that_broke_off(self, tmp_path, downloads):
+        (tmp_path / "shuttle.tst").write_bytes(b"1 " * 10)
+        for name, whole in (
+            ("shuttle.trn.gz", gzip.compress(b"1 " * 10_000)),
+            ("shuttle.trn.Z", b"\x1f\x9d\x90?"),
+        ):
+            (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+            with pytest.raises(ValueError, match=r"shuttle.trn.* cannot be"):
+                builders.build_shuttle(downloads)
+            (tmp_path / name).unlink()
+        (tmp_path / "cifar-10-binary.tar.gz").write_bytes(b"no archive")
+        with pytest.raises(ValueError, match="is the download complete"):
+            builders.build_cifar10(downloads)
+
+
+TOY = Facts({"X": ("|u1", (3, 2)), "y": ("|u1", (3,))})
+
+
+def toy(**changes):
+    arrays = {"X": np.arange(6, dtype=np.uint8).reshape(3, 2), "y": np.arange(3, dtype=np.uint8)}
+    return arrays | changes
+
+
+class TestChecks:
+    def test_content(self, tmp_path):
+        facts = Facts(TOY.arrays, content_hash(toy()), rows_hash(toy()))
+        order = [2, 0, 1]
+        moved = {key: array[order] for key, array in toy().items()}
+        for name, arrays, text in [
+            ("same", toy(), "the same content"),
+            ("moved", moved, "the same rows as those that were measured with, in another order"),
+            ("relabelled", toy(y=np.array([1, 0, 2], np.uint8)), "OTHER NUMBERS"),
+        ]:
+            np.savez(tmp_path / f"{name}.npz", **arrays)
+            verdict = check(tmp_path / f"{name}.npz", facts)
+            assert verdict.usable
+            assert text in verdict.text
+        assert "cannot be compared" in check(tmp_path / "same.npz", TOY).text
+
+    @pytest.mark.parametrize(
+        ("arrays", "message"),
+        [
+            ({"X": toy()["X"]}, "has no y"),
+            (toy(X=np.zeros((3, 2))), r"X is float64 \(3, 2\), not uint8 \(3, 2\)"),
+            (toy(X=np.zeros((4, 2), np.uint8)), r"X is uint8 \(4, 2\)"),
+        ],
+    )
+    def test_what_cannot_be_used(self, tmp_path, arrays, message):
+        np.savez(tmp_path / "toy.npz", **arrays)
+        verdict = check(tmp_path / "toy.npz", TOY)
+        assert not verdict.usable
+        assert re.search(message, verdict.text)
+        (tmp_path / "toy.npz").write_bytes(b"PK\3\4 cut")
+        assert "cannot be read" in check(tmp_path / "toy.npz", TOY).text
+
+    def test_order_counts_in_sparse_rows_only_between_rows(self):
+        one, two = (sp.csr_array(np.array(rows)) for rows in ([[1, 0], [0, 2]], [[0, 2], [1, 0]]))
+        parts = [
+            {"data": m.data, "indices": m.indices, "indptr": m.indptr, "shape": np.array([2, 2])}
+            for m in (one, two)
+        ]
+        assert content_hash(parts[0]) != content_hash(parts[1])
+        assert rows_hash(parts[0]) == rows_hash(parts[1])
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Run the command on toy sets, and return what it printed and the status that it ended with."""
+    made = DataSet("toy.npz", "nowhere", lambda downloads, folder: toy(), TOY)
+    lost = DataSet("graphs/lost.npz", "the moon", lambda d, folder: {"X": d.path("lost.bin")}, TOY)
+    wrong = DataSet("wrong.npz", "nowhere", lambda downloads, folder: toy(X=np.zeros(3)), TOY)
+    monkeypatch.setattr(main_module, "SETS", (made, lost, wrong))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["prepare", *map(str, arguments)])
+        status = 0
+        try:
+            main_module.main()
+        except SystemExit as error:
+            status = error.code
+        return capsys.readouterr(), status
+
+    return run
+
+
+@pytest.mark.parametrize("one", SETS, ids=lambda one: one.file)
+def test_the_page_has_every_set(one):
+    page = (Path(main_module.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith(f"| `{one.file}` |"))
+    assert one.source in line
+    assert f"`{one.facts.content}`" in line
+    assert one.facts.rows in line
+    for key, (dtype, _) in one.facts.arrays.items():
+        assert f"{key}: {np.dtype(dtype).name}, " in line
+
+
+def test_all_data_of_benchmarks_have_a_set():
+    """What is read from the folder of real data, by the names in the code."""
+    folder = Path(main_module.__file__).parents[1]
+    others = ("prepare", "fingerprints")
+    code = "".join(path.read_text() for path in folder.rglob("*.py") if path.parent.name not in others)
+    named = set(re.findall(r'"([a-z0-9_]+[.]npz)"', code))
+    assert named <= {one.file for one in SETS}
+
+
+class TestCommand:
+    def test_it_builds_what_it_can_and_names_the_rest(self, run, tmp_path):
+        printed, status = run(tmp_path / "data", "--only", "toy,graphs/lost")
+        assert status == 0
+        assert "toy.npz: built: shapes and types are right" in printed.out
+        assert "graphs/lost.npz: missing: lost.bin\n    from the moon" in printed.out
+        assert sorted(path.name for path in (tmp_path / "data").rglob("*")) == ["toy.npz"]
+        printed, _ = run(tmp_path / "data", "--only", "toy")
+        assert "toy.npz: there: " in printed.out
+
+    def test_what_is_wrong_ends_in_an_error(self, run, tmp_path):
+        printed, status = run(tmp_path / "data", "--downloads", tmp_path)
+        assert "WRONG" in printed.out
+        assert "X is float64 (3,), not uint8 (3, 2)" in printed.out
+        assert status == "Cannot be used: wrong.npz"
+
+    def test_a_check_builds_nothing(self, run, tmp_path):
+        printed, status = run(tmp_path / "data", "--check")
+        assert status == 0
+        assert printed.out.count("missing") == 3
+        assert not (tmp_path / "data").exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--only", "letters"], "no letters; there are toy, graphs/lost, wrong"),
+            (["--downloads", "/nowhere/at/all"], "there is no folder /nowhere/at/all"),
+        ],
+    )
+    def test_wrong_arguments(self, run, tmp_path, arguments, message):
+        printed, status = run(tmp_path, *arguments)
+        assert status == 2
+        assert message in printed.err
+
+    def test_a_file_in_place_of_the_folder(self, run, tmp_path):
+        (tmp_path / "file").write_text("")
+        printed, status = run(tmp_path / "file")
+        assert status == 2
+        assert "is no folder" in printed.err
