@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from coterie.cli.models import (
 )
 from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
 from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
@@ -48,6 +49,7 @@ class FitJob:
     file: str
     n_clusters: int
     out: Path
+    format: str | None = None
     method: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -82,9 +84,18 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.image_shape is not None:
         require_matplotlib()
     check_writable(job.out)
+    check_format(job.file, job.format)
+    with local_file(job.file, job.format) as (path, name):
+        return _fit_file(replace(job, file=name), path, candidates, models)
+
+
+def _fit_file(
+    job: FitJob, path: str, candidates: list[Method], models: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Cluster the rows of a file that is there by one of several models."""
     told: list[str] = []
     rows = open_prepared(
-        job.file,
+        path,
         columns=job.columns,
         normalize=job.normalize,
         warned=told,
@@ -175,7 +186,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "coterie": coterie.__version__,
         "command": "fit",
         "method": method.name,
-        "input": input_facts(job.file, rows),
+        "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
         "normalize": job.normalize,
         "columns": _columns_of(job, rows),
         "parameters": settings_of(model),

@@ -17,6 +17,7 @@ from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, result_files
+from coterie.cli.standard_input import check_format, local_file
 from coterie.estimators import Estimator
 from coterie.rows import RowSource
 from coterie.rows.part import part_of
@@ -30,10 +31,11 @@ def predict(
     out: Path | None,
     *,
     threads: int | None = None,
+    format: str | None = None,
     beside: Beside | None = None,
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Label the rows of a file with a saved model, block by block.
+    """Label the rows of a file, or of the standard input, with a saved model, block by block.
 
     Returns
     -------
@@ -42,12 +44,20 @@ def predict(
     """
     if out is not None:
         check_label_file(out)
-    beside = beside or Beside()
+    check_format(file, format)
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
+    with local_file(file, format) as (path, name):
+        return _predict_file(model, model_file, path, name, out, beside or Beside(), quiet=quiet)
+
+
+def _predict_file(
+    model: Any, model_file: str, path: str, file: str, out: Path | None, beside: Beside, *, quiet: bool
+) -> dict[str, Any]:
+    """Label the rows of a file that is there; reports call it `file`."""
     with recorded_warnings() as warned:
-        rows = open_for_model(model, file, exclude=beside.names or None)
+        rows = open_for_model(model, path, exclude=beside.names or None)
     _check_rows(rows, file, model, model_file)
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")

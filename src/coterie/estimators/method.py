@@ -28,8 +28,8 @@ ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
-    "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
-    "--normalize", "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
+    "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed",
+    "--threads", "--normalize", "--columns", "--exclude", "--sep", "--decimal", "--id", "--keep", "--image", "--out",
     "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
