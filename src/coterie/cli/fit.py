@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import coterie
 from coterie import persistence
 from coterie.arrays import Array
+from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import input_facts, open_prepared, read_known_labels
@@ -22,11 +23,12 @@ from coterie.cli.models import (
     settings_of,
     size_facts,
 )
-from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
+from coterie.cli.output import check_label_file, check_writable, recorded_warnings, staged_files, to_json
 from coterie.cli.results import Beside, RowResults, names_beside, result_files
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
+from coterie.fitting.threads import effective_n_threads
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.rows import RowSource
 
@@ -111,6 +113,10 @@ def _fit_file(
     check_label_file(label_file)
     beside = names_beside(rows, job.beside, label_file)
 
+    # Hashes and results take a pass each, too.
+    with recorded_warnings() as told_of_disk:
+        rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
+    told += told_of_disk
     seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
     results = RowResults(model, rows, model.labels_, beside)
