@@ -179,3 +179,23 @@ def test_normalize_is_remembered(folder, X):
     assert json.loads((folder / "coterie-out/summary.json").read_text())["normalize"] is True
     assert main(["predict", "coterie-out/model.coterie", "rows.npy", "-q"]) == 0
     assert np.array_equal(np.load("labels.npy"), expected.labels_)
+
+
+def test_a_large_file_is_parsed_once(folder, table, X, kept_bytes, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    main(["fit", table, "--exclude", "name", "-k", "3", "-q", "--out", "kept"])
+    read, parsed = parquet.ParquetFile.iter_batches, []
+
+    def counted(self, *args, columns, **options):
+        for batch in read(self, *args, columns=columns, **options):
+            parsed.append(batch.num_rows if "a" in columns else 0)
+            yield batch
+
+    kept_bytes(0)
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
+    assert main(["fit", table, "--exclude", "name", "-k", "3", "-q", "--out", "copied"]) == 0
+    # The fit, hashes and results take no more than the look at ids and scales.
+    assert sum(parsed) <= 2 * len(X)
+    summaries = [json.loads((folder / out / "summary.json").read_text()) for out in ("kept", "copied")]
+    assert summaries[0]["hashes"] == summaries[1]["hashes"]
+    assert (folder / "kept/labels.parquet").read_bytes() == (folder / "copied/labels.parquet").read_bytes()

@@ -15,7 +15,7 @@ from coterie.arrays import Array
 from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_room, spool_folder
 
-__all__ = ["dense", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block"]
+__all__ = ["dense", "kept_on_disk", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block"]
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
 _BLOCK_BYTES = 96 << 20
@@ -69,17 +69,27 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     n_threads : int
         Threads that parse.
     """
-    n_bytes = rows.shape[0] * rows.row_bytes()
     if rows.in_memory:
         return rows
-    if n_bytes <= _kept_bytes(rows):
+    if rows.shape[0] * rows.row_bytes() <= _kept_bytes(rows):
         return as_rows(rows.read())
-    if not rows.is_parsed or rows.is_sparse:
+    return kept_on_disk(rows, n_threads)
+
+
+def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
+    """Return a copy in a temporary file of dense rows that must be parsed and take more than 1 GiB, else the rows.
+
+    The copy is a table as the rows are: it has their names, and carries their other columns. Where the disk has no room
+    for it, a warning says so.
+
+    Parameters
+    ----------
+    rows, n_threads
+        See `kept_rows`.
+    """
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    if not rows.is_parsed or rows.is_sparse or n_bytes <= KEPT_BYTES:
         return rows
-    return _on_disk(rows, n_bytes, n_threads)
-
-
-def _on_disk(rows: RowSource, n_bytes: float, n_threads: int) -> RowSource:
     if has_room(n_bytes):
         try:
             return SpooledRows(rows, n_threads)

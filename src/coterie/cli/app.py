@@ -14,11 +14,12 @@ except ImportError as error:
 
 from coterie import __version__
 from coterie.cli import UsageError
-from coterie.cli.help import clusters_help, labels_help, method_help
+from coterie.cli.help import clusters_help, format_help, labels_help, method_help
 from coterie.cli.lines import fact_lines, fit_lines, path_lines, predict_lines, verify_lines
 from coterie.cli.models import offered_methods, path_method
 from coterie.cli.options import NUMBER, OF_SOME_METHODS, given, method_options, with_options
 from coterie.cli.output import recorded_warnings, to_json
+from coterie.cli.standard_input import DASH, STANDARD_INPUT, streamed_formats
 from coterie.estimators import register_installed_methods
 
 __all__ = ["build_app", "run"]
@@ -48,11 +49,18 @@ def run(arguments: list[str]) -> None:
     with recorded_warnings() as warned:
         register_installed_methods()
     _warn(warned)
+    # The parser would take a lone dash for an option.
+    words = [STANDARD_INPUT if word == DASH else word for word in arguments]
     try:
-        command, bound, *_ = build_app().parse_args(arguments, exit_on_error=False, print_error=False)
+        command, bound, *_ = build_app().parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(str(error).strip()) from error
-    command(*bound.args, **bound.kwargs)
+    options = {name: _dashed(value) for name, value in bound.kwargs.items()}
+    command(*map(_dashed, bound.args), **options)
+
+
+def _dashed(value: Any) -> Any:
+    return type(value)(DASH) if isinstance(value, str | Path) and str(value) == STANDARD_INPUT else value
 
 
 def build_app() -> App:
@@ -68,6 +76,7 @@ def build_app() -> App:
         "k": Parameter(help=clusters_help(offered)),
         "method": Parameter(help=method_help(offered)),
         "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
+        "format": Parameter(help=format_help(streamed_formats())),
     }
     app.command(with_options(fit, method_options(offered), after="method", more=more))
     app.command(predict)
@@ -85,6 +94,7 @@ def fit(
     k: Annotated[WholeNumber, Parameter(name=["-k", "--clusters"])],
     method: str | None = None,
     labels: str | None = None,
+    format: str | None = None,
     max_iter: Limit = None,
     max_time: Seconds = None,
     seed: WholeNumber = 0,
@@ -114,14 +124,16 @@ def fit(
     ----------
     file
         .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm,
-        .libsvm, or a folder or quoted pattern of such files. Of .parquet, .feather, .arrow, .npy, .zarr also an
-        address: s3://, gs://, az://, hf://, https://.
+        .libsvm, or a folder or quoted pattern of such files; - is the standard input. Of .parquet, .feather, .arrow,
+        .npy, .zarr also an address: s3://, gs://, az://, hf://, https://.
     k
         Number of clusters; the records of the methods say more.
     method
         How to find them; as the records say.
     labels
         A file of known classes; as the records say.
+    format
+        That of the standard input.
     max_iter
         Stop after this many iterations.
     max_time
@@ -185,6 +197,7 @@ def fit(
         file=file,
         n_clusters=k,
         out=out,
+        format=format,
         method=method,
         parameters={**given(limits), **given(parameters)},
         seed=seed,
@@ -208,6 +221,7 @@ def predict(
     /,
     *,
     out: Path | None = None,
+    format: str | None = None,
     exclude: str | None = None,
     sep: str | None = None,
     decimal: str | None = None,
@@ -225,7 +239,9 @@ def predict(
     model
         A model.coterie that `coterie fit` or `save` wrote.
     file
-        The rows; any file that `coterie fit` reads.
+        The rows; any file that `coterie fit` reads, or - for the standard input.
+    format
+        What comes through the standard input, as for `coterie fit`.
     out
         File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table, with
         examples.parquet beside it.
@@ -257,6 +273,7 @@ def predict(
         file,
         out,
         threads=threads,
+        format=format,
         beside=_beside(id, keep),
         outliers=asked_share(outliers),
         quiet=quiet,
@@ -362,7 +379,7 @@ def verify(
     folder
         What `coterie fit` wrote: model.coterie and summary.json.
     file
-        The rows, if they are no longer where the summary says.
+        The rows, if they are no longer where the summary says; - for the standard input, piped in as before.
     n_threads
         Threads; they change no bit.
     json

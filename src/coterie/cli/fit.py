@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import coterie
 from coterie import persistence
 from coterie.arrays import Array
+from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
@@ -22,11 +23,13 @@ from coterie.cli.models import (
     settings_of,
     size_facts,
 )
-from coterie.cli.output import check_label_file, check_writable, staged_files, to_json
+from coterie.cli.output import check_label_file, check_writable, recorded_warnings, staged_files, to_json
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
+from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
+from coterie.fitting.threads import effective_n_threads
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.results import find_outliers
 from coterie.rows import RowSource
@@ -50,6 +53,7 @@ class FitJob:
     file: str
     n_clusters: int
     out: Path
+    format: str | None = None
     method: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -85,9 +89,18 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.image_shape is not None:
         require_matplotlib()
     check_writable(job.out)
+    check_format(job.file, job.format)
+    with local_file(job.file, job.format) as (path, name):
+        return _fit_file(replace(job, file=name), path, candidates, models)
+
+
+def _fit_file(
+    job: FitJob, path: str, candidates: list[Method], models: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Cluster the rows of a file that is there by one of several models."""
     told: list[str] = []
     rows = open_prepared(
-        job.file,
+        path,
         columns=job.columns,
         exclude=job.exclude,
         beside=job.beside.names,
@@ -104,6 +117,10 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     check_label_file(label_file)
     beside = names_beside(rows, job.beside, label_file)
 
+    # Hashes and results take a pass each, too.
+    with recorded_warnings() as told_of_disk, about(job.file):
+        rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
+    told += told_of_disk
     with about(job.file):
         seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
@@ -185,7 +202,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "coterie": coterie.__version__,
         "command": "fit",
         "method": method.name,
-        "input": input_facts(job.file, rows),
+        "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
         "normalize": bool(job.preparing.get("normalize")),
         "preparing": {name: value for name, value in job.preparing.items() if name != "normalize"},
         "columns": _columns_of(job, rows),

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from coterie.estimators import Method, Option
 
-__all__ = ["choices_of", "clusters_help", "labels_help", "method_help", "option_help", "options_by_flag"]
+__all__ = [
+    "choices_of",
+    "clusters_help",
+    "format_help",
+    "labels_help",
+    "method_help",
+    "option_help",
+    "options_by_flag",
+]
 
 
 def options_by_flag(methods: Sequence[Method]) -> dict[str, dict[str, Option]]:
@@ -66,6 +74,14 @@ def method_help(methods: Sequence[Method]) -> str:
     return (
         f"How to find them:\n\n{listed}\n\nBy default {defaults}. Where an option is given that these do not all "
         f"have, one that has it; where none of these has it, the one other method that does{special}."
+    )
+
+
+def format_help(names: Sequence[str]) -> str:
+    """Return what can be piped into a command."""
+    return (
+        f"What comes through the standard input (-): {_listed(names, 'or')}. It is copied to a temporary file in "
+        "TMPDIR or /var/tmp, which is removed in the end, for rows are read more than once."
     )
 
 

@@ -17,6 +17,7 @@ from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
+from coterie.cli.standard_input import check_format, local_file
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
 from coterie.results import Outliers, find_outliers
@@ -32,15 +33,16 @@ def predict(
     out: Path | None,
     *,
     threads: int | None = None,
+    format: str | None = None,
     beside: Beside | None = None,
     outliers: float | None = None,
     quiet: bool = False,
     **reading: Any,
 ) -> dict[str, Any]:
-    """Label the rows of a file with a saved model, block by block; `reading` has options of `open_for_model`.
+    """Label the rows of a file, or of the standard input, with a saved model, block by block.
 
     The share of outliers is one of these rows; without it, rows are marked that score more than the threshold of the
-    fit, if the fit had one.
+    fit, if the fit had one. `reading` has options of `open_for_model`.
 
     Returns
     -------
@@ -49,12 +51,31 @@ def predict(
     """
     if out is not None:
         check_label_file(out)
-    beside = beside or Beside()
+    check_format(file, format)
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
+    with local_file(file, format) as (path, name):
+        return _predict_file(
+            model, model_file, path, name, out, beside or Beside(), outliers=outliers, quiet=quiet, **reading
+        )
+
+
+def _predict_file(
+    model: Any,
+    model_file: str,
+    path: str,
+    file: str,
+    out: Path | None,
+    beside: Beside,
+    *,
+    outliers: float | None,
+    quiet: bool,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Label the rows of a file that is there; reports call it `file`."""
     with recorded_warnings() as warned:
-        rows = open_for_model(model, file, beside=beside.names, **reading)
+        rows = open_for_model(model, path, beside=beside.names, **reading)
     _check_rows(rows, file, model, model_file)
     threshold = None if outliers is not None else _threshold_of(model_file)
     has_scores = isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")

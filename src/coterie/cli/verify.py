@@ -12,6 +12,7 @@ from coterie import persistence
 from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import open_for_model, read_known_labels
 from coterie.cli.models import fit_model
+from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.rows.addresses import hides_something, without_secrets
 
 __all__ = ["verify"]
@@ -36,7 +37,7 @@ def verify(
         What `coterie fit` wrote.
     file : str, optional
         The rows, where they are no longer at the path that the summary names, or at an address that it has without its
-        query. Only their numbers are compared, so they may be a copy.
+        query; ``-`` for the standard input. Only their numbers are compared, so they may be a copy.
     threads : int, optional
         Threads of the new run, which change no bit.
     quiet : bool
@@ -53,17 +54,33 @@ def verify(
         If the folder has no summary with hashes, or a bit differs; the message says what does.
     """
     summary = _summary(folder)
-    file = file or summary["input"]["file"]
+    source = summary["input"]
+    if file is None and source["file"] == STANDARD_INPUT:
+        raise ValueError(
+            f"{folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
+            f"coterie verify {folder} {DASH}"
+        )
+    file = file or source["file"]
     if hides_something(file):
         raise ValueError(
             f"{folder / 'summary.json'} has the address of the rows without its query, which may be a secret: "
             f"coterie verify {folder} ADDRESS"
         )
+    format = source.get("format") or Path(source["file"]).suffix[1:] if file == DASH else None
+    check_format(file, format)
+    with local_file(file, format) as (path, name):
+        return _verify_file(folder, summary, path, name, threads=threads, quiet=quiet)
+
+
+def _verify_file(
+    folder: Path, summary: dict[str, Any], path: str, file: str, *, threads: int | None, quiet: bool
+) -> dict[str, Any]:
+    """Repeat the fit with the rows of a file that is there; reports call it `file`."""
     model = persistence.load(folder / "model.coterie")
     again = clone(model)
     if threads is not None:
         again.set_params(n_threads=threads)
-    rows = open_for_model(model, file, **summary.get("reading", {}))
+    rows = open_for_model(model, path, **summary.get("reading", {}))
     found = {"data": hash_of_rows(rows), "parameters": hash_of_parameters(model)}
     _compare(summary["hashes"], found, folder)
     known = summary.get("known_labels")

@@ -28,7 +28,7 @@ ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
-    "-k", "--clusters", "--method", "--labels", "--max-iter", "--max-time", "--seed", "--threads",
+    "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
     "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers",
     "--json", "--quiet", "-q", "--help", "-h", "--version",
