@@ -49,7 +49,7 @@ def draw_panels(panels: Sequence[Panel], n_columns: int, named: Sequence[str] = 
             axis.set_title(title, fontsize=10)
         handles, labels = axes.ravel()[0].get_legend_handles_labels()
         if labels:
-            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * n_columns))
         figure.savefig(path, dpi=DPI)
 
     return draw

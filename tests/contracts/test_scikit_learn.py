@@ -28,6 +28,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         NestedMiniBatchKMeans(),
         TruncatedGaussianMixture(),
         ConvexClustering(n_neighbors=3, max_iter=2000),
+        ConvexClustering(
+            n_neighbors=3, solver="admm", stopping="residuals", warm_neighbors=[2], max_iter=2000
+        ),
         ConvexClusterPath(n_gammas=5, n_neighbors=3, max_iter=2000),
         LaplacianKModes(2, n_neighbors=3, n_init=2),
         LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update="mean_shift"),
