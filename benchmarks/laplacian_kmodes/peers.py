@@ -46,7 +46,7 @@ def k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) ->
             before, labels = labels, squares.argmin(axis=1)
             if before is not None and np.array_equal(before, labels):
                 break
-            modes = mean_shifts(X, np.eye(len(modes))[labels], modes, bandwidth)
+            modes = mean_shifts(X, np.eye(len(modes), dtype=X.dtype)[labels], modes, bandwidth)
         return Clustering(labels)
 
     return run

@@ -56,7 +56,7 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
     ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
     ("fit rows.npy -k 3 --lam -1", "lam"),
-    ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, got 'median'"),
+    ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, densest, got 'median'"),
     ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),
     ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
     ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),

@@ -10,11 +10,12 @@ from coterie.cli import main
 from tests.cli.running import failed
 
 
-def test_laplacian_kmodes(folder, rows, X, capsys):
-    options = "--lam 1.5 --neighbors 4 --modes mean_shift --n-init 2"
+@pytest.mark.parametrize("modes", ["mean_shift", "densest"])
+def test_laplacian_kmodes(folder, rows, X, capsys, modes):
+    options = f"--lam 1.5 --neighbors 4 --modes {modes} --n-init 2"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
     expected = coterie.LaplacianKModes(
-        3, lam=1.5, n_neighbors=4, mode_update="mean_shift", n_init=2, random_state=0
+        3, lam=1.5, n_neighbors=4, mode_update=modes, n_init=2, random_state=0
     ).fit(X)
     model = coterie.load("coterie-out/model.coterie")
     assert np.array_equal(model.modes_, expected.modes_)

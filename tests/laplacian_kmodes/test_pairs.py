@@ -116,7 +116,7 @@ class TestFit:
                 (graph, kernel),
                 (graph.toarray(), kernel.tolist()),
                 (graph.tocsc(), sp.coo_array(kernel)),
-                (coterie.as_rows(graph), coterie.as_rows(kernel)),
+                [coterie.as_rows(graph), coterie.as_rows(kernel)],
             )
         ]
         for model in found[1:]:
@@ -214,6 +214,12 @@ class TestDiscreteDomains:
         ((-np.eye(6), np.eye(6)), {}, "negative weight. First bad row: 0"),
         ((np.ones((6, 5)), np.eye(6)), {}, "square"),
         ((np.eye(6), np.eye(6)), dict(affinity="knn"), "needs affinity='precomputed'"),
+        (
+            (np.eye(6), np.eye(6), np.eye(6)),
+            {},
+            r"a pair of two matrices, \(graph, kernel\), got tuple of 3 parts",
+        ),
+        ((np.eye(6), "kernel.npy"), {}, r"a pair of two matrices, \(graph, kernel\), got tuple of 2 parts"),
         ((np.eye(6), np.eye(6)), dict(normalize=True), "normalize"),
         ((np.eye(6), np.eye(6)), dict(mode_update="mean_shift"), "needs coordinates"),
         ((np.eye(6), np.eye(6)), dict(mode_update="median"), "'byproduct', 'mean_shift', 'densest'"),

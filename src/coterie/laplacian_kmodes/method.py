@@ -11,11 +11,7 @@ from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
 
 __all__ = ["LAPLACIAN_KMODES"]
 
-_MODES = (
-    "rows",
-    "maxima of the density",
-    "rows where the density is highest, for any kernel; slow for many rows",
-)
+_MODES = ("rows", "maxima of the density", "rows where the density is highest, slow for many rows")
 
 LAPLACIAN_KMODES = Method(
     name="laplacian-kmodes",

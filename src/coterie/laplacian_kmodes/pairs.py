@@ -13,8 +13,23 @@ __all__ = ["beside", "checked_kernel", "is_pair"]
 
 
 def is_pair(X: Any) -> bool:
-    """Whether X is a tuple of two matrices; a tuple of two rows is none."""
-    return isinstance(X, tuple) and len(X) == 2 and all(len(_shape(matrix)) == 2 for matrix in X)
+    """Whether X is a tuple or list of two matrices; one of two rows is none.
+
+    Raises
+    ------
+    ValueError
+        If X is another collection with a matrix in it.
+    """
+    if not isinstance(X, tuple | list):
+        return False
+    dimensions = [len(_shape(part)) for part in X]
+    if dimensions == [2, 2]:
+        return True
+    if 2 in dimensions:
+        raise ValueError(
+            f"X must be a matrix or a pair of two matrices, (graph, kernel), got {type(X).__name__} of {len(X)} parts."
+        )
+    return False
 
 
 def checked_kernel(kernel: Any, n: int) -> Block:
