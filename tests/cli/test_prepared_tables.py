@@ -72,6 +72,13 @@ def test_dialect_and_excluded_columns_in_predict(people, folder, X):
     assert "e" in parquet.read_table("labels.parquet").column_names
 
 
+def test_what_is_encoded_can_be_kept(people):
+    options = ["--id", "name", "--keep", "city", "--impute", "mean", "--one-hot", "city"]
+    assert main(["fit", "people.csv", "-k", "3", "-q", *options]) == 0
+    assert coterie.load("coterie-out/model.coterie").n_features_in_ == 6
+    assert parquet.read_table("coterie-out/labels.parquet").column_names[:2] == ["name", "city"]
+
+
 def test_wide_scales_are_named_with_the_switch(people, capsys):
     options = ["--exclude", "name,city", "--impute", "mean"]
     assert main(["fit", "people.csv", "-k", "3", *options]) == 0

@@ -54,6 +54,14 @@ def test_other_rows_are_prepared_by_the_numbers_of_the_fit(model, frame, tmp_pat
     assert model.n_features_in_ == 6
 
 
+def test_dask_frames(frame):
+    dask = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    rows = prepare_rows(dask, **EVERYTHING)
+    same_bits(rows.read(), prepare_rows(frame, **EVERYTHING).read())
+    model = KMeans(8, random_state=0).fit(rows)
+    same_bits(model.predict(dask), model.labels_)
+
+
 def test_from_a_file(model, frame, tmp_path):
     pytest.importorskip("skops")
     model.save(tmp_path / "m.coterie")

@@ -161,6 +161,8 @@ def test_what_makes_no_sense(frame):
         prepare_rows(frame.assign(city=None), columns="flag", one_hot="city")
     with pytest.raises(ValueError, match="no column 'town'"):
         prepare_rows(frame, one_hot="town")
+    with pytest.raises(ValueError, match="one_hot and exclude both name 'city'"):
+        prepare_rows(frame, exclude=["id", "city"], one_hot=["code", "city"])
     with pytest.raises(ValueError, match="one_hot has no meaning for X"):
         prepare_rows(np.eye(3), one_hot=[0])
     with pytest.raises(ValueError, match="are for dense rows"):

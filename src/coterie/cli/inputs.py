@@ -54,7 +54,9 @@ def open_prepared(
         raise ValueError(
             f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
         )
-    left_out = [*(exclude or []), *beside] or None
+    # The results may keep what is encoded.
+    encoded = (preparing or {}).get("one_hot") or []
+    left_out = [*(exclude or []), *(name for name in beside if name not in encoded)] or None
     with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
         rows = prepare_rows(file, columns, exclude=left_out, **(preparing or {}), **reading)
     if warned is not None:

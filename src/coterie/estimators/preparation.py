@@ -142,7 +142,9 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
 
 
 def _is_frame(X: Any) -> bool:
-    tables = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"))
+    tables = (
+        ("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("dask.dataframe", "DataFrame"),
+    )  # fmt: skip
     loaded = [getattr(sys.modules[library], name) for library, name in tables if library in sys.modules]
     return isinstance(X, tuple(loaded)) or hasattr(X, "__arrow_c_stream__")
 

@@ -205,9 +205,9 @@ class KMeans(CentroidEstimator):
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             The data; see `coterie.open_rows` for files. Never changed; float32 and float64 arrays are never copied.
-            What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats. Of more,
-            what must be parsed goes to a temporary file in TMPDIR (or /var/tmp) once, the rest is converted block by
-            block in every pass: the bits are the same.
+            What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats (arrays of
+            smaller types: 96 MiB). Of more, what must be parsed goes to a temporary file in TMPDIR (or /var/tmp) once,
+            the rest is converted block by block in every pass: the bits are the same.
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional

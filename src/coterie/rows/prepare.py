@@ -159,6 +159,7 @@ def _numbers_and_categories(
         among = range(len(names)) if columns is None else column_positions(names, columns)
         encoded = [i for i in _texts(table) if i in among and i not in left_out]
     else:
+        _check_not_left_out(names, one_hot, left_out)
         encoded = [i for i in column_positions(names, one_hot) if i not in left_out]
     if isinstance(X, RowSource):
         return X, [names[i] for i in encoded]
@@ -172,6 +173,13 @@ def _numbers_and_categories(
     ]
     rows = opened(columns=columns, exclude=sorted(gone)) if kept else table
     return rows, [names[i] for i in encoded]
+
+
+def _check_not_left_out(names: Sequence[str], one_hot: Columns, left_out: Sequence[int]) -> None:
+    """Raise where `exclude` leaves nothing of what a word of `one_hot` stands for."""
+    for word in [one_hot] if isinstance(one_hot, (str, int)) else one_hot:
+        if set(column_positions(names, [word])) <= set(left_out):
+            raise ValueError(f"one_hot and exclude both name {word!r}: it is either encoded or left out.")
 
 
 def _texts(table: RowSource) -> Sequence[int]:
