@@ -37,16 +37,18 @@ def tiny_blocks(monkeypatch):
 
 @pytest.fixture(scope="session")
 def s3_server():
-    """The port of an S3 server on the loopback."""
-    with running_s3() as port:
-        yield port
+    """An S3 server on the loopback: a way to put files, and a wire to read them."""
+    with running_s3() as server:
+        yield server
 
 
 @pytest.fixture
-def bucket(s3_server, monkeypatch):
+def bucket(s3_server):
     """An empty bucket of an S3 server, behind a wire that counts and breaks."""
-    with S3Bucket.made(s3_server, monkeypatch) as bucket:
-        yield bucket
+    files, wire = s3_server
+    wire.start_anew()
+    yield S3Bucket(files, wire)
+    wire.start_anew()
 
 
 @pytest.fixture

@@ -132,6 +132,16 @@ def test_a_bucket_is_reached_by_the_environment(bucket, monkeypatch):
     s3fs.S3FileSystem.clear_instance_cache()
 
 
+def test_options_come_from_the_configuration_of_fsspec(bucket, monkeypatch):
+    """What it says of attempts is kept, too."""
+    address = bucket.put("x.npy", npy_bytes(X))
+    own = {**bucket.options, "config_kwargs": {"retries": {"total_max_attempts": 2}}}
+    monkeypatch.setitem(fsspec.config.conf, "s3", own)
+    np.testing.assert_array_equal(open_rows(address).read(), X)
+    file_system, _ = RemoteFile(address).file_system()
+    assert file_system.config_kwargs == own["config_kwargs"]
+
+
 def test_buckets_that_are_not_there_or_refuse(bucket, quick_attempts, monkeypatch):
     options = bucket.options
     with pytest.raises(

@@ -151,3 +151,10 @@ def test_what_lasts_ends_also_the_last_attempt(attempts, pauses):
 
     with pytest.raises(PermissionError, match="access is refused"):
         attempts.read(once)
+
+
+def test_attempts_end_in_time(read, pauses, monkeypatch):
+    monkeypatch.setattr(retries, "_LATEST", -1.0)
+    with pytest.raises(ConnectionError, match=r": the connection failed by: gone$"):
+        read(Failing(ConnectionResetError("gone"), 99))
+    assert pauses == []

@@ -53,38 +53,36 @@ class Place:
 
 
 class S3Bucket(Place):
-    """A bucket; what is read from it passes the wire, what is put into it does not."""
+    """A new bucket of a server; what is read from it passes the wire, what is put into it does not.
 
-    def __init__(self, port, wire):
-        import s3fs
+    Parameters
+    ----------
+    files : s3fs.S3FileSystem
+        The way to the server by which files are put.
+    wire : Wire
+        The way by which they are read.
+    """
 
+    def __init__(self, files, wire):
         self.name = f"bucket-{uuid.uuid4().hex[:12]}"
         self.root = f"s3://{self.name}"
-        self.port, self.wire = port, wire
-        self.options = {
-            "key": CREDENTIALS["AWS_ACCESS_KEY_ID"],
-            "secret": CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-            "endpoint_url": wire.address,
-        }
-        direct = {**self.options, "endpoint_url": f"http://127.0.0.1:{port}"}
-        self._files = s3fs.S3FileSystem(**direct, skip_instance_cache=True)
+        self.wire = wire
+        self.options = options_for(wire.address)
+        self._files = files
         self._files.mkdir(self.name)
-
-    @classmethod
-    @contextlib.contextmanager
-    def made(cls, port, monkeypatch):
-        import s3fs
-
-        for name, value in CREDENTIALS.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.delenv("AWS_PROFILE", raising=False)
-        monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)  # ours are tested, not those
-        with running(Wire(port)) as wire:
-            yield cls(port, wire)
 
     def put(self, name, content):
         self._files.pipe_file(f"{self.name}/{name}", content)
         return f"{self.root}/{name}"
+
+
+def options_for(address):
+    """Return storage options for an S3 server."""
+    return {
+        "key": CREDENTIALS["AWS_ACCESS_KEY_ID"],
+        "secret": CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        "endpoint_url": address,
+    }
 
 
 class WebFolder(Place):
@@ -120,14 +118,23 @@ class Memory(Place):
 
 @contextlib.contextmanager
 def running_s3():
-    """Run an S3 server; gives its port. Tests are left out where its libraries are missing."""
-    pytest.importorskip("s3fs", reason="addresses of object stores need s3fs")
+    """Run an S3 server; gives a way to put files, and a wire to read them, which all tests share: making them is slow.
+
+    Tests are left out where libraries are missing.
+    """
+    s3fs = pytest.importorskip("s3fs", reason="addresses of object stores need s3fs")
     pytest.importorskip("flask", reason="the S3 server of these tests needs flask")
     server = pytest.importorskip("moto.server", reason="the S3 server of these tests is moto's")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     s3 = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     s3.start()
+    port = s3.get_host_and_port()[1]
     try:
-        yield s3.get_host_and_port()[1]
+        with pytest.MonkeyPatch.context() as patch, running(Wire(port)) as wire:
+            for name, value in CREDENTIALS.items():
+                patch.setenv(name, value)
+            patch.delenv("AWS_PROFILE", raising=False)
+            patch.setattr(s3fs.S3FileSystem, "retries", 1)  # our attempts are tested, not those
+            yield s3fs.S3FileSystem(**options_for(f"http://127.0.0.1:{port}")), wire
     finally:
         s3.stop()

@@ -102,9 +102,13 @@ class Wire(socketserver.ThreadingTCPServer):
     def __init__(self, port):
         super().__init__(("127.0.0.1", 0), _Passing)
         self.target = ("127.0.0.1", port)
+        self.lock = threading.Lock()
+        self.start_anew()
+
+    def start_anew(self):
+        """Forget what was counted, and break nothing."""
         self.n_bytes = self.n_breaks = self.breaks = 0
         self.break_after = 1 << 62
-        self.lock = threading.Lock()
 
     @property
     def address(self):

@@ -147,15 +147,22 @@ def _remote_shards(address: RemoteFile) -> tuple[list[RemoteFile], bool]:
         return [address], False
     if address.is_pattern:
         found = address.files()
-        if not found:
+        if not found and not _is_there(address):
             raise FileNotFoundError(f"No file matches {address}")
-    elif address.info()["type"] != "directory":
+        return found or [address], bool(found)
+    if address.info()["type"] != "directory":
         return [address], False
-    else:
-        found = [file for file in address.files() if file.name[:1] not in "._" and format_of(file.name)]
-        if not found:
-            raise ValueError(f"{address} has no files of rows. {known_extensions()}")
+    found = [file for file in address.files() if file.name[:1] not in "._" and format_of(file.name)]
+    if not found:
+        raise ValueError(f"{address} has no files of rows. {known_extensions()}")
     return found, True
+
+
+def _is_there(address: RemoteFile) -> bool:
+    try:
+        return address.info()["type"] == "file"
+    except FileNotFoundError:
+        return False
 
 
 def _shards(path: str) -> tuple[list[Path], bool]:

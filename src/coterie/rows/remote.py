@@ -90,11 +90,15 @@ class RemoteFile:
         """
         protocol = protocol_of(self._address)
         try:
+            from fsspec.config import conf
             from fsspec.core import url_to_fs
 
-            file_system, path = url_to_fs(
-                self._address, **{**_usual_options(protocol), **self._options, **more}
-            )
+            usual = {
+                name: value
+                for name, value in _usual_options(protocol).items()
+                if name not in conf.get(protocol, {})
+            }
+            file_system, path = url_to_fs(self._address, **{**usual, **self._options, **more})
         except ImportError as error:
             raise ImportError(_how_to_install(protocol, error)) from None
         except (TypeError, ValueError) as error:
@@ -144,7 +148,7 @@ class RemoteFile:
         handle = self.attempts.read(partial(file_system.open, path, "rb", cache_type="none"))
         try:
             size = self._compare(_told_by(handle) or self.info())
-            if getattr(handle, "size", None) != size:
+            if getattr(handle, "size", size) != size:
                 raise ValueError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
             yield RangedFile(handle, size, self.attempts, spans)
             self._compare(self.info())

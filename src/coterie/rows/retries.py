@@ -18,6 +18,9 @@ Result = TypeVar("Result")
 # Seconds before each further attempt.
 _PAUSES = (0.2, 0.6, 1.8, 5.4)
 
+# After so many seconds there is no further attempt: some libraries have tried for long by themselves.
+_LATEST = 120.0
+
 # What no second attempt mends: wrong arguments, and what a server has said clearly. botocore, aiohttp and the others
 # have no error in common, so all that is not here is taken for a failure of the network.
 _LASTING = (
@@ -64,42 +67,36 @@ class Attempts:
         ConnectionError
             What could have passed, and did not.
         """
-        for pause in _PAUSES:
+        began, attempt = time.monotonic(), 0
+        while True:
             try:
                 return once()
             except Exception as error:
-                self._check_passing(error)
+                attempt += 1
+                pause = self._pause_after(error, attempt, time.monotonic() - began)
             time.sleep(pause)
-        try:
-            return once()
-        except Exception as error:
-            raise self._last(error) from None
 
     async def read_async(self, once: Callable[[], Awaitable[Result]]) -> Result:
         """Do the same for a coroutine."""
-        for pause in _PAUSES:
+        began, attempt = time.monotonic(), 0
+        while True:
             try:
                 return await once()
             except Exception as error:
-                self._check_passing(error)
+                attempt += 1
+                pause = self._pause_after(error, attempt, time.monotonic() - began)
             await asyncio.sleep(pause)
-        try:
-            return await once()
-        except Exception as error:
-            raise self._last(error) from None
 
-    def _check_passing(self, error: Exception) -> None:
-        """Raise where it makes no sense to try again."""
-        lasting = self._lasting(error)
-        if lasting is not None:
-            raise lasting from None  # the cause's own text may have an address with a signature
-
-    def _last(self, error: Exception) -> Exception:
-        """Return what to raise when there is no attempt left."""
-        return self._lasting(error) or ConnectionError(
-            f"Cannot read {self._shown}: the connection failed {len(_PAUSES) + 1} times, at last by: "
-            f"{self._text(_cause(error))}"
-        )
+    def _pause_after(self, error: Exception, attempt: int, seconds: float) -> float:
+        """Return the seconds to wait after an attempt that failed; raises where it was the last."""
+        found = self._lasting(error)
+        if found is None and (attempt > len(_PAUSES) or seconds > _LATEST):
+            times = f"{attempt} times, at last by" if attempt > 1 else "by"
+            text = self._text(_cause(error))
+            found = ConnectionError(f"Cannot read {self._shown}: the connection failed {times}: {text}")
+        if found is not None:
+            raise found from None  # the cause's own text may have an address with a signature
+        return _PAUSES[attempt - 1]
 
     def _lasting(self, error: Exception) -> Exception | None:
         """Return an error in one line for what will not pass; None for what may."""

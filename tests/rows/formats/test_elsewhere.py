@@ -9,7 +9,7 @@ from pyarrow import feather, parquet
 
 import coterie
 from coterie.rows import open_rows
-from tests.rows.formats import WRITERS, numbers, write_zarr
+from tests.rows.formats import WRITERS, npy_bytes, numbers, write_zarr
 from tests.support.elsewhere import Memory
 
 fsspec = pytest.importorskip("fsspec", reason="addresses need fsspec")
@@ -43,11 +43,10 @@ def written(name, folder, X):
     return path
 
 
-def assert_same_rows(source, X):
+def assert_same_rows(source, X, taken=(0, 12, 12, 19)):
     assert (source.shape, source.dtype) == (X.shape, X.dtype)
     np.testing.assert_array_equal(np.concatenate([block for _, block in source.blocks(17)]), X)
-    last = len(X) - 1
-    np.testing.assert_array_equal(source.take([0, 12, 12, last]), X[[0, 12, 12, last]])
+    np.testing.assert_array_equal(source.take(taken), X[list(taken)])
 
 
 def test_a_web_server_lists_no_arrays(web, tmp_path):
@@ -96,6 +95,12 @@ def test_folders_and_patterns(place, ending):
     expected = X[:31] if "?" in ending else X
     assert_same_rows(source, expected)
     assert source.description == ("parquet, 2 shards" if "?" in ending else "parquet, 3 shards")
+
+
+def test_a_name_with_brackets_is_a_name(memory):
+    X = numbers(5)
+    address = memory.put("vectors[1].npy", npy_bytes(X))
+    assert_same_rows(open_rows(address), X, taken=[0, 4])
 
 
 def test_an_array_of_a_group_is_chosen(place, tmp_path):

@@ -11,8 +11,9 @@ import pytest
 
 import coterie
 from coterie.cli import main
-from coterie.rows import Format, RowSource, formats, open_rows, register_format
+from coterie.rows import Format, RowSource, as_rows, formats, open_rows, register_format
 from tests.rows.formats import assert_same_rows, numbers
+from tests.support.elsewhere import Memory
 
 # A package of its own, which knows nothing of Coterie but its public names.
 TOY_PACKAGE = '''
@@ -241,3 +242,22 @@ def test_options_and_shards_reach_the_format(tmp_path):
         ("b.toy", {"key": None, "n_columns": 5}),
         ("a.toy", {"key": None, "n_columns": 5}),
     ]
+
+
+def test_a_format_of_files_elsewhere():
+    """Its reader gets what it may open; without a word of it the error names those that can."""
+    pytest.importorskip("fsspec", reason="addresses need fsspec")
+    X = numbers(7)
+    address = Memory().put("x.raw", X.tobytes())
+
+    def open_raw(path):
+        with path.opened() as file:
+            assert (path.name, path.suffix, str(path)) == ("x.raw", ".raw", address)
+            return as_rows(np.frombuffer(file.read()).reshape(-1, X.shape[1]))
+
+    register_format(Format("raw", (".raw",), open_raw))
+    with pytest.raises(ValueError, match=rf"^Cannot read {address}: \.raw files cannot be read in ranges"):
+        open_rows(address)
+    formats._by_extension.pop(".raw")
+    register_format(Format("raw", (".raw",), open_raw, elsewhere=True))
+    np.testing.assert_array_equal(open_rows(address).read(), X)

@@ -1,7 +1,7 @@
 """Files of rows: a module for each format, and the registry of all formats.
 
 Each module has a record, a `Format`. What several readers share is in `mapped` (arrays in .npy format), `stored`
-(files of several arrays) and `tabular` (columns and batches of tables).
+(files of several arrays) and `tabular` (columns and batches of tables); `zarr_stores` is how Zarr reads elsewhere.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
     """Return a store for ``zarr.open``, of version 2 or 3."""
     import zarr
 
-    return (
-        _Chunks(path, checksums) if int(zarr.__version__.split(".")[0]) < 3 else _store_of_3(path, checksums)
-    )
+    if int(zarr.__version__.split(".")[0]) >= 3:
+        return _store_of_3(path, checksums)
+    return zarr.storage.KVStore(_Chunks(path, checksums))  # type: ignore[attr-defined]
 
 
 class _Chunks(Mapping[str, bytes]):
