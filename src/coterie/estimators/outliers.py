@@ -141,11 +141,12 @@ class OutlierScoring:
 
     def _scale(self) -> None:
         """Make scales and scores of what the fit has measured, unless that is done."""
-        if "_own_distances" in self.__dict__:
-            own = self._own_distances
-            self._cluster_scales = cluster_scales(own)
-            self._outlier_scores = relative_to_scales(own.distances, own.labels, self._cluster_scales)
-            del self._own_distances
+        own = self.__dict__.get("_own_distances")
+        if own is not None:
+            scales = cluster_scales(own)
+            self._cluster_scales = scales
+            self._outlier_scores = relative_to_scales(own.distances, own.labels, scales)
+            self.__dict__.pop("_own_distances", None)  # another thread may have been here, too
         elif "_cluster_scales" not in self.__dict__:
             check_is_fitted(self)
             raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
