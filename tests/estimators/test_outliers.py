@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from coterie import (
     ConvexClustering,
@@ -216,6 +217,19 @@ class TestWithoutScales:
         with pytest.raises(ValueError, match="affinities say nothing of distances"):
             model.predict(affinities, return_distance=True)
         assert model.relative_distances(affinities, model.labels_) is None
+
+    @pytest.mark.parametrize("labels", [[3] * 300, [-2] * 300])
+    def test_clusters_that_there_are_not(self, blobs, labels):
+        with pytest.raises(ValueError, match="labels must be from -1 to 2"):
+            KMeans(3, random_state=0).fit(blobs).relative_distances(blobs, labels)
+
+    def test_before_a_fit(self, blobs):
+        for ask in (
+            lambda model: model.outlier_scores_,
+            lambda model: model.predict(blobs, return_distance=True),
+        ):
+            with pytest.raises(NotFittedError):
+                ask(KMeans(3))
 
     def test_one_row(self):
         assert TotalVariationClustering(1).fit([[1.0, 2]]).outlier_scores_.tolist() == [0]

@@ -75,11 +75,9 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
             return np.asarray(self._scores_by_affinities(rows).argmax(axis=1), dtype=np.int32)
         near = self._near_training_rows(rows)
         labels = np.asarray(self._scores_by_neighbors(rows, *near).argmax(axis=1), dtype=np.int32)
-        return (
-            (labels, self._relative(self._distances(rows, labels, near[1]), labels))
-            if return_distance
-            else labels
-        )
+        if not return_distance:
+            return labels
+        return labels, self._relative(self._distances(rows, labels, near[1]), labels)
 
     def are_training_rows(self, rows: RowSource) -> bool:
         """Whether these, as `prepared` gives them, are the rows of the fit, number by number.
@@ -99,10 +97,9 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     ) -> Array | None:
         if self.affinity == "precomputed":
             return None
-        rows = self.prepared(X)
-        if np.array_equal(labels, self.labels_) and self.are_training_rows(rows):
+        if np.array_equal(labels, self.labels_) and self.are_training_rows(self.prepared(X)):
             return self.outlier_scores_
-        return super().relative_distances(rows, labels, distances=distances)
+        return super().relative_distances(X, labels, distances=distances)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()

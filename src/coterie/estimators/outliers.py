@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 
@@ -90,8 +91,16 @@ class OutlierScoring:
         -------
         ndarray of shape (n,), float32, or None
             As `outlier_scores_`; None where the model cannot tell of such rows.
+
+        Raises
+        ------
+        ValueError
+            If the model has no such clusters.
         """
         chosen = np.asarray(labels, dtype=np.int32)
+        n_clusters = len(self.cluster_scales_)
+        if chosen.min(initial=-1) < -1 or chosen.max(initial=-1) >= n_clusters:
+            raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
         found = self._distances_to(X, chosen, distances)
         return None if found is None else self._relative(found, chosen)
 
@@ -132,12 +141,14 @@ class OutlierScoring:
 
     def _scale(self) -> None:
         """Make scales and scores of what the fit has measured, unless that is done."""
-        if "_own_distances" in self.__dict__:
-            own = self._own_distances
-            self._cluster_scales = cluster_scales(own)
-            self._outlier_scores = relative_to_scales(own.distances, own.labels, self._cluster_scales)
-            del self._own_distances
+        own = self.__dict__.get("_own_distances")
+        if own is not None:
+            scales = cluster_scales(own)
+            self._cluster_scales = scales
+            self._outlier_scores = relative_to_scales(own.distances, own.labels, scales)
+            self.__dict__.pop("_own_distances", None)  # another thread may have been here, too
         elif "_cluster_scales" not in self.__dict__:
+            check_is_fitted(self)
             raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
 
 

@@ -94,6 +94,16 @@ class CentroidEstimator(
             Only with `return_distance`: the distance of each row to its centroid over the scale of the cluster, see
             `cluster_scales_`; for the rows of the fit, `outlier_scores_`. With `metric="cosine"` of 1 - cos. Distances
             in the units of the columns are those of `transform`.
+
+        Examples
+        --------
+        >>> from coterie import KMeans
+        >>> model = KMeans(2, random_state=0).fit([[8.0], [9], [11], [12], [80], [100], [120]])
+        >>> sorted(model.cluster_scales_.tolist())
+        [1.0, 20.0]
+        >>> _, distances = model.predict([[15], [105]], return_distance=True)
+        >>> distances
+        array([5.  , 0.25], dtype=float32)
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
