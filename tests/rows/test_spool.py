@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 
+import h5py
 import numpy as np
 import pyarrow
 import pytest
@@ -84,6 +85,13 @@ def test_only_what_is_parsed_is_copied(tmp_path, kept_bytes):
     ):
         assert kept_rows(rows) is rows
     assert isinstance(kept_rows(write(tmp_path / "x.parquet")), SpooledRows)
+
+
+@pytest.mark.parametrize("chunks", [None, (10, 2)])
+def test_plain_datasets_are_read_where_they_are(chunks, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=numbers(100), chunks=chunks)
+    assert open_rows(tmp_path / "x.h5").is_parsed == (chunks is not None)
 
 
 @pytest.mark.parametrize(
