@@ -25,6 +25,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.kmeans
 	$(BIN)/python -m benchmarks.nested
+	$(BIN)/python -m benchmarks.rows
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
 	$(BIN)/python -m benchmarks.graphs

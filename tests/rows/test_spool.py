@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 
+import h5py
 import numpy as np
 import pyarrow
 import pytest
@@ -55,6 +56,7 @@ def test_copies_have_the_same_bits(group, n_threads, tmp_path, small_pieces):
     copy = SpooledRows(rows, n_threads)
     same_bits(copy.read(), numbers(N_ROWS).astype(np.float32))
     same_bits(copy.take([0, 3, 5999]), rows.take([0, 3, 5999]))
+    same_bits(copy.with_dtype(np.float64).read(), rows.with_dtype(np.float64).read())
     assert copy.column_names == rows.column_names
     assert copy.carried.read("id")["id"][7].as_py() == "r7"
     assert not copy.in_memory
@@ -83,6 +85,13 @@ def test_only_what_is_parsed_is_copied(tmp_path, kept_bytes):
     ):
         assert kept_rows(rows) is rows
     assert isinstance(kept_rows(write(tmp_path / "x.parquet")), SpooledRows)
+
+
+@pytest.mark.parametrize("chunks", [None, (10, 2)])
+def test_plain_datasets_are_read_where_they_are(chunks, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=numbers(100), chunks=chunks)
+    assert open_rows(tmp_path / "x.h5").is_parsed == (chunks is not None)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +181,7 @@ def test_rows_that_end_early(small_pieces):
 
 @pytest.mark.parametrize("found", ["before", "meanwhile"])
 def test_no_room(found, tmp_path, kept_bytes, monkeypatch, folder):
-    def full(file, buffer):
+    def full(self, start, buffer):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     kept_bytes(0)
@@ -180,7 +189,7 @@ def test_no_room(found, tmp_path, kept_bytes, monkeypatch, folder):
     if found == "before":
         monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
     else:
-        monkeypatch.setattr("coterie.rows.spool._write_all", full)
+        monkeypatch.setattr("coterie.rows.spool._CopyFile.write", full)
     with pytest.warns(UserWarning, match=r"has no room for a copy of the rows .* TMPDIR") as caught:
         assert kept_rows(rows) is rows
     assert str(folder) in str(caught[0].message)

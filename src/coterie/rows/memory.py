@@ -239,7 +239,9 @@ def sliced(
     """Return the rows of an HDF5 dataset or Zarr array, read by its chunks, or by its shards where it has them."""
     chunks = getattr(store, "shards", None) or store.chunks
     unit_rows = int(chunks[0]) if chunks else 1
-    return SlicedSource(store.shape, store.dtype, open_store, unit_rows, description=description)
+    rows = SlicedSource(store.shape, store.dtype, open_store, unit_rows, description=description)
+    rows.is_parsed = bool(chunks)  # else HDF5 has the numbers as they are, one after the other
+    return rows
 
 
 def _check_compressed(matrix: Any) -> None:

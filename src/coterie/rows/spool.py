@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -59,24 +59,20 @@ class SpooledRows(DenseSource):
             chosen=rows.chosen,
         )
         self.preparation = rows.preparation
-        # It lives as long as these rows.
-        self._file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
-        self._lock = threading.Lock()
+        self._stored = rows.dtype  # whatever is computed in later
+        self._copy_file = _CopyFile()
         self._is_stopped = False
         try:
             self._fill(rows, n_threads)
         except BaseException:
-            self._file.close()
+            self._copy_file.file.close()
             raise
         pyarrow = sys.modules.get("pyarrow")
         if pyarrow is not None:  # which keeps what it decoded to, for more of the kind
             pyarrow.default_memory_pool().release_unused()
 
     def open_array(self) -> Array:
-        return np.memmap(self._file, dtype=self.dtype, mode="r", shape=self.shape)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Rows in a temporary file of this process cannot be pickled: write them to a file.")
+        return np.memmap(self._copy_file.file, dtype=self._stored, mode="r", shape=self.shape)
 
     def _fill(self, rows: RowSource, n_threads: int) -> None:
         with ThreadPoolExecutor(n_threads, "coterie-spool") as pool:
@@ -97,12 +93,28 @@ class SpooledRows(DenseSource):
             block = self._join([piece])
             if start + len(block) > stop:
                 raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
-            with self._lock:
-                self._file.seek(start * row_bytes)
-                _write_all(self._file, memoryview(block).cast("B"))
+            self._copy_file.write(start * row_bytes, memoryview(block).cast("B"))
             start += len(block)
         if start != stop:
             raise ValueError(f"The {self.description} ends at row {start}, not at {stop} as it said.")
+
+
+class _CopyFile:
+    """A temporary file that several threads write to, each elsewhere; it lives as long as the rows that read it."""
+
+    def __init__(self) -> None:
+        self.file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Rows in a temporary file of this process cannot be pickled: write them to a file.")
+
+    def write(self, start: int, buffer: memoryview) -> None:
+        with self._lock:
+            self.file.seek(start)
+            written = 0
+            while written < len(buffer):  # a single call of the system may write less
+                written += self.file.write(buffer[written:])
 
 
 def spool_folder() -> str:
@@ -129,9 +141,3 @@ def _portions(rows: RowSource) -> Iterator[tuple[int, int]]:
         if start - cuts[-1] > least:
             cuts.append(start)
     return pairwise([*cuts, rows.shape[0]])
-
-
-def _write_all(file: Any, buffer: memoryview) -> None:
-    written = 0
-    while written < len(buffer):  # a single call of the system may write less
-        written += file.write(buffer[written:])
