@@ -96,9 +96,10 @@ PAPER = Paper(
             remark="LK is a solver of our own, `benchmarks/laplacian_kmodes/lk.py`: accelerated projected "
             "gradients on the convex programme, mean shifts between. Here SLK-MS does not end below LK as a rule: "
             "up to lambda 0.5 its entropy keeps the memberships mixed, and LK ends lower with all ten clusters; "
-            "from lambda 2 on LK ends lower because it leaves one to three clusters with rows. Around lambda 1 to "
-            "1.5, where SLK-MS settles, it is the lower one. The paper tells neither its range of lambda nor "
-            "whether clusters were empty. Panel (b) is left out: LabelMe's features are not at hand.",
+            "from lambda 2 on LK ends lower because it leaves one to three clusters with rows. SLK-MS is the lower "
+            "one where it settles: at lambda 1 with the bound of the printed E (twice the lambda), at 1.5 as the "
+            "paper runs it. The paper tells neither its range of lambda nor whether clusters were empty. Panel (b) "
+            "is left out: LabelMe's features are not at hand.",
         ),
         Item(
             "table-1",
