@@ -18,6 +18,7 @@ from benchmarks.mixture.contenders import (
     OWN_CHAIN,
     PEER_CHAIN,
     PUBLISHED_STEPS,
+    REFERENCE,
     SEEDS_ALONE,
     VAR_GMM_S,
     VC_GMM,
@@ -96,14 +97,14 @@ def measure_points(
     call: Callable[..., Any] = run_fit,
     *others: Any,
 ) -> Summaries:
-    """Fit all points, each in a process of its own, those on all rows of large sets once."""
+    """Fit all points, each in a process of its own, those on all rows once."""
     names = [name for name in points if FITS[points[name].contender].installed]
 
     def fit(name: str, seed: int) -> Result:
         point = points[name]
         return run.isolated(call, point.contender, data, point.setting, seed, run.threads, *others)
 
-    heavy = [name for name in names if points[name].contender in (OWN_ALL_ROWS, VAR_GMM_S)]
+    heavy = [name for name in names if points[name].contender in (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S)]
     return run.measure(
         title, names, fit, repeats=len(run.seeds(SEEDS)), group_of=apart, most_rounds=dict.fromkeys(heavy, 1)
     )
