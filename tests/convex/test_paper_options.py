@@ -193,6 +193,7 @@ class TestWarmNeighbors:
             (dict(warm_neighbors=[5]), "must ascend to fewer than n_neighbors=5"),
             (dict(warm_neighbors=[3, 2]), r"must ascend to fewer than n_neighbors=5, got \[3, 2\]"),
             (dict(warm_neighbors=[3, 2], weights="dense"), r"must ascend, got \[3, 2\]"),
+            (dict(warm_neighbors=3), "warm_neighbors must be None or several numbers, got 3"),
             (dict(warm_neighbors=[0]), "warm_neighbors must be a positive integer"),
             (dict(warm_neighbors=[60], weights="dense"), r"warm_neighbors=60 should be < n_samples=60"),
             (dict(warm_neighbors=[2], weights="precomputed"), "of a given graph"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -341,9 +341,12 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
             raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
         super().check_parameters()
         if self.warm_neighbors is not None:
-            self._check_warm_neighbors(list(self.warm_neighbors))
+            self._check_warm_neighbors()
 
-    def _check_warm_neighbors(self, numbers: list[int]) -> None:
+    def _check_warm_neighbors(self) -> None:
+        if isinstance(self.warm_neighbors, str) or not isinstance(self.warm_neighbors, Iterable):
+            raise ValueError(f"warm_neighbors must be None or several numbers, got {self.warm_neighbors!r}.")
+        numbers = list(self.warm_neighbors)
         if self.weights == "precomputed":
             raise ValueError(
                 'warm_neighbors needs weights="knn" or "dense": of a given graph it is not known which rows are near.'

@@ -60,7 +60,12 @@ CONVEX_PATH = Method(
             choices={"gap": "the duality gap", "residuals": "primal and dual residuals, for admm"},
         ),
         Option("n_gammas", "--gammas", "how many strengths of the penalty", type=int),
-        Option("tol", "--tol", "the duality gap of each gamma, relative to its objective", type=float),
+        Option(
+            "tol",
+            "--tol",
+            "the duality gap of each gamma, relative to its objective, or its residuals",
+            type=float,
+        ),
     ),
     pictures={"path": ConvexClusterPath.plot, "dendrogram": ConvexClusterPath.plot_dendrogram},
     page=_PAGE,
