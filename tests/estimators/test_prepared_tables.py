@@ -93,6 +93,13 @@ def test_without_columns_of_numbers(frame):
     same_bits(model.predict(frame[["city"]][:5]), model.labels_[:5])
 
 
+def test_categories_in_another_order_of_a_file_without_names(frame, tmp_path):
+    frame.assign(k=np.resize(["x", "y", "y"], 600)).to_csv(tmp_path / "t.csv", index=False, header=False)
+    one, other = ({"one_hot": order, "impute": "mean", "scale": "standard"} for order in ([1, 4], [4, 1]))
+    model = KMeans(6, random_state=0).fit(prepare_rows(tmp_path / "t.csv", **one))
+    same_bits(model.predict(prepare_rows(tmp_path / "t.csv", **other)), model.labels_)
+
+
 def test_vectors_beside_categories(frame):
     table = pandas.DataFrame({"v": list(frame[["a", "c"]].to_numpy()), "city": frame["city"]})
     model = KMeans(5, random_state=0).fit(prepare_rows(table, one_hot=["city"]))

@@ -118,7 +118,9 @@ def about(file: str) -> Iterator[None]:
         text = str(error)
         if re.search(r"First bad row: \d+\.$", text):
             is_missing = "Input X contains NaN" in text
-            text += " Leave such rows out" + (", or fill in numbers: --impute median." if is_missing else ".")
+            text += " Leave such rows out" + (
+                ", or fill in numbers: coterie fit --impute median." if is_missing else "."
+            )
         if text == str(error) and (file.rpartition("::")[0] or file) in text:
             raise
         raise ValueError(f"{file}: {text}") from error

@@ -110,6 +110,8 @@ def _is_same(one: Any, other: Any) -> bool:
         return np.array_equal(one, other)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return _is_same(list(one.items()), list(other.items()))  # in their order, which is that of columns
     return bool(one == other)
 
 

@@ -34,7 +34,7 @@ _OF_LIBRARIES = ("EOF: ", "the magic string", "the file is truncated")
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
 
-_IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (--impute median)"
+_IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (coterie fit --impute median)"
 
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "

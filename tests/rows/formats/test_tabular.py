@@ -74,8 +74,8 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     frame[50:].to_csv(tmp_path / "2.csv", index=False, na_rep="n/a")
     message = (
         r"^Input X contains NaN\. First bad row: 20\. Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
-        r"Fill in numbers with prepare_rows\(X, impute='median'\) \(--impute median\), or drop the rows, or "
-        r"leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
+        r"Fill in numbers with prepare_rows\(X, impute='median'\) \(coterie fit --impute median\), or drop the rows, "
+        r"or leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
     )
     for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):
         for read in (rows.read, lambda rows=rows: rows.take([0, 20]), lambda rows=rows: list(rows.blocks(7))):
