@@ -24,6 +24,21 @@ def test_nothing_secret_is_shown():
     assert str(again) == str(file)
 
 
+@pytest.mark.parametrize(
+    ("address", "is_pattern"),
+    [
+        ("s3://bucket/part-?.npy", True),
+        ("s3://bucket/part-[12].npy", True),
+        ("https://host/*.npy", True),
+        ("https://host/x.npy?sig=*[a]", False),
+        ("http://[::1]:8000/x.npy", False),
+        ("s3://bucket/x.npy", False),
+    ],
+)
+def test_patterns(address, is_pattern):
+    assert RemoteFile(address).is_pattern == is_pattern
+
+
 def test_what_is_not_there(quick_attempts):
     memory = Memory()
     memory.put("there/x.txt", b"a")

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 # Short reads, such as those of headers and footers, take so many bytes along.
 _LEAST_BYTES = 2**16
 
-_HELD_BYTES = 64 * 2**20
+_HELD_BYTES = 48 * 2**20
 
 
 class RangedFile(io.RawIOBase):
@@ -35,7 +35,7 @@ class RangedFile(io.RawIOBase):
         Tries again.
     spans : sequence of tuple of int
         Bytes that are fetched at a time where some of them are wanted, in ascending order. They are held as long as the
-        latest of them take at most 64 MiB; what is read of one later is fetched by itself.
+        latest of them take at most 48 MiB; what is read of one later is fetched by itself.
     """
 
     def __init__(self, handle: Any, size: int, attempts: Attempts, spans: Sequence[Span] = ()) -> None:

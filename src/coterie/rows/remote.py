@@ -69,9 +69,11 @@ class RemoteFile:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it stands for all files with such names. In addresses of web servers a ``?`` begins the query."""
-        is_web = protocol_of(self._address) in ("http", "https")
-        return re.search(r"[*\[]" if is_web else r"[*?\[]", self._address.partition("://")[2]) is not None
+        """Whether it stands for all files with such names."""
+        path = self._address.partition("://")[2]
+        if protocol_of(self._address) in ("http", "https"):  # a host may be [::1], and ? begins the query
+            path = path.partition("/")[2].partition("?")[0]
+        return re.search(r"[*?\[]", path) is not None
 
     def file_system(self, **more: Any) -> tuple[Any, str]:
         """Return fsspec's file system, and what the file is called there.

@@ -132,7 +132,7 @@ class Attempts:
 def _cause(error: BaseException) -> BaseException:
     """Return what is behind a file that is "not found": fsspec says so of all that goes wrong with a web server."""
     cause = error.__cause__
-    is_web = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
+    is_web = isinstance(cause, TimeoutError | ValueError) or type(cause).__module__.startswith("aiohttp")
     return cause if cause is not None and is_web and isinstance(error, FileNotFoundError) else error
 
 

@@ -30,8 +30,8 @@ _HERE, _ELSEWHERE = (2**14, 2**20), (2**18, 2**23)
 
 # Elsewhere columns that take at most so many bytes of a row group are fetched together, also those of several row
 # groups, up to so many bytes at a time and with gaps of so many between them.
-_GROUP_BYTES = 32 * 2**20
-_SPAN_BYTES = 16 * 2**20
+_GROUP_BYTES = 16 * 2**20
+_SPAN_BYTES = 8 * 2**20
 _GAP_BYTES = 2**16
 
 
