@@ -69,7 +69,7 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --image -2x-2", "must be like 28x28|requires an argument|Unknown option"),
     ("cook rows.npy", "Unknown command"),
     ("predict", "requires an argument"),
-    ("predict m.coterie rows.npy --out labels.txt", "must end in .npy or .parquet"),
+    ("predict m.coterie rows.npy --out labels.txt", "must end in .npy, .parquet or .csv"),
 ]
 
 

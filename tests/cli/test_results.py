@@ -34,6 +34,55 @@ def test_fit_and_predict(folder, csv):
         assert parquet.read_table(name) == examples
 
 
+def test_csv_in_and_out(folder, X):
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "name", [f"row, {i}" for i in range(300)])
+    frame.to_csv("rows.csv", index=False)
+    assert main(["fit", "rows.csv", "-k", "3", "--id", "name", "--results", "csv", "-q"]) == 0
+    assert main(["fit", "rows.csv", "-k", "3", "--id", "name", "--out", "binary", "-q"]) == 0
+    for name in ("labels", "examples"):
+        found = pandas.read_csv(f"coterie-out/{name}.csv")
+        pandas.testing.assert_frame_equal(
+            found, pandas.read_parquet(f"binary/{name}.parquet"), check_dtype=False
+        )
+    assert everything(folder / "coterie-out") == [
+        "examples.csv",
+        "labels.csv",
+        "model.coterie",
+        "summary.json",
+    ]
+    assert main(["predict", "coterie-out/model.coterie", "rows.csv", "--out", "new.csv", "-q"]) == 0
+    assert (folder / "new.csv").read_text() == (folder / "coterie-out/labels.csv").read_text()
+
+
+def test_arrays_and_tables_are_written_as_asked(folder, rows, csv):
+    assert main(["fit", rows, "-k", "3", "--results", "csv", "-q"]) == 0
+    assert pandas.read_csv("coterie-out/labels.csv").columns.tolist() == RESULTS
+    assert main(["fit", csv, "-k", "3", "--results", "npy", "--out", "plain", "-q"]) == 0
+    assert np.array_equal(np.load("plain/labels.npy"), pandas.read_csv("coterie-out/labels.csv")["cluster"])
+
+
+def test_csv_holds_no_vectors(folder, X, capsys):
+    table = pandas.DataFrame({"text": "words", "vector": list(X), "other": list(X[:, :2])})
+    table.to_parquet("rows.parquet")
+    told = failed(
+        capsys,
+        1,
+        "fit",
+        "rows.parquet",
+        "-k",
+        "3",
+        "--columns",
+        "vector",
+        "--results",
+        "csv",
+        "--keep",
+        "other",
+    )
+    assert "A .csv file cannot hold the column 'other'" in told
+    assert everything(folder) == ["rows.parquet"]
+
+
 def test_arrays_have_labels_alone(folder, rows):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     assert everything(folder / "coterie-out") == ["labels.npy", "model.coterie", "summary.json"]

@@ -113,6 +113,7 @@ def fit(
     keep: str | None = None,
     image: str | None = None,
     outliers: str | None = None,
+    results: Literal["npy", "parquet", "csv"] | None = None,
     out: Path = Path("coterie-out"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -177,6 +178,9 @@ def fit(
     outliers
         Label this share of the rows -1 in the results, such as 1% or 0.01: those that are the farthest from their
         clusters, relative to the scale of each. The model does not change; its file keeps the threshold.
+    results
+        What to write of the rows: npy (labels alone), or a table with examples beside it, parquet or csv. By default
+        parquet for a table, else npy.
     out
         Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
         score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
@@ -211,6 +215,7 @@ def fit(
         labels=labels,
         beside=_beside(id, keep),
         outliers=asked_share(outliers),
+        results=results,
     )
     _report(run_fit(job)[1], fit_lines, json, quiet)
 
@@ -243,7 +248,7 @@ def predict(
     format
         What comes through the standard input, as for `coterie fit`.
     out
-        File for the labels, .npy or .parquet; by default labels.npy, or labels.parquet for a table, with
+        File for the labels, .npy, .parquet or .csv; by default labels.npy, or labels.parquet for a table, with
         examples.parquet beside it.
     exclude
         Leave out these columns of a table, written as for `coterie fit`: those that the model does not know.

@@ -67,6 +67,7 @@ class FitJob:
     labels: str | None = None
     beside: Beside = field(default_factory=Beside)
     outliers: float | None = None
+    results: str | None = None
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
 
 
@@ -113,7 +114,7 @@ def _fit_file(
     model = models[method.name]
     _check_rows(job, method, rows)
     known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], job.n_clusters)
-    label_file = job.out / ("labels.parquet" if rows.is_table else "labels.npy")
+    label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
     beside = names_beside(rows, job.beside, label_file)
 

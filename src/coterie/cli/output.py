@@ -23,11 +23,13 @@ __all__ = [
     "pyarrow_parquet",
     "recorded_warnings",
     "staged_files",
+    "table_library",
+    "table_writer",
     "to_json",
     "write_labels",
 ]
 
-_LABEL_ENDINGS = (".npy", ".parquet")
+_LABEL_ENDINGS = (".npy", ".parquet", ".csv")
 
 
 def check_writable(folder: Path) -> None:
@@ -53,12 +55,47 @@ def check_writable(folder: Path) -> None:
 def check_label_file(path: Path) -> None:
     """Fail now if labels could not be written to this file later."""
     if path.suffix not in _LABEL_ENDINGS:
-        raise UsageError(f"--out must end in {' or '.join(_LABEL_ENDINGS)}, got {str(path)!r}.")
-    if path.suffix == ".parquet":
-        pyarrow_parquet()
+        raise UsageError(f"--out must end in .npy, .parquet or .csv, got {str(path)!r}.")
+    if path.suffix != ".npy":
+        table_library(path)
     if path.is_dir():
         raise IsADirectoryError(21, "Is a folder, not a file to write", str(path))
     check_writable(path.parent)
+
+
+@contextmanager
+def table_writer(path: Path, schema: Any) -> Iterator[Any]:
+    """Give what writes batches of a table to a .parquet or .csv file.
+
+    Raises
+    ------
+    ValueError
+        If the table has a column that CSV cannot hold.
+    """
+    library = table_library(path)
+    if path.suffix == ".parquet":
+        with library.ParquetWriter(path, schema) as writer:
+            yield writer
+        return
+    nested = [field.name for field in schema if field.type.num_fields]
+    if nested:
+        raise ValueError(
+            f"A .csv file cannot hold the column {nested[0]!r} ({schema.field(nested[0]).type}). Leave it out by "
+            "--keep, or write .parquet."
+        )
+    with library.CSVWriter(str(path), schema) as writer:
+        yield writer
+
+
+def table_library(path: Path) -> Any:
+    """Import what writes tables to a .parquet or .csv file, or say which extra brings it."""
+    if path.suffix == ".parquet":
+        return pyarrow_parquet()
+    try:
+        import pyarrow.csv
+    except ImportError as error:
+        raise ImportError("Writing .csv files needs pyarrow: pip install 'coterie[io]'") from error
+    return pyarrow.csv
 
 
 def write_labels(path: Path, labels: np.ndarray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from coterie.arrays import Array, IntArray
 from coterie.cli import UsageError
-from coterie.cli.output import pyarrow_parquet, write_labels
+from coterie.cli.output import table_writer, write_labels
 from coterie.results import (
     Examples,
     Outliers,
@@ -40,8 +41,8 @@ def result_files(labels: Path) -> dict[str, Path]:
     """Return the files of results: that of labels, and for a table the examples beside it."""
     if labels.suffix == ".npy":
         return {"labels": labels}
-    name = "examples.parquet" if labels.stem == "labels" else f"{labels.stem}-examples.parquet"
-    return {"labels": labels, "examples": labels.with_name(name)}
+    name = "examples" if labels.stem == "labels" else f"{labels.stem}-examples"
+    return {"labels": labels, "examples": labels.with_name(name + labels.suffix)}
 
 
 class RowResults:
@@ -86,19 +87,18 @@ class RowResults:
             write_labels(paths["labels"], self._labels if outliers is None else outliers.marked(self._labels))
             return
         placement = place_rows(self._model, self._rows, self._labels, self._scores)
-        examples, writer = Examples(placement), None
-        parquet = pyarrow_parquet()
-        try:
-            for batch in result_batches(placement, self._rows, self._names, self._outliers):
-                writer = writer or parquet.ParquetWriter(paths["labels"], batch.schema)
+        examples = Examples(placement)
+        batches = result_batches(placement, self._rows, self._names, self._outliers)
+        first = next(batches)
+        with table_writer(paths["labels"], first.schema) as writer:
+            for batch in itertools.chain([first], batches):
                 # Shards may differ in what they call a text.
-                batch = batch.cast(writer.schema)
+                batch = batch.cast(first.schema)
                 writer.write_batch(batch)
                 examples.look_at(batch)
-        finally:
-            if writer is not None:
-                writer.close()
-        parquet.write_table(examples.table(), paths["examples"])
+        table = examples.table()
+        with table_writer(paths["examples"], table.schema) as writer:
+            writer.write_table(table)
 
 
 def asked_share(outliers: str | None) -> float | None:
@@ -132,7 +132,9 @@ def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
     """
     if labels.suffix == ".npy":
         if beside.names:
-            raise UsageError(f"--id and --keep are for results in a .parquet file, not for {labels.name}.")
+            raise UsageError(
+                f"--id and --keep are for results in a .parquet or .csv file, not for {labels.name}."
+            )
         return []
     try:
         return carried_names(rows, beside.id, beside.keep)

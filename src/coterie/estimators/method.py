@@ -30,7 +30,7 @@ ENTRY_POINTS = "coterie.methods"
 RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
-    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers",
+    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers", "--results",
     "--json", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
