@@ -65,20 +65,8 @@ def test_arrays_and_tables_are_written_as_asked(folder, rows, csv):
 def test_csv_holds_no_vectors(folder, X, capsys):
     table = pandas.DataFrame({"text": "words", "vector": list(X), "other": list(X[:, :2])})
     table.to_parquet("rows.parquet")
-    told = failed(
-        capsys,
-        1,
-        "fit",
-        "rows.parquet",
-        "-k",
-        "3",
-        "--columns",
-        "vector",
-        "--results",
-        "csv",
-        "--keep",
-        "other",
-    )
+    options = "-k 3 --columns vector --keep other --results csv -q"
+    told = failed(capsys, 1, "fit", "rows.parquet", *options.split())
     assert "A .csv file cannot hold the column 'other'" in told
     assert everything(folder) == ["rows.parquet"]
 
