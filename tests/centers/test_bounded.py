@@ -134,10 +134,11 @@ def test_shortened_centers_save_comparisons():
         frame = CenterFrame(X[:30], data.shift)
         bounded = BoundedAssignment(data, frame, None, unit_length=unit_length)
         n_ruled_out = 0
-        for _ in range(6):
+        for number in range(6):
             bounded.start(frame)
-            upper = bounded._upper + bounded._drift[bounded.labels]
-            n_ruled_out += np.count_nonzero(bounded._lower > bounded._cumulative + upper[:, None])
+            if number > 0:  # before that there are no bounds
+                upper = bounded._upper + bounded._drift[bounded.labels]
+                n_ruled_out += np.count_nonzero(bounded._lower > bounded._cumulative + upper[:, None])
             for part, x in data.blocks():
                 bounded.assign(part, x)
             sums = np.array([X[bounded.labels == label].sum(axis=0) for label in range(30)])

@@ -20,7 +20,7 @@ def test_table(folder, table, X, capsys):
         "summary.json",
     ]
     labels = pyarrow.read_table("out/labels.parquet")
-    assert labels.column_names[-3:] == ["cluster", "distance", "rank"]
+    assert labels.column_names[-4:] == ["cluster", "distance", "outlier_score", "rank"]
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X[:, [3, 0]]).labels_
     assert np.array_equal(labels["cluster"], expected)
     # The columns are remembered, so prediction takes the same ones.
