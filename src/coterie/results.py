@@ -159,14 +159,12 @@ def results_table(
     [0, 0, -1, 1, 1]
     """
     share = None if outliers is None else outlier_share(outliers)
-    rows = _prepared(model, X)
-    found, scores = (
-        _labels_of(model, X, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
-    )
+    rows = _prepared(model, X)  # once: X may be a stream
+    found, scores = _labels_of(model, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
     names = carried_names(rows, id, keep)
-    placement = place_rows(model, X, found, scores)
+    placement = place_rows(model, rows, found, scores)
     far = None
     if share is not None:
         if "outlier_score" not in placement.measures:
@@ -328,13 +326,13 @@ def _prepared(model: Any, X: Any) -> RowSource:
     return model.prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
-def _labels_of(model: Any, X: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
+def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
     """Return the clusters of rows, and in the same pass their outlier scores where the model has such."""
     if hasattr(model, "predict"):
         if _has_scales(model):
-            return model.predict(X, return_distance=True)
+            return model.predict(rows, return_distance=True)
         # Estimators of other libraries know arrays, not sources of rows.
-        labels = model.predict(X if isinstance(model, Estimator) else rows.read())
+        labels = model.predict(rows if isinstance(model, Estimator) else rows.read())
         return np.asarray(labels, dtype=np.int32), None
     labels = getattr(model, "labels_", None)
     if labels is None or len(labels) != rows.shape[0]:

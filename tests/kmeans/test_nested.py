@@ -162,9 +162,12 @@ class TestBounds:
         used = []
         for kind in (PlainAssignment, BoundedAssignment):
             name = kind.__name__
-            monkeypatch.setattr(
-                nested_module, name, lambda *args, kind=kind, name=name: used.append(name) or kind(*args)
-            )
+
+            def made(*args, kind=kind, name=name, **options):
+                used.append(name)
+                return kind(*args, **options)
+
+            monkeypatch.setattr(nested_module, name, made)
         nested(20, bounds=bounds, compute_labels=False).fit(blobs)
         assert used == ["BoundedAssignment" if bounded else "PlainAssignment"]
 
