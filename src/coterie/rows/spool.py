@@ -110,11 +110,16 @@ class _CopyFile:
         raise TypeError("Rows in a temporary file of this process cannot be pickled: write them to a file.")
 
     def write(self, start: int, buffer: memoryview) -> None:
+        written = 0
+        while written < len(buffer):  # a single call of the system may write less
+            written += self._write_some(start + written, buffer[written:])
+
+    def _write_some(self, start: int, buffer: memoryview) -> int:
+        if hasattr(os, "pwrite"):  # threads that wait for one another take twice as long for all
+            return os.pwrite(self.file.fileno(), buffer, start)
         with self._lock:
             self.file.seek(start)
-            written = 0
-            while written < len(buffer):  # a single call of the system may write less
-                written += self.file.write(buffer[written:])
+            return self.file.write(buffer)
 
 
 def spool_folder() -> str:
