@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import threading
+import time
 
 import h5py
 import numpy as np
@@ -162,11 +163,12 @@ def test_interrupted(small_pieces):
         seen.append(start)
         if start == 0:
             raise KeyboardInterrupt
+        time.sleep(0.3)  # until the main thread has heard of it
 
     n_before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         SpooledRows(_Pieces(act), 1)
-    assert seen == [0]
+    assert len(seen) <= 2  # of fourteen pieces the one at which it was, and one that had begun
     assert threading.active_count() == n_before
 
 
