@@ -48,6 +48,24 @@ def read_options() -> argparse.Namespace:
     return options
 
 
+def given(options: argparse.Namespace) -> list[str]:
+    """Return the options that change what an item measures, as they are written on a command line."""
+    values = {
+        "--threads": options.threads,
+        "--seeds": options.seeds,
+        "--gb": options.gb,
+        "--only": ",".join(options.only),
+        "--skip": ",".join(options.skip),
+    }
+    words = [
+        word
+        for name, value in values.items()
+        if value
+        for word in (name, f"{value:g}" if isinstance(value, float) else str(value))
+    ]
+    return words + ["--quick"] * options.quick
+
+
 def make(full: str, options: argparse.Namespace) -> bool:
     """Make one item; return whether that went well, and say it if not."""
     _, item = ITEMS[full]
@@ -55,7 +73,7 @@ def make(full: str, options: argparse.Namespace) -> bool:
         why = f"{', '.join(item.missing())} missing" if item.make else "nothing to make"
         print(f"{full}: {why}", file=sys.stderr)
         return True
-    report = Report(full, command(full, options.quick), stem_of(full, options.quick))
+    report = Report(full, command(full, *given(options)), stem_of(full, options.quick))
     report.data["item"] = full
     try:
         with begun(options, report, PaperRun) as run:

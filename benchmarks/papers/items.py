@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from benchmarks.convex.paper import PAPER as CONVEX
@@ -22,9 +23,9 @@ ITEMS: dict[str, tuple[Paper, Item]] = {
 }
 
 
-def command(full: str, quick: bool = False) -> str:
+def command(full: str, *options: str) -> str:
     """Return the command line that makes an item."""
-    return f"python -m benchmarks.papers {full}" + " --quick" * quick
+    return shlex.join(["python", "-m", "benchmarks.papers", full, *options])
 
 
 def stem_of(full: str, quick: bool = False) -> Path:
