@@ -104,6 +104,10 @@ class PaperRun(Benchmark):
         """Return the seeds of repeated fits: as many as the paper has, or as --seeds says; one if quick."""
         return range(1 if self.quick else self.options.seeds or published)
 
+    def limit(self, seconds: float) -> float:
+        """Return the seconds after which a contender is given up on a set: as many as --limit says, if it does."""
+        return float(self.options.limit or seconds)
+
     def within(self, seconds: float) -> float:
         """Return a time budget, a hundredth of it if quick."""
         return seconds / 100 if self.quick else seconds

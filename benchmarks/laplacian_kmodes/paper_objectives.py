@@ -96,7 +96,7 @@ def _cell(ends: list[tuple[float, int]]) -> str:
     """Return the mean of E, the lowest, and the mean number of clusters that have rows."""
     objectives = [objective for objective, _ in ends]
     n_clusters = fmean(n for _, n in ends)
-    return f"{fmean(objectives):,.1f} ({min(objectives):,.1f}), {n_clusters:g}"
+    return f"{fmean(objectives):,.1f} ({min(objectives):,.1f}), {n_clusters:.1f}"
 
 
 def _measured(run: PaperRun, lambdas: tuple[float, ...]) -> Curves:

@@ -124,7 +124,7 @@ def _trials(run: PaperRun, method: str, data: Path, setting: Setting) -> dict[st
             if method in MODE_UPDATES or method == K_MEANS:
                 found[f"{lam:g}"] = run.isolated(run_starts, *options)
             else:
-                found[f"{lam:g}"] = run.isolated_within(LIMIT, run_starts, *options)
+                found[f"{lam:g}"] = run.isolated_within(run.limit(LIMIT), run_starts, *options)
         except TimeoutError as error:
             return str(error)
     return found

@@ -70,14 +70,14 @@ def _record(
 def make_figure_2(run: PaperRun) -> None:
     """Draw energy against seconds for exact k-means, mini-batches and nested mini-batches."""
     contenders = {name: CURVES[name] for name in CONTENDERS}
-    rows = [
-        curves
-        for name in PAPER_ROWS
-        if (curves := _measure(run, name, contenders, SEEDS, SECONDS)) is not None and curves.curves
-    ]
-    for curves in rows:
-        _table_of_times(run, curves)
-        run.report.data.setdefault("curves", {})[curves.title] = curves.facts()
+    rows = []
+    for name in PAPER_ROWS:
+        curves = _measure(run, name, contenders, SEEDS, SECONDS)
+        if curves is not None and curves.curves:
+            rows.append(curves)
+            _table_of_times(run, curves)
+            run.report.data.setdefault("curves", {})[curves.title] = curves.facts()
+            run.report.save()
     if rows:
         run.report.say("", *NOTES)
         run.draw("curves", lambda path: draw(rows, path))
@@ -125,6 +125,7 @@ def make_figure_3(run: PaperRun) -> None:
         if curves is not None and curves.curves:
             rows.append(curves)
             _table_of_thresholds(run, curves)
+            run.report.save()
     if rows:
         run.report.say(
             "", "Mean relative excess of the held-out energy over E*, the lowest of the set, in per cent."

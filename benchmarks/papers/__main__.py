@@ -22,6 +22,11 @@ def parser() -> SystemParser:
     parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")
     parser.add_argument("--seeds", type=at_least(1), help="repeats of each fit (default: the paper's)")
     parser.add_argument(
+        "--limit",
+        type=above_zero,
+        help="seconds after which a slow contender is given up on a data set (default: the item's)",
+    )
+    parser.add_argument(
         "--gb",
         type=above_zero,
         help="size of a generated file that should exceed memory (default: what fits)",
@@ -53,6 +58,7 @@ def given(options: argparse.Namespace) -> list[str]:
     values = {
         "--threads": options.threads,
         "--seeds": options.seeds,
+        "--limit": options.limit,
         "--gb": options.gb,
         "--only": ",".join(options.only),
         "--skip": ",".join(options.skip),

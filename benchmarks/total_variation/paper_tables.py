@@ -139,7 +139,7 @@ def _result(run: PaperRun, name: str, data: str, share: float, draws: int) -> di
     least = min(draws, PEER_DRAWS) if is_peer(name) else draws
     try:
         result = run.isolated_within(
-            LIMIT, run_contender, name, data, share, draws, trials, run.threads, least, PEER_BUDGET
+            run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads, least, PEER_BUDGET
         )
     except Exception as error:
         run.report.say("", f"{data}, {share_in_words(share)}: {name} failed: {error}")
