@@ -50,8 +50,9 @@ PAPER = Paper(
             "Algorithm 1",
             "Updates of all memberships at once (Eq. 8), begun anew for each set of modes; then the modes.",
             remark="`LaplacianKModes`, line by line against plain NumPy in "
-            "`tests/laplacian_kmodes/test_memberships.py` and `test_pairs.py`. Ours passes over rows around which "
-            "nothing moves, undoes an update that raises R, and runs ten starts unless told otherwise (`n_init`). "
+            "`tests/laplacian_kmodes/test_memberships.py` and `tests/laplacian_kmodes/test_pairs.py`. "
+            "Ours passes over rows around which nothing moves, "
+            "undoes an update that raises R, and runs ten starts unless told otherwise (`n_init`). "
             "A cluster that empties keeps its mode; the published code ends.",
         ),
         Item(

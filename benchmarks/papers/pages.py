@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness.papers import Item, Paper
 from benchmarks.harness.reporting import machine_line, markdown_table
@@ -50,6 +51,7 @@ def write_pages() -> None:
 
 
 def _page(paper: Paper, images: Path, used: set[str]) -> Iterator[str]:
+    machines: dict[str, list[str]] = {}
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
     for item in paper.items:
         full = f"{paper.key}-{item.name}"
@@ -60,15 +62,26 @@ def _page(paper: Paper, images: Path, used: set[str]) -> Iterator[str]:
             yield from _made(full, images, used)
         if item.remark:
             yield from ("", item.remark)
+        data = _result(full)
+        if item.make is not None and data is not None:
+            machines.setdefault(machine_line(data["machine"]), []).append(item.place)
+    if machines:
+        yield from ("", "## Machines", "")
+        yield from (f"- {line}: {'; '.join(places)}" for line, places in machines.items())
+
+
+def _result(full: str) -> dict[str, Any] | None:
+    """Return what the last full run of an item left, None where there is none."""
+    path = stem_of(full).with_suffix(".json")
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def _made(full: str, images: Path, used: set[str]) -> Iterator[str]:
     """Yield what the last full run of an item left."""
-    stem = stem_of(full)
-    if not stem.with_suffix(".json").exists():
+    stem, data = stem_of(full), _result(full)
+    if data is None:
         yield from ("", f"Not run yet: `{command(full)}`.")
         return
-    data = json.loads(stem.with_suffix(".json").read_text())
     for name in data.get("pictures", []):
         shutil.copyfile(stem.with_name(name), images / name)
         used.add(name)
@@ -77,7 +90,7 @@ def _made(full: str, images: Path, used: set[str]) -> Iterator[str]:
     text = re.sub(r"\n+Written to .*\n", "\n", text).strip()
     text = text.replace("](" + full, "](images/" + full)
     yield from ("", text, "")
-    yield f"`{data['command']}`, {data['machine']['date'][:10]}; {machine_line(data['machine'])}"
+    yield f"`{data['command']}`, {data['machine']['date'][:10]}"
 
 
 def _overview() -> Iterator[str]:
@@ -102,7 +115,5 @@ def _status(full: str) -> str:
     item = ITEMS[full][1]
     if item.make is None:
         return "see the page"
-    path = stem_of(full).with_suffix(".json")
-    if not path.exists():
-        return "not run yet"
-    return f"made {json.loads(path.read_text())['machine']['date'][:10]}"
+    data = _result(full)
+    return "not run yet" if data is None else f"made {data['machine']['date'][:10]}"

@@ -52,7 +52,8 @@ PAPER = Paper(
             remark=(
                 "`TotalVariationClustering(asymmetry=...)`, `balanced_cut(..., asymmetry=...)`, "
                 "`--asymmetry`; None is R - 1. Tested against the definition and the oracle for other "
-                "values (`tests/total_variation/test_descent.py`, `test_estimator.py: TestAsymmetry`)."
+                "values (`tests/total_variation/test_descent.py`, "
+                "`tests/total_variation/test_estimator.py: TestAsymmetry`)."
             ),
         ),
         Item(
