@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ class Recorder:
         Seconds after which a fit is told to stop.
     keep : bool
         Whether to keep centroids; not where memory is measured.
+    clock : callable
+        What seconds are read from.
 
     Attributes
     ----------
@@ -31,31 +34,33 @@ class Recorder:
         Whether the fit was stopped, rather than that it ended by itself.
     """
 
-    def __init__(self, budget: float, keep: bool = True) -> None:
-        self.budget, self.keep = budget, keep
+    def __init__(
+        self, budget: float, keep: bool = True, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.budget, self.keep, self.clock = budget, keep, clock
         self.points: list[tuple[float, np.ndarray]] = []
         self.cut = False
         self._next = self._paused = 0.0
-        self._begin = time.perf_counter()
+        self._begin = self.clock()
 
     def start(self) -> None:
         """Set the clock to 0."""
-        self._begin = time.perf_counter()
+        self._begin = self.clock()
 
     def see(self, centers: np.ndarray) -> bool:
         """Look at the centroids of a fit that goes on; return True if it is to stop. Takes no time."""
-        arrived = time.perf_counter()
+        arrived = self.clock()
         seconds = arrived - self._begin - self._paused
         if self.keep and seconds >= self._next:
             self.add(seconds, centers)
             self._next = COPY_GROWTH * seconds
         self.cut = seconds >= self.budget
-        self._paused += time.perf_counter() - arrived
+        self._paused += self.clock() - arrived
         return self.cut
 
     def finish(self, centers: np.ndarray) -> None:
         """Record the centroids that the fit returned."""
-        self.add(time.perf_counter() - self._begin - self._paused, centers)
+        self.add(self.clock() - self._begin - self._paused, centers)
 
     def add(self, seconds: float, centers: np.ndarray) -> None:
         """Record centroids that were found after so many seconds."""

@@ -7,6 +7,7 @@ the fit is over.
 from __future__ import annotations
 
 import gc
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +33,21 @@ def run_curve(
     """Fit one contender and return its curve, a list of (seconds, validation energy).
 
     `start` is "random" (distinct rows, the same for all contenders of a seed) or "k-means++"; `sizes` are the
-    number of clusters and the batch size.
+    number of clusters and the batch size. Seconds are those of the clock, or of the processor where there is one
+    thread.
     """
     task = _task(load_rows(data), start, sizes, seed, n_threads)
     _warm_up(name, task, 4 * task.n_clusters)
-    recorder = Recorder(budget)
+    # What one thread is given of a processor is the same beside other processes.
+    on_one = n_threads == 1
+    recorder = Recorder(budget, clock=time.process_time if on_one else time.perf_counter)
     with measured() as cost:
         recorder.start()
         (CURVES | SETTINGS)[name].call(task, recorder)
     found = energies(load_rows(valid), (centers for _, centers in recorder.points))
     curve = [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)]
     # What is disturbed is judged by the seconds that count.
-    other = cost.other_seconds * recorder.seconds / cost.seconds
+    other = 0.0 if on_one else cost.other_seconds * recorder.seconds / cost.seconds
     return {
         "seconds": recorder.seconds,
         "cpu_seconds": cost.cpu_seconds,
