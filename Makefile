@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint papers bench clean
+.PHONY: demo test lint papers docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -20,6 +20,12 @@ lint: $(VENV)/.lint
 # Every figure and table of the papers, small: does all of it run? Figures mean nothing then.
 papers: $(VENV)/.test
 	$(BIN)/python -m benchmarks.papers --all --quick
+
+# The site, from a clean start: a warning is an error.
+docs: $(VENV)/.docs
+	rm -rf build/docs docs/reference docs/gallery
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "The site is in build/docs/index.html."
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
@@ -46,6 +52,10 @@ $(VENV)/.demo: $(BIN)/python $(SOURCES)
 
 $(VENV)/.test: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	touch $@
+
+$(VENV)/.docs: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[docs]'
 	touch $@
 
 $(VENV)/.bench: $(BIN)/python $(SOURCES)

@@ -101,11 +101,11 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
     outlier_scores_ : ndarray of shape (n,), float32
         Distance of each row to the mean of the rows of its cluster (centroids are drawn towards each other), over
         `cluster_scales_`: 1 for the median row of a cluster. Only rows of the fit have one, as labels.
-    cluster_scales_ : ndarray of shape (n_clusters_,), float64
+    cluster_scales_ : ndarray of shape (n_clusters,), float64
         The lower median of these distances of each cluster's rows.
     n_clusters_ : int
         How many.
-    cluster_centers_ : ndarray of shape (n_clusters_, p)
+    cluster_centers_ : ndarray of shape (n_clusters, p)
         The different centroids.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
@@ -117,7 +117,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         F of `centroids_`.
     dual_gap_ : float
         F - D(Lambda), never negative: no centroids have an objective lower by more than this. Also
-        ||U - U*||^2 <= 2 dual_gap_ for the true minimiser U*.
+        ||U - U*||^2 <= 2 `dual_gap_` for the true minimiser U*.
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int

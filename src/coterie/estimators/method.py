@@ -42,7 +42,7 @@ class Objective:
     Attributes
     ----------
     attribute : str
-        Where the fitted estimator has it, such as "inertia_".
+        Where the fitted estimator has it, such as `inertia_`.
     name : str
         What it is called, such as "free energy".
     unit : str

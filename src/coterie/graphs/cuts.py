@@ -19,8 +19,8 @@ def balanced_cut(
 ) -> float:
     """Sum over the clusters of the edges that leave them, relative to their sizes.
 
-    sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|), lambda = R - 1: the energy (P) of Bresson et al. 2013, lowest for few
-    edges between clusters of equal size.
+    ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, lambda = R - 1: the energy (P) of Bresson et al. 2013, lowest for
+    few edges between clusters of equal size.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ def incidence_matrix(graph: Any, *, entries: Literal["weights", "roots", "ones"]
     graph : sparse matrix or array-like of shape (n, n)
         Symmetric non-negative weights w; edges from a vertex to itself are left out.
     entries : {"weights", "roots", "ones"}
-        e = w: the norm of B f is then the total variation, sum of w |f_i - f_j| over the edges, each once. e = sqrt(w):
-        B'B is the Laplacian. e = 1: plain differences.
+        e = w: the norm of B f is then the total variation, sum of ``w |f_i - f_j|`` over the edges, each once.
+        e = sqrt(w): B'B is the Laplacian. e = 1: plain differences.
 
     Returns
     -------

@@ -115,12 +115,12 @@ class TruncatedGaussianMixture(MixtureModel):
     outlier_scores_ : ndarray of shape (n,), float32
         Distance of each row to its component in standard deviations (Mahalanobis'), over `cluster_scales_`: 1 for the
         median row of a component. Only with `compute_labels`.
-    cluster_scales_ : ndarray of shape (n_components_,), float64
+    cluster_scales_ : ndarray of shape (n_components,), float64
         The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
     lower_bound_ : float
         Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
         coreset, if there is one).
-    lower_bounds_ : ndarray of shape (n_iter_,), float64
+    lower_bounds_ : ndarray of shape (n_iter,), float64
         The same after each iteration. It never falls but for rounding and `reg_covar`.
     n_components_ : int
         Components that are left: those without weight or variance are dropped, with a ConvergenceWarning, unless

@@ -123,11 +123,11 @@ class TotalVariationClustering(GraphEstimator):
 
     Notes
     -----
-    (P) = sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|), where Cut sums the weights of the edges that leave A_r, each
-    once, and lambda is `asymmetry`, R - 1 by default. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships
-    F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of w_ij |f_i - f_j|, and B(f) the distance of f from
-    its median, the (floor(n / (lambda + 1)) + 1)-st largest value, larger ones counting lambda times. On indicators
-    both are the same (Theorem 1 of the paper, which counts each edge twice).
+    (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
+    each once, and lambda is `asymmetry`, R - 1 by default. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships
+    F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f
+    from its median, the (floor(n / (lambda + 1)) + 1)-st largest value, larger ones counting lambda times. On
+    indicators both are the same (Theorem 1 of the paper, which counts each edge twice).
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
     as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
