@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,17 +27,23 @@ __all__ = ["ARROW"]
 # Of an id, beside which a vector is long.
 _TEXT_BITS = 8 * 64
 
+# Files whose batches take more than this are mapped, since a batch is read as a whole.
+_BATCH_BYTES = 128 * 2**20
+
 
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch.
 
-    A file here is read from a memory map; of one elsewhere only the buffers of the columns wanted are fetched.
+    A file is mapped into memory to be opened, which reads no more than where its batches are. Then batches are read one
+    by one, of the columns wanted only: where a mapped file is cut short, its reader is killed (SIGBUS). Files of long
+    batches stay mapped, and are looked at before each piece.
     """
 
     is_parsed = True
 
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
+        self._is_mapped = True
         with self._opened() as (file, _):
             # Only a file, not a stream, begins with this word.
             self._is_stream = bytes(file.read(6)) != b"ARROW1"
@@ -68,20 +75,24 @@ class ArrowFileSource(RowSource):
             chosen=self._columns.chosen.names,
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
+        if isinstance(path, Path):
+            self._is_mapped = path.stat().st_size * max(counts) / sum(counts) > _BATCH_BYTES
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, mmap.mmap | None]]:
+    def _opened(self) -> Iterator[tuple[Any, _Pages | None]]:
         """Open the file: what pyarrow reads, and where it is mapped into memory the pages behind it."""
         import pyarrow
 
         if isinstance(self._path, RemoteFile):
             with self._path.opened() as remote:
                 yield remote, None
-            return
-        with open(self._path, "rb") as file:
-            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # The pages are unmapped when no batch uses them any more.
-        yield pyarrow.BufferReader(pyarrow.py_buffer(pages)), pages
+        elif not self._is_mapped:
+            with pyarrow.OSFile(str(self._path)) as file:
+                yield file, None
+        else:
+            with _Pages(self._path) as pages:
+                # They are unmapped when no batch uses them any more.
+                yield pyarrow.BufferReader(pyarrow.py_buffer(pages.map)), pages
 
     def _reader(self, file: Any, fields: list[int] | None) -> Any:
         from pyarrow import ipc
@@ -106,9 +117,11 @@ class ArrowFileSource(RowSource):
         carried = self._columns.carried
         with reading(self._path), self._opened() as (file, pages):
             for batch in self._batches(file, 0, [carried[i] for i in positions]):
+                if pages is not None:
+                    pages.check()
                 yield batch
                 if pages is not None:
-                    release_map(pages)
+                    release_map(pages.map)
 
     def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
@@ -118,10 +131,33 @@ class ArrowFileSource(RowSource):
         with reading(self._path), self._opened() as (file, pages):
             batches = self._batches(file, first, self._columns.positions)
             for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
-                yield self._columns.block(batch, self.dtype, start)
+                if pages is None:
+                    yield self._columns.block(batch, self.dtype, start)
+                else:
+                    pages.check()
+                    yield np.require(self._columns.block(batch, self.dtype, start), requirements=["O"])
+                    release_map(pages.map)
                 start += batch.num_rows
-                if pages is not None:
-                    release_map(pages)
+
+
+class _Pages:
+    """A file that is mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115
+        self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def check(self) -> None:
+        """Raise a ValueError where the file has become shorter: to touch pages behind its end ends the process."""
+        missing = len(self.map) - os.fstat(self._file.fileno()).st_size
+        if missing > 0:
+            raise ValueError(f"the file is truncated: {missing} bytes are missing.")
 
 
 def _size(kind: Any) -> float:

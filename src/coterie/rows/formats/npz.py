@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.mapped import MappedSource, read_header
+from coterie.rows.formats.raw import RawSource, read_header
 from coterie.rows.formats.stored import choose_array
 from coterie.rows.memory import SparseSource
 from coterie.rows.source import RowSource
@@ -26,8 +26,8 @@ _ZIP_LOCAL_HEADER = 30
 def _open(path: Path, key: str | None) -> RowSource:
     """Open the array `key` of a .npz file, else its only two-dimensional array, else the one called X.
 
-    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read through a memory map
-    where the file is not compressed, else it is decompressed block by block in each pass.
+    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read as it lies in the file where
+    that is not compressed, else it is decompressed block by block in each pass.
     """
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -35,7 +35,7 @@ def _open(path: Path, key: str | None) -> RowSource:
             return SparseSource(sp.load_npz(path), "npz, sparse")
         member = members[choose_array(_shapes(archive, members), key, path)]
         if member.compress_type == zipfile.ZIP_STORED:
-            return MappedSource(path, _member_offset(path, member), member.file_size, "npz")
+            return RawSource(path, _member_offset(path, member), member.file_size, "npz")
         return CompressedSource(path, member.filename)
 
 
