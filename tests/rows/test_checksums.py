@@ -66,7 +66,11 @@ UNCHECKED = {
 
 def flip_a_bit(path):
     """Change a bit in the middle of the numbers of a file, or of a chunk of a folder."""
-    file = next(part for part in sorted(path.rglob("*")) if part.name == "0") if path.is_dir() else path
+    file = (
+        next(part for part in sorted(path.rglob("*")) if part.name == "0" and part.is_file())
+        if path.is_dir()
+        else path
+    )
     content = bytearray(file.read_bytes())
     # Of a number in the middle of those that are stored as they are, else of the middle of the file.
     place = content.find(X[120].tobytes() if X[120].tobytes() in content else X[120:121, 2].tobytes())

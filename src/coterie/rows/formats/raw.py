@@ -95,8 +95,8 @@ class RawSource(RowSource):
         with self._opened() as file:
             for low, high in pairwise([0, *cuts.tolist(), len(indices)]):
                 first, last = int(indices[low]), int(indices[high - 1])
-                if last - first + 1 == high - low and np.all(np.diff(indices[low:high]) == 1):
-                    self._fill(file, first, found[low:high])
+                if high - low == 1:
+                    self._fill_bytes(file, first * self.shape[1], found[low])
                 else:
                     found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
         return found
@@ -125,11 +125,12 @@ class RawSource(RowSource):
         """Read consecutive numbers of the file from the `first` on, all of them."""
         file.seek(self._begin + first * self._stored.itemsize)
         wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
-        while len(wanted):
-            n_bytes = file.readinto(wanted)  # type: ignore[attr-defined]
-            if not n_bytes:
-                raise ValueError(f"the file is truncated: {len(wanted)} bytes are missing.")
-            wanted = wanted[n_bytes:]
+        n_bytes = 0
+        while n_bytes < len(wanted):  # a single call of the system may read less
+            n_read = file.readinto(wanted[n_bytes:])  # type: ignore[attr-defined]
+            if not n_read:
+                raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
+            n_bytes += n_read
 
 
 def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:

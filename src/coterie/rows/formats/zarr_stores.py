@@ -73,6 +73,10 @@ def _local_store_of_2(path: str, seen: SeenFolder) -> Any:
             finally:
                 seen.compare(key)
 
+        def __contains__(self, key: object) -> bool:  # chunks that are not there are never asked for
+            seen.compare(str(key))
+            return super().__contains__(key)
+
     return Store(path)
 
 
