@@ -91,10 +91,11 @@ class SeenFolder:
         self._path = path
         self._inside = f"{inside}/" if inside else ""
         self._states: dict[str, _State | None] = {}
-        for folder, _, names in os.walk(path / inside):
+        for folder, _, names in os.walk(path / inside, followlinks=True):
+            within = Path(folder).relative_to(path)
             for name in names:
-                file = os.path.join(folder, name)
-                self._states[Path(file).relative_to(path).as_posix()] = _State.of(file)
+                key = name if within == Path() else f"{within.as_posix()}/{name}"
+                self._states[key] = _State.of(os.path.join(folder, name))
 
     def compare(self, name: str) -> None:
         """Raise a ValueError that names a file of the folder, there or not, where it is another by now."""
