@@ -314,6 +314,7 @@ def cutting(pieces):
 
 for kind in (raw.RawSource, arrow.ArrowFileSource):
     kind.pieces = cutting(kind.pieces)
+arrow._Pages.check = lambda self: None  # as if it were cut just after it was looked at
 for path, arrow._BATCH_BYTES in ((sys.argv[1], 0), (sys.argv[2], 0), (sys.argv[3], 2**30)):
     print(main(["fit", path, "-k", "3", "--out", path + ".out"]), sizes[path])
 """

@@ -11,12 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from coterie.arrays import IndexArray
+from coterie.arrays import Array, IndexArray
 from coterie.rows.arrow import ArrowColumns, first_batch
 from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
+from coterie.rows.formats.raw import read_numbers
 from coterie.rows.formats.tabular import check_unique, cut_batches
 from coterie.rows.memory import release_map
 from coterie.rows.remote import RemoteFile
@@ -36,7 +37,7 @@ class ArrowFileSource(RowSource):
 
     A file is mapped into memory to be opened, which reads no more than where its batches are. Then batches are read one
     by one, of the columns wanted only: where a mapped file is cut short, its reader is killed (SIGBUS). Files of long
-    batches stay mapped, and are looked at before each piece.
+    batches that are not compressed stay mapped, but numbers are read from the file.
     """
 
     is_parsed = True
@@ -44,7 +45,8 @@ class ArrowFileSource(RowSource):
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
         self._is_mapped = True
-        with self._opened() as (file, _):
+        is_compressed = False
+        with self._opened() as (file, pages):
             # Only a file, not a stream, begins with this word.
             self._is_stream = bytes(file.read(6)) != b"ARROW1"
             if self._is_stream and isinstance(path, RemoteFile):
@@ -63,7 +65,10 @@ class ArrowFileSource(RowSource):
             )
             # One column is enough to count rows, and only its buffers are decompressed.
             smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
-            counts = [batch.num_rows for batch in self._batches(file, 0, [smallest])]
+            counts = []
+            for batch in self._batches(file, 0, [smallest]):
+                counts.append(batch.num_rows)
+                is_compressed |= pages is not None and not pages.hold(batch.column(0))
         carried = self._columns.carried
         super().__init__(
             (sum(counts), self._columns.chosen.n_columns),
@@ -76,7 +81,8 @@ class ArrowFileSource(RowSource):
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         if isinstance(path, Path):
-            self._is_mapped = path.stat().st_size * max(counts) / sum(counts) > _BATCH_BYTES
+            batch_bytes = path.stat().st_size * max(counts) / sum(counts)
+            self._is_mapped = batch_bytes > _BATCH_BYTES and not is_compressed
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, _Pages | None]]:
@@ -135,7 +141,7 @@ class ArrowFileSource(RowSource):
                     yield self._columns.block(batch, self.dtype, start)
                 else:
                     pages.check()
-                    yield np.require(self._columns.block(batch, self.dtype, start), requirements=["O"])
+                    yield self._columns.block(batch, self.dtype, start, pages.read)
                     release_map(pages.map)
                 start += batch.num_rows
 
@@ -144,8 +150,9 @@ class _Pages:
     """A file that is mapped into memory."""
 
     def __init__(self, path: Path) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
         self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._address = np.frombuffer(self.map, dtype=np.uint8).ctypes.data
 
     def __enter__(self) -> Self:
         return self
@@ -158,6 +165,20 @@ class _Pages:
         missing = len(self.map) - os.fstat(self._file.fileno()).st_size
         if missing > 0:
             raise ValueError(f"the file is truncated: {missing} bytes are missing.")
+
+    def read(self, numbers: Array) -> Array:
+        """Return numbers that lie in the map read from the file, others as they are."""
+        begin = numbers.ctypes.data - self._address
+        if not 0 <= begin < len(self.map):
+            return numbers
+        found = np.empty(numbers.shape, dtype=numbers.dtype)
+        read_numbers(self._file, begin, found)
+        return found
+
+    def hold(self, column: Any) -> bool:
+        """Whether all of a `pyarrow.Array` lies in the map, as what is compressed does not."""
+        found = [buffer.address - self._address for buffer in column.buffers() if buffer and buffer.size]
+        return all(0 <= begin < len(self.map) for begin in found)
 
 
 def _size(kind: Any) -> float:

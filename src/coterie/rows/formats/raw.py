@@ -22,7 +22,7 @@ from coterie.rows.ranged import RangedFile
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 
-__all__ = ["RawSource", "open_remote_array", "read_header"]
+__all__ = ["RawSource", "open_remote_array", "read_header", "read_numbers"]
 
 # What is converted is read in portions that stay in the processor's cache; columns of Fortran order in longer ones.
 _PORTION_BYTES = 2**20
@@ -96,7 +96,7 @@ class RawSource(RowSource):
             for low, high in pairwise([0, *cuts.tolist(), len(indices)]):
                 first, last = int(indices[low]), int(indices[high - 1])
                 if high - low == 1:
-                    self._fill_bytes(file, first * self.shape[1], found[low])
+                    self._fill(file, first, found[low:high])
                 else:
                     found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
         return found
@@ -115,22 +115,24 @@ class RawSource(RowSource):
 
     def _fill(self, file: IO[bytes], low: int, piece: Array) -> None:
         """Read the rows from `low` on into a piece of the same memory order."""
+        size = self._stored.itemsize
         if not self._is_fortran:
-            self._fill_bytes(file, low * self.shape[1], piece)
+            read_numbers(file, self._begin + low * self.shape[1] * size, piece)
             return
         for column, numbers in enumerate(piece.T):
-            self._fill_bytes(file, column * self.shape[0] + low, numbers)
+            read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
 
-    def _fill_bytes(self, file: IO[bytes], first: int, numbers: Array) -> None:
-        """Read consecutive numbers of the file from the `first` on, all of them."""
-        file.seek(self._begin + first * self._stored.itemsize)
-        wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
-        n_bytes = 0
-        while n_bytes < len(wanted):  # a single call of the system may read less
-            n_read = file.readinto(wanted[n_bytes:])  # type: ignore[attr-defined]
-            if not n_read:
-                raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
-            n_bytes += n_read
+
+def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
+    """Read contiguous numbers from a place of an unbuffered file on, all of them or none."""
+    file.seek(begin)
+    wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
+    n_bytes = 0
+    while n_bytes < len(wanted):  # a single call of the system may read less
+        n_read = file.readinto(wanted[n_bytes:])  # type: ignore[attr-defined]
+        if not n_read:
+            raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
+        n_bytes += n_read
 
 
 def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:
