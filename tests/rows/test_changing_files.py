@@ -275,7 +275,7 @@ def test_the_command_line_writes_nothing_of_a_file_that_changed(tmp_path, monkey
     monkeypatch.setattr(kernel_rows, "_KEPT_PLAIN_BYTES", 0)
     X, path = numbers(600), tmp_path / "x.npy"
     np.save(path, X)
-    fill, n_reads = RawSource._fill_bytes, 0
+    fill, n_reads = RawSource._fill, 0
 
     def changing(self, *arguments):
         nonlocal n_reads
@@ -284,7 +284,7 @@ def test_the_command_line_writes_nothing_of_a_file_that_changed(tmp_path, monkey
             write_anew(path, np.save, with_nan(X[::-1]))
         fill(self, *arguments)
 
-    monkeypatch.setattr(RawSource, "_fill_bytes", changing)
+    monkeypatch.setattr(RawSource, "_fill", changing)
     assert main(["fit", str(path), "-k", "5", "--out", str(tmp_path / "out")]) == 1
     message = capsys.readouterr().err
     assert message.startswith(f"coterie: error: {path} changed while it was read (written again at ")
