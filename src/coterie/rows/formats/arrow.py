@@ -28,47 +28,38 @@ __all__ = ["ARROW"]
 # Of an id, beside which a vector is long.
 _TEXT_BITS = 8 * 64
 
-# Files whose batches take more than this are mapped, since a batch is read as a whole.
+# Streams whose batches take more than this stay mapped, since a batch is read as a whole.
 _BATCH_BYTES = 128 * 2**20
 
 
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch.
 
-    A file is mapped into memory to be opened, which reads no more than where its batches are. Then batches are read one
-    by one, of the columns wanted only: where a mapped file is cut short, its reader is killed (SIGBUS). Files of long
-    batches that are not compressed stay mapped, but numbers are read from the file.
+    Batches are read one by one, of a file only the columns that are wanted. Nothing of it is mapped into memory: where
+    a mapped file is cut short, its reader is killed (SIGBUS). Of a stream each batch would be read with all its
+    columns, so one is mapped to be opened, which touches no more than where its batches are; and those of long batches
+    stay mapped, but their numbers are read from the file.
     """
 
     is_parsed = True
 
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
-        self._is_mapped = True
-        is_compressed = False
-        with self._opened() as (file, pages):
+        self._is_mapped = False
+        with self._opened() as (file, _):
             # Only a file, not a stream, begins with this word.
             self._is_stream = bytes(file.read(6)) != b"ARROW1"
-            if self._is_stream and isinstance(path, RemoteFile):
+            if not self._is_stream:
+                counts = self._look(file, None, columns, exclude)
+        if self._is_stream:
+            if isinstance(path, RemoteFile):
                 raise ValueError(
                     "it is an Arrow stream, which can only be read as a whole. Copy the file to this machine first, or "
                     "write it by pyarrow.ipc.new_file."
                 )
-            schema = self._reader(file, None).schema
-            check_unique(schema.names)
-            self._columns = ArrowColumns(
-                schema,
-                columns,
-                exclude,
-                lambda positions: first_batch(self._batches(file, 0, positions)),
-                path,
-            )
-            # One column is enough to count rows, and only its buffers are decompressed.
-            smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
-            counts = []
-            for batch in self._batches(file, 0, [smallest]):
-                counts.append(batch.num_rows)
-                is_compressed |= pages is not None and not pages.hold(batch.column(0))
+            self._is_mapped = True
+            with self._opened() as (file, pages):
+                counts = self._look(file, pages, columns, exclude)
         carried = self._columns.carried
         super().__init__(
             (sum(counts), self._columns.chosen.n_columns),
@@ -76,13 +67,35 @@ class ArrowFileSource(RowSource):
             column_names=self._columns.chosen.column_names,
             is_table=True,
             description="arrow" if path.suffix.lower() == ".arrow" else "feather",
-            carried=Carried([schema.names[i] for i in carried], self._carried_batches) if carried else None,
+            carried=Carried([self._names[i] for i in carried], self._carried_batches) if carried else None,
             chosen=self._columns.chosen.names,
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
-        if isinstance(path, Path):
-            batch_bytes = path.stat().st_size * max(counts) / sum(counts)
-            self._is_mapped = batch_bytes > _BATCH_BYTES and not is_compressed
+        if isinstance(path, Path) and self._is_mapped:
+            self._is_mapped = path.stat().st_size * max(counts) / sum(counts) > _BATCH_BYTES
+
+    def _look(
+        self, file: Any, pages: _Pages | None, columns: Columns | None, exclude: Columns | None
+    ) -> list[int]:
+        """Look at the columns of an open file, and return the rows of each batch."""
+        schema = self._reader(file, None).schema
+        check_unique(schema.names)
+        self._names = schema.names
+        self._columns = ArrowColumns(
+            schema,
+            columns,
+            exclude,
+            lambda positions: first_batch(self._batches(file, 0, positions)),
+            self._path,
+        )
+        # One column is enough to count rows, and only its buffers are decompressed.
+        smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
+        counts = []
+        for batch in self._batches(file, 0, [smallest]):
+            counts.append(batch.num_rows)
+            if pages is not None and not pages.hold(batch.column(0)):
+                self._is_mapped = False  # from now on: what is compressed is read as a whole anyway
+        return counts
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, _Pages | None]]:
