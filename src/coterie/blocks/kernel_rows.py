@@ -25,6 +25,9 @@ _BLOCK_MULTIPLY_ADDS = 2e10
 # What must be parsed or converted, and takes no more than this as floats, is kept in memory.
 KEPT_BYTES = 1 << 30
 
+# What lies in a file as floats is read at the speed of memory, so that less of it is kept.
+_KEPT_PLAIN_BYTES = 256 << 20
+
 
 def kernel_rows(block: Any) -> Any:
     """Wrap a block (C-contiguous array or CSR matrix, float32 or float64) for the kernels, without a copy."""
@@ -52,8 +55,10 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
 
 
 def _kept_bytes(rows: RowSource) -> int:
-    """Return how much rows may take as floats to be kept so: a block, where they lie in memory in a smaller type."""
-    return min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
+    """Return how much rows may take as floats to be kept so: little, where blocks of them cost little to make."""
+    if rows.is_compact:
+        return min(_BLOCK_BYTES, KEPT_BYTES)
+    return min(_KEPT_PLAIN_BYTES, KEPT_BYTES) if rows.is_plain else KEPT_BYTES
 
 
 def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:

@@ -116,14 +116,15 @@ def about(file: str) -> Iterator[None]:
         raise
     except ValueError as error:
         text = str(error)
-        if re.search(r"First bad row: \d+\.$", text):
+        if re.search(r"First bad row: \d+\.( It is row \d+ of .*\.)?$", text):
             is_missing = "Input X contains NaN" in text
             text += " Leave such rows out" + (
                 ", or fill in numbers: coterie fit --impute median." if is_missing else "."
             )
-        if text == str(error) and (file.rpartition("::")[0] or file) in text:
+        is_named = (file.rpartition("::")[0] or file) in text
+        if is_named and text == str(error):
             raise
-        raise ValueError(f"{file}: {text}") from error
+        raise ValueError(text if is_named else f"{file}: {text}") from error
 
 
 @contextmanager

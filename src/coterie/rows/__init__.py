@@ -11,7 +11,7 @@ Estimators know nothing of a source but these promises, and "same seed, same bit
 
 Shape
     `shape` is known before any row is read, has no 0 in it, and stays as it is. A source that ends early or late
-    raises a ValueError.
+    raises a ValueError, and so does a file that changes: `open_rows` compares each with what it was at every pass.
 Order
     Row 5 is the same row in each pass. A source can be read any number of times, also by a reader that begins
     before another has ended.
@@ -42,7 +42,8 @@ into blocks, converts and checks them. What else it may define:
 - `row_bytes`, if rows are not `n_columns` floats each;
 - `in_memory`, if `pieces` of all rows yields memory of the caller's that is a block as it stands;
 - `is_parsed`, if each pass costs more than to read as many floats from a disk: fits then make a copy;
-- `with_dtype`, if it reads from other sources, which must be told the type, too.
+- `with_dtype`, if it reads from other sources, which must be told the type, too;
+- `place_of`, if it knows which row of which file a row is, for errors.
 
 Of a table it can tell, by ``super().__init__``, which columns are `chosen`, and how the others are `carried` along.
 

@@ -84,7 +84,13 @@ class ArrowColumns:
         )
         self.dtype = arrow_dtype([field.type for field in chosen])
 
-    def block(self, batch: Any, dtype: np.dtype[Any], rows: int | IndexArray) -> Array:
+    def block(
+        self,
+        batch: Any,
+        dtype: np.dtype[Any],
+        rows: int | IndexArray,
+        read: Callable[[Array], Array] = lambda numbers: numbers,
+    ) -> Array:
         """Return a `pyarrow.RecordBatch` of the columns as an array of shape (n_rows, n_columns); nulls become NaN.
 
         A single column of vectors is not copied, nor converted.
@@ -97,13 +103,15 @@ class ArrowColumns:
             Type of the array where it is made here.
         rows : int or ndarray of intp
             Number of the first row, or of each, for errors.
+        read : callable
+            What becomes of the numbers of a column before they are looked at.
         """
 
         def values(position: int, width: int | None) -> Array:
             column = batch.column(position)
             if width is None:
-                return _numbers(column)
-            return arrow_vectors(column, width, self.chosen.names[position], rows)
+                return read(_numbers(column))
+            return read(arrow_vectors(column, width, self.chosen.names[position], rows))
 
         return self.chosen.block(batch.num_rows, dtype, values)
 

@@ -6,7 +6,7 @@ meet the sentences that they know.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ __all__ = [
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
+    "first_bad_row",
     "is_small_extension",
     "missing_by_column",
     "reading",
@@ -100,7 +101,11 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     return n_rows, n_columns
 
 
-def check_finite(block: Any, rows: int | IndexArray) -> None:
+def check_finite(
+    block: Any,
+    rows: int | IndexArray,
+    place_of: Callable[[int], tuple[int, str] | None] = lambda row: None,
+) -> None:
     """Raise a ValueError that names the first row of `block` with a NaN or an infinity.
 
     Parameters
@@ -109,6 +114,8 @@ def check_finite(block: Any, rows: int | IndexArray) -> None:
         Rows of floats.
     rows : int or ndarray of shape (n,)
         Number of the block's first row, or the number of each of its rows.
+    place_of : callable
+        Gives the number of a row in its file and the file's name, see `RowSource.place_of`.
     """
     values = block.data if sp.issparse(block) else block
     # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:
@@ -130,7 +137,13 @@ def check_finite(block: Any, rows: int | IndexArray) -> None:
     else:
         found = f"infinity or a value too large for {block.dtype!r}"
     row = rows + first if isinstance(rows, int) else int(rows[first])
-    raise ValueError(f"Input X contains {found}. First bad row: {row}.")
+    raise ValueError(f"Input X contains {found}. {first_bad_row(row, place_of(row))}")
+
+
+def first_bad_row(row: int, place: tuple[int, str] | None) -> str:
+    """Say which row is bad, and where it is in which file: ``First bad row: 203. It is row 3 of part-2.npy.``."""
+    where = "" if place is None else " It is row {} of {}.".format(*place)
+    return f"First bad row: {row}.{where}"
 
 
 def missing_by_column(

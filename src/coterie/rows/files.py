@@ -86,7 +86,8 @@ def open_rows(
         Where a server refuses access, or there are no credentials for it.
     ValueError
         Where the format is unknown, the file is damaged or not a table of numbers or vectors, or shards differ.
-        Damage behind a file's beginning, and vectors of other lengths, are found when it is read.
+        Damage behind a file's beginning, and vectors of other lengths, are found when it is read; and so is a file that
+        is not what it was when it was opened.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
+from coterie.rows.checks import first_bad_row
 from coterie.rows.source import Block, RowSource
 
 __all__ = ["NormalizedRows", "SelectedRows", "rows_of_zeros"]
@@ -89,13 +90,18 @@ class NormalizedRows(RowSource):
     def row_bytes(self) -> float:
         return self.source.row_bytes()
 
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self.source.place_of(row)
+
     def _check_directions(self, piece: Any, numbers: IndexArray) -> None:
         if not self._refuse_zeros:
             return
         zeros = _are_zeros(piece)
         if np.any(zeros):
+            row = int(numbers[zeros][0])
             raise ValueError(
-                f"Input X contains rows of zeros, which have no direction. First bad row: {numbers[zeros][0]}. "
+                "Input X contains rows of zeros, which have no direction. "
+                f"{first_bad_row(row, self.place_of(row))} "
                 "Leave them out, or set zero_rows='ignore' (--zero-rows ignore)."
             )
 
@@ -185,6 +191,9 @@ class SelectedRows(RowSource):
 
     def row_bytes(self) -> float:
         return self.source.row_bytes()
+
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self.source.place_of(int(self.numbers[row]))
 
     def scattered(self, values: Array, missing: float) -> Array:
         """Return one value for each row of the source: those of these rows, and for the others `missing`."""

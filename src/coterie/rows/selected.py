@@ -65,6 +65,9 @@ class SelectedColumns(RowSource):
     def unit_starts(self) -> IndexArray:
         return self._rows.unit_starts()
 
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self._rows.place_of(row)
+
     def row_bytes(self) -> float:
         # Of sparse rows, whose size depends on their values, no more than those of all columns.
         return self._rows.row_bytes() if self.is_sparse else super().row_bytes()

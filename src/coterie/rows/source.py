@@ -120,7 +120,12 @@ class RowSource:
 
     @property
     def is_compact(self) -> bool:
-        """Whether the rows lie in memory or a memory map in a smaller type, of which blocks are made at little cost."""
+        """Whether the rows lie in memory or a file in a smaller type, of which blocks are made at little cost."""
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rows lie in a file here just as they do in blocks, which are read as fast as memory is copied."""
         return False
 
     @property
@@ -195,7 +200,8 @@ class RowSource:
 
     def read(self) -> Block:
         """Return all rows as one block; data in memory that need no conversion are not copied."""
-        return next(self.blocks(self.shape[0]))[1]
+        ((_, block),) = self.blocks(self.shape[0])  # to their end, where a file is compared
+        return block
 
     def in_place(self) -> Block:
         """Return all rows where they lie in memory, not checked for NaN; only where `in_memory`."""
@@ -262,6 +268,10 @@ class RowSource:
         """Return the mean size of a row in a block, by which `rows_per_block` is chosen."""
         return self.shape[1] * self.dtype.itemsize
 
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        """Return the number of a row in its file and the file's name, for errors; None where there is no file."""
+        return None
+
     def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
         n_rows = self.shape[0]
         for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
@@ -274,7 +284,7 @@ class RowSource:
 
     def _check_finite(self, block: Block, rows: int | IndexArray) -> None:
         try:
-            check_finite(block, rows)
+            check_finite(block, rows, self.place_of)
         except ValueError as error:
             if not self.is_table or self.is_sparse:
                 raise
@@ -300,7 +310,13 @@ class RowSource:
             while done < size:
                 wanted = min(rows, stop - start)
                 until = min(size, done + wanted - held)
-                waiting.append(piece if until - done == size else piece[done:until])
+                part = piece if until - done == size else piece[done:until]
+                if self.is_sparse or until - done == wanted:
+                    waiting.append(part)
+                else:  # copied as it comes, so that a large block is not held twice
+                    if not held:
+                        waiting = [np.empty((wanted, self.shape[1]), dtype=self.dtype)]
+                    self._write(part, waiting[0][held : held + until - done])
                 held += until - done
                 done = until
                 if held == wanted:
@@ -312,12 +328,20 @@ class RowSource:
         if start != stop:
             raise ValueError(f"The {self.description} ends at row {start + held}, not at {stop} as it said.")
 
+    def _write(self, piece: Any, out: Block) -> None:
+        self._check_columns(piece)
+        with np.errstate(all="ignore"):  # as in `_join`
+            out[:] = piece
+
+    def _check_columns(self, piece: Any) -> None:
+        if piece.shape[1] != self.shape[1]:
+            raise ValueError(
+                f"The {self.description} has a row of {piece.shape[1]} columns, not {self.shape[1]} as it said."
+            )
+
     def _join(self, pieces: Sequence[Any]) -> Block:
         for piece in pieces:
-            if piece.shape[1] != self.shape[1]:
-                raise ValueError(
-                    f"The {self.description} has a row of {piece.shape[1]} columns, not {self.shape[1]} as it said."
-                )
+            self._check_columns(piece)
         if self.is_sparse:
             return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
         # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
@@ -404,6 +428,10 @@ class ShardedSource(RowSource):
 
     def row_bytes(self) -> float:
         return sum(part.row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
+
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return self._parts[number].place_of(row - int(self._starts[number]))
 
 
 def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) -> None:

@@ -59,6 +59,7 @@ class SpooledRows(DenseSource):
             chosen=rows.chosen,
         )
         self.preparation = rows.preparation
+        self._source = rows
         self._stored = rows.dtype  # whatever is computed in later
         self._copy_file = _CopyFile()
         self._is_stopped = False
@@ -70,6 +71,9 @@ class SpooledRows(DenseSource):
         pyarrow = sys.modules.get("pyarrow")
         if pyarrow is not None:  # which keeps what it decoded to, for more of the kind
             pyarrow.default_memory_pool().release_unused()
+
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self._source.place_of(row)
 
     def open_array(self) -> Array:
         return np.memmap(self._copy_file.file, dtype=self._stored, mode="r", shape=self.shape)

@@ -72,6 +72,9 @@ class TransformedRows(RowSource):
     def unit_starts(self) -> IndexArray:
         return self.source.unit_starts()
 
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self.source.place_of(row)
+
     def changed(self, piece: Any, numbers: slice | IndexArray) -> FloatArray:
         """Return what becomes of some rows; a subclass implements this.
 

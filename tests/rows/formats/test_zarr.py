@@ -21,7 +21,7 @@ def test_the_path_of_a_folder_may_end_in_a_slash(tmp_path):
 
 def test_chunks_are_read_once(tmp_path):
     write_zarr(tmp_path / "x.zarr", numbers(100, np.float32), chunks=(9, 5))
-    source = open_rows(tmp_path / "x.zarr")
+    source = open_rows(tmp_path / "x.zarr").source
     source._starts = np.arange(0, 100, 9)  # as for chunks of many columns
     pieces = list(source.pieces(0, 100, 20))
     assert [len(piece) for piece in pieces] == [18] * 5 + [10]

@@ -1,6 +1,6 @@
 """Files of rows: a module for each format, and the registry of all formats.
 
-Each module has a record, a `Format`. What several readers share is in `mapped` (arrays in .npy format), `stored`
+Each module has a record, a `Format`. What several readers share is in `raw` (arrays in .npy format), `stored`
 (files of several arrays) and `tabular` (columns and batches of tables); `zarr_stores` is how Zarr reads elsewhere.
 """
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from coterie.arrays import IndexArray
+from coterie.arrays import Array, IndexArray
 from coterie.rows.arrow import ArrowColumns, first_batch
 from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
+from coterie.rows.formats.raw import read_numbers
 from coterie.rows.formats.tabular import check_unique, cut_batches
 from coterie.rows.memory import release_map
 from coterie.rows.remote import RemoteFile
@@ -26,37 +28,38 @@ __all__ = ["ARROW"]
 # Of an id, beside which a vector is long.
 _TEXT_BITS = 8 * 64
 
+# Streams whose batches take more than this stay mapped, since a batch is read as a whole.
+_BATCH_BYTES = 128 * 2**20
+
 
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch.
 
-    A file here is read from a memory map; of one elsewhere only the buffers of the columns wanted are fetched.
+    Batches are read one by one, of a file only the columns that are wanted. Nothing of it is mapped into memory: where
+    a mapped file is cut short, its reader is killed (SIGBUS). Of a stream each batch would be read with all its
+    columns, so one is mapped to be opened, which touches no more than where its batches are; and those of long batches
+    stay mapped, but their numbers are read from the file.
     """
 
     is_parsed = True
 
     def __init__(self, path: Path | RemoteFile, columns: Columns | None, exclude: Columns | None) -> None:
         self._path = path
+        self._is_mapped = False
         with self._opened() as (file, _):
             # Only a file, not a stream, begins with this word.
             self._is_stream = bytes(file.read(6)) != b"ARROW1"
-            if self._is_stream and isinstance(path, RemoteFile):
+            if not self._is_stream:
+                counts = self._look(file, None, columns, exclude)
+        if self._is_stream:
+            if isinstance(path, RemoteFile):
                 raise ValueError(
                     "it is an Arrow stream, which can only be read as a whole. Copy the file to this machine first, or "
                     "write it by pyarrow.ipc.new_file."
                 )
-            schema = self._reader(file, None).schema
-            check_unique(schema.names)
-            self._columns = ArrowColumns(
-                schema,
-                columns,
-                exclude,
-                lambda positions: first_batch(self._batches(file, 0, positions)),
-                path,
-            )
-            # One column is enough to count rows, and only its buffers are decompressed.
-            smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
-            counts = [batch.num_rows for batch in self._batches(file, 0, [smallest])]
+            self._is_mapped = True
+            with self._opened() as (file, pages):
+                counts = self._look(file, pages, columns, exclude)
         carried = self._columns.carried
         super().__init__(
             (sum(counts), self._columns.chosen.n_columns),
@@ -64,24 +67,51 @@ class ArrowFileSource(RowSource):
             column_names=self._columns.chosen.column_names,
             is_table=True,
             description="arrow" if path.suffix.lower() == ".arrow" else "feather",
-            carried=Carried([schema.names[i] for i in carried], self._carried_batches) if carried else None,
+            carried=Carried([self._names[i] for i in carried], self._carried_batches) if carried else None,
             chosen=self._columns.chosen.names,
         )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
+        if isinstance(path, Path) and self._is_mapped:
+            self._is_mapped = path.stat().st_size * max(counts) / sum(counts) > _BATCH_BYTES
+
+    def _look(
+        self, file: Any, pages: _Pages | None, columns: Columns | None, exclude: Columns | None
+    ) -> list[int]:
+        """Look at the columns of an open file, and return the rows of each batch."""
+        schema = self._reader(file, None).schema
+        check_unique(schema.names)
+        self._names = schema.names
+        self._columns = ArrowColumns(
+            schema,
+            columns,
+            exclude,
+            lambda positions: first_batch(self._batches(file, 0, positions)),
+            self._path,
+        )
+        # One column is enough to count rows, and only its buffers are decompressed.
+        smallest = min(range(len(schema)), key=lambda i: _size(schema.types[i]))
+        counts = []
+        for batch in self._batches(file, 0, [smallest]):
+            counts.append(batch.num_rows)
+            if pages is not None and not pages.hold(batch.column(0)):
+                self._is_mapped = False  # from now on: what is compressed is read as a whole anyway
+        return counts
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, mmap.mmap | None]]:
+    def _opened(self) -> Iterator[tuple[Any, _Pages | None]]:
         """Open the file: what pyarrow reads, and where it is mapped into memory the pages behind it."""
         import pyarrow
 
         if isinstance(self._path, RemoteFile):
             with self._path.opened() as remote:
                 yield remote, None
-            return
-        with open(self._path, "rb") as file:
-            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # The pages are unmapped when no batch uses them any more.
-        yield pyarrow.BufferReader(pyarrow.py_buffer(pages)), pages
+        elif not self._is_mapped:
+            with pyarrow.OSFile(str(self._path)) as file:
+                yield file, None
+        else:
+            with _Pages(self._path) as pages:
+                # They are unmapped when no batch uses them any more.
+                yield pyarrow.BufferReader(pyarrow.py_buffer(pages.map)), pages
 
     def _reader(self, file: Any, fields: list[int] | None) -> Any:
         from pyarrow import ipc
@@ -106,9 +136,11 @@ class ArrowFileSource(RowSource):
         carried = self._columns.carried
         with reading(self._path), self._opened() as (file, pages):
             for batch in self._batches(file, 0, [carried[i] for i in positions]):
+                if pages is not None:
+                    pages.check()
                 yield batch
                 if pages is not None:
-                    release_map(pages)
+                    release_map(pages.map)
 
     def unit_starts(self) -> IndexArray:
         return self._starts[:-1]
@@ -118,10 +150,48 @@ class ArrowFileSource(RowSource):
         with reading(self._path), self._opened() as (file, pages):
             batches = self._batches(file, first, self._columns.positions)
             for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
-                yield self._columns.block(batch, self.dtype, start)
+                if pages is None:
+                    yield self._columns.block(batch, self.dtype, start)
+                else:
+                    pages.check()
+                    yield self._columns.block(batch, self.dtype, start, pages.read)
+                    release_map(pages.map)
                 start += batch.num_rows
-                if pages is not None:
-                    release_map(pages)
+
+
+class _Pages:
+    """A file that is mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+        self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._address = np.frombuffer(self.map, dtype=np.uint8).ctypes.data
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def check(self) -> None:
+        """Raise a ValueError where the file has become shorter: to touch pages behind its end ends the process."""
+        missing = len(self.map) - os.fstat(self._file.fileno()).st_size
+        if missing > 0:
+            raise ValueError(f"the file is truncated: {missing} bytes are missing.")
+
+    def read(self, numbers: Array) -> Array:
+        """Return numbers that lie in the map read from the file, others as they are."""
+        begin = numbers.ctypes.data - self._address
+        if not 0 <= begin < len(self.map):
+            return numbers
+        found = np.empty(numbers.shape, dtype=numbers.dtype)
+        read_numbers(self._file, begin, found)
+        return found
+
+    def hold(self, column: Any) -> bool:
+        """Whether all of a `pyarrow.Array` lies in the map, as what is compressed does not."""
+        found = [buffer.address - self._address for buffer in column.buffers() if buffer and buffer.size]
+        return all(0 <= begin < len(self.map) for begin in found)
 
 
 def _size(kind: Any) -> float:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from coterie.rows.checks import reading
+from coterie.rows.memory import SparseSource
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
+from coterie.rows.unchanged import FileRows, SeenFile
 
 __all__ = ["Format"]
 
@@ -37,7 +40,8 @@ class Format:
         What its files' names end in, such as ``(".h5", ".hdf5")``: in lower case here, in any case there.
     open : callable
         ``open(path, **options)`` returns the `RowSource` of one file. It gets each of `options`, None where the
-        user said nothing. What it raises becomes a ValueError that names the file.
+        user said nothing. What it raises becomes a ValueError that names the file. A file here is compared with what
+        it was before and after each time that its rows are read; the reader need not care.
     options : tuple of {"key", "columns", "exclude", "header", "sep", "decimal", "n_columns"}
         The options of `open_rows` that it understands, "key" being what stands behind ``::``. Users are told
         that the others have no meaning.
@@ -106,7 +110,8 @@ class Format:
         self._check_library(paths[0])
         options = {name: given.get(name) for name in self.options}
         if self.open_shards is not None and len(paths) > 1:
-            return self.open_shards(paths, **options)
+            seen = [_seen(path) for path in paths]
+            return list(map(_watched, self.open_shards(paths, **options), paths, seen))
         if len(paths) > 1 and isinstance(paths[0], RemoteFile):
             # Most of the time is spent on waiting for answers.
             with ThreadPoolExecutor(_AT_A_TIME) as pool:
@@ -114,8 +119,9 @@ class Format:
         return [self._open_one(path, options) for path in paths]
 
     def _open_one(self, path: Path | RemoteFile, options: Mapping[str, Any]) -> RowSource:
-        with reading(path):
-            return self.open(path, **options)
+        seen = _seen(path)
+        with reading(path), nullcontext() if seen is None else seen.watched():
+            return _watched(self.open(path, **options), path, seen)
 
     def _check_options(self, given: Mapping[str, Any], path: Path | RemoteFile) -> None:
         for name in _OPTIONS:
@@ -134,3 +140,16 @@ class Format:
             raise ImportError(
                 f"Reading {path.suffix} files needs {top}: pip install '{self.install or top}'"
             ) from error
+
+
+def _seen(path: Path | RemoteFile) -> SeenFile | None:
+    """Remember a file; readers themselves compare those elsewhere, and the files of a folder."""
+    return None if isinstance(path, RemoteFile) or path.is_dir() else SeenFile(path)
+
+
+def _watched(rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> FileRows:
+    """Return the rows of a file that was remembered before it was opened."""
+    if seen is not None:
+        seen.compare()
+    # Sparse rows were read to memory just now, and stay right whatever becomes of the file.
+    return FileRows(rows, path, None if isinstance(rows, SparseSource) else seen)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.mapped import MappedSource, read_header
+from coterie.rows.formats.raw import RawSource, read_header
 from coterie.rows.formats.stored import choose_array
 from coterie.rows.memory import SparseSource
 from coterie.rows.source import RowSource
@@ -22,12 +22,14 @@ __all__ = ["NPZ"]
 _SPARSE_NPZ = {"format", "shape", "data"}
 _ZIP_LOCAL_HEADER = 30
 
+_CHECKED_BYTES = 2**20
+
 
 def _open(path: Path, key: str | None) -> RowSource:
     """Open the array `key` of a .npz file, else its only two-dimensional array, else the one called X.
 
-    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read through a memory map
-    where the file is not compressed, else it is decompressed block by block in each pass.
+    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read as it lies in the file where
+    that is not compressed, else it is decompressed block by block in each pass.
     """
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -35,8 +37,29 @@ def _open(path: Path, key: str | None) -> RowSource:
             return SparseSource(sp.load_npz(path), "npz, sparse")
         member = members[choose_array(_shapes(archive, members), key, path)]
         if member.compress_type == zipfile.ZIP_STORED:
-            return MappedSource(path, _member_offset(path, member), member.file_size, "npz")
+            return StoredSource(path, member.filename, _member_offset(path, member), member.file_size)
         return CompressedSource(path, member.filename)
+
+
+class StoredSource(RawSource):
+    """Rows of an array in a .npz file that is not compressed; the archive's checksum is compared in the first pass."""
+
+    def __init__(self, path: Path, member: str, offset: int, size: int) -> None:
+        super().__init__(path, offset, size, "npz")
+        self._member = member
+        self._is_checked = False
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        if not self._is_checked and stop - start == self.shape[0]:
+            with (
+                reading(self._path),
+                zipfile.ZipFile(self._path) as archive,
+                archive.open(self._member) as stream,
+            ):
+                while stream.read(_CHECKED_BYTES):
+                    pass
+            self._is_checked = True
+        yield from super().pieces(start, stop, rows)
 
 
 class CompressedSource(RowSource):

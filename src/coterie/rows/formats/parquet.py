@@ -91,7 +91,13 @@ def _opened(
     smallest, largest = _ELSEWHERE if is_elsewhere and names else _HERE
     # Column chunks are read through small buffers and never ahead, since a row group may be as large as the file.
     buffer_size = max(smallest, min(largest, _BUFFER_BYTES // max(1, len(names))))
-    options = {"metadata": metadata, "buffer_size": buffer_size, "pre_buffer": False}
+    # Checksums of pages cost little beside decoding them, and nothing where a file has none.
+    options = {
+        "metadata": metadata,
+        "buffer_size": buffer_size,
+        "pre_buffer": False,
+        "page_checksum_verification": True,
+    }
     spans = _spans(metadata, groups, set(names)) if is_elsewhere else []
     with (
         path.opened(spans) if isinstance(path, RemoteFile) else nullcontext(path) as source,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.stored import choose_array, listed
-from coterie.rows.formats.zarr_stores import Checksums, remote_store
+from coterie.rows.formats.zarr_stores import Checksums, local_store, remote_store
 from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
+from coterie.rows.unchanged import SeenFolder
 
 __all__ = ["ZARR"]
 
@@ -36,24 +37,30 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
         key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
         raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
-    return sliced(root[key] if key else root, partial(_array, path, key, checksums), "zarr")
+    seen = checksums or SeenFolder(Path(str(path)), (key or "").strip("/"))
+    if isinstance(seen, SeenFolder):
+        root = _root(path, seen)
+    return sliced(root[key] if key else root, partial(_array, path, key, seen), "zarr")
 
 
-def _root(path: Path | RemoteFile, checksums: Checksums | None) -> Any:
+def _root(path: Path | RemoteFile, seen: Checksums | SeenFolder | None) -> Any:
+    """Open an array or a group, whose objects are compared with what was seen of them."""
     import zarr
 
-    if not isinstance(path, RemoteFile):
+    if isinstance(seen, SeenFolder):
+        return zarr.open(store=local_store(str(path), seen), mode="r")
+    if seen is None or isinstance(path, Path):
         return zarr.open(str(path), mode="r")
     try:
-        return zarr.open(store=remote_store(path, checksums or Checksums(path)), mode="r")
+        return zarr.open(store=remote_store(path, seen), mode="r")
     except (FileNotFoundError, KeyError, zarr.errors.ContainsArrayError) as error:
         raise FileNotFoundError(f"there is no array or group of Zarr ({type(error).__name__})") from None
 
 
 @contextmanager
-def _array(path: Path | RemoteFile, name: str | None, checksums: Checksums | None) -> Iterator[Any]:
-    with reading(path):
-        root = _root(path, checksums)
+def _array(path: Path | RemoteFile, name: str | None, seen: Checksums | SeenFolder) -> Iterator[Any]:
+    with reading(path), nullcontext() if isinstance(seen, Checksums) else seen.watched():
+        root = _root(path, seen)
         yield root[name] if name else root
 
 

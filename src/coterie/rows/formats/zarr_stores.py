@@ -1,7 +1,9 @@
-"""Stores of Zarr arrays elsewhere: chunks are fetched again where a connection breaks, and remembered by checksums.
+"""Stores of Zarr arrays: each object that is read is compared with what it was.
 
-Zarr takes a chunk that is not there for one of fill values. Its own stores of version 2 do so for every failure; ours
-only where the server says that there is none.
+Zarr takes a chunk that is not there for one of fill values, so one that is gone must be found. Here all files are
+remembered when an array is opened. Elsewhere chunks are remembered by checksums, and fetched again where a connection
+breaks: Zarr's own stores of version 2 take every failure for a chunk that is not there; ours only where the server says
+so.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from coterie.rows.remote import RemoteFile
+from coterie.rows.unchanged import SeenFolder
 
-__all__ = ["Checksums", "remote_store"]
+__all__ = ["Checksums", "local_store", "remote_store"]
 
 
 class Checksums:
@@ -53,11 +56,55 @@ class Checksums:
             )
 
 
-def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
-    """Return a store for ``zarr.open``, of version 2 or 3."""
+def local_store(path: str, seen: SeenFolder) -> Any:
+    """Return a store of this machine for ``zarr.open``, of version 2 or 3."""
+    return _local_store_of_3(path, seen) if _is_version_3() else _local_store_of_2(path, seen)
+
+
+def _local_store_of_2(path: str, seen: SeenFolder) -> Any:
+    from zarr.storage import DirectoryStore  # type: ignore[attr-defined]
+
+    class Store(DirectoryStore):
+        """Zarr's own store, whose files are compared once they are read."""
+
+        def __getitem__(self, key: str) -> Any:
+            try:
+                return super().__getitem__(key)
+            finally:
+                seen.compare(key)
+
+        def __contains__(self, key: object) -> bool:  # chunks that are not there are never asked for
+            seen.compare(str(key))
+            return super().__contains__(key)
+
+    return Store(path)
+
+
+def _local_store_of_3(path: str, seen: SeenFolder) -> Any:
+    from zarr.storage import LocalStore
+
+    class Store(LocalStore):
+        """Zarr's own store, whose files are compared once they are read."""
+
+        async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+            found = await super().get(key, prototype, byte_range)
+            seen.compare(key)
+            return found
+
+    return Store(path, read_only=True)
+
+
+def _is_version_3() -> bool:
     import zarr
 
-    if int(zarr.__version__.split(".")[0]) >= 3:
+    return int(zarr.__version__.split(".")[0]) >= 3
+
+
+def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
+    """Return a store elsewhere for ``zarr.open``, of version 2 or 3."""
+    import zarr
+
+    if _is_version_3():
         return _store_of_3(path, checksums)
     return zarr.storage.KVStore(_Chunks(path, checksums))  # type: ignore[attr-defined]
 

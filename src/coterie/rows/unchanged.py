@@ -1,0 +1,230 @@
+"""Files that are read more than once must stay what they were: what is remembered of them, and where it is compared.
+
+A pass over a file that is being written mixes rows of two files, and a second pass reads others than the first. So each
+file is remembered when it is opened, and compared before and after each time that it is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+import numpy.typing as npt
+
+from coterie.arrays import IndexArray
+from coterie.rows.carried import Carried
+from coterie.rows.remote import RemoteFile
+from coterie.rows.source import RowSource
+
+__all__ = ["FileRows", "SeenFile", "SeenFolder"]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What tells a file from another in its place, and from itself before it was written to."""
+
+    size: int
+    written_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> _State | None:
+        """Return the state of a file, None where there is none."""
+        try:
+            return cls._of(os.stat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    @classmethod
+    def _of(cls, found: os.stat_result) -> _State:
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+class SeenFile:
+    """A file of this machine as it was when it was opened.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._state = _State.of(path)
+
+    def compare(self) -> None:
+        """Raise a ValueError that names the file where it is another by now."""
+        _compare(self._path, self._state)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Compare the file before and after it is read, also where that fails: what a reader says is then a riddle."""
+        self.compare()
+        try:
+            yield
+        except Exception:
+            self.compare()
+            raise
+        self.compare()
+
+
+class SeenFolder:
+    """The files of a folder, such as the chunks of an array, as they were when it was opened.
+
+    Where there was no file there must be none: Zarr takes a chunk that is not there for one of fill values.
+
+    Parameters
+    ----------
+    path : Path
+        The folder that is opened.
+    inside : str
+        The part of it that is read: a path from there, with ``/``. Files elsewhere in it may change.
+    """
+
+    def __init__(self, path: Path, inside: str = "") -> None:
+        self._path = path
+        self._inside = f"{inside}/" if inside else ""
+        self._states: dict[str, _State | None] = {}
+        for folder, _, names in os.walk(path / inside, followlinks=True):
+            within = Path(folder).relative_to(path)
+            for name in names:
+                key = name if within == Path() else f"{within.as_posix()}/{name}"
+                self._states[key] = _State.of(os.path.join(folder, name))
+
+    def compare(self, name: str) -> None:
+        """Raise a ValueError that names a file of the folder, there or not, where it is another by now."""
+        if name.startswith(self._inside):
+            _compare(self._path / name, self._states.get(name))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Compare all files where reading them fails; their readers compare those that they read."""
+        try:
+            yield
+        except Exception:
+            for name in self._states:
+                self.compare(name)
+            raise
+
+
+def _compare(path: Path, before: _State | None) -> None:
+    now = _State.of(path)
+    if now != before:
+        raise ValueError(
+            f"{path} changed while it was read ({_told(before, now)}). Run again, on a file that does not change."
+        )
+
+
+def _told(before: _State | None, now: _State | None) -> str:
+    if before is None:
+        return "it was not there"
+    if now is None:
+        return "it is gone"
+    if before.size != now.size:
+        return f"size {before.size} -> {now.size}"
+    if before.written_ns != now.written_ns:
+        return f"written again at {datetime.fromtimestamp(now.written_ns / 1e9):%H:%M:%S}"
+    return "another file has its name"
+
+
+class FileRows(RowSource):
+    """The rows of a file, which is compared with what it was before and after each time that rows are read.
+
+    `Format` wraps what readers of formats return, so that none of them, ours or others', has to look after it.
+
+    Parameters
+    ----------
+    rows : RowSource
+        What the reader of the file's format returned.
+    path : Path or RemoteFile
+        The file, for errors about its rows.
+    seen : SeenFile or None
+        The file as it was before it was opened. None where its reader itself compares it (files elsewhere, folders).
+
+    Attributes
+    ----------
+    source : RowSource
+        The reader's rows.
+    """
+
+    def __init__(self, rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> None:
+        carried = rows.carried
+        if carried is not None and seen is not None:
+            carried = Carried(carried.names, _WatchedBatches(carried, seen))
+        super().__init__(
+            rows.shape,
+            rows.dtype,
+            is_sparse=rows.is_sparse,
+            column_names=rows.column_names,
+            is_table=rows.is_table,
+            description=rows.description,
+            carried=carried,
+            chosen=rows.chosen,
+        )
+        self.preparation = rows.preparation
+        self.is_parsed = rows.is_parsed
+        self.source = rows
+        self._path = path
+        self._seen = seen
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+    @property
+    def in_memory(self) -> bool:
+        return self.source.in_memory
+
+    @property
+    def is_compact(self) -> bool:
+        return self.source.is_compact
+
+    @property
+    def is_plain(self) -> bool:
+        return self.source.is_plain
+
+    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
+        other = super().with_dtype(dtype)
+        other.source = self.source.with_dtype(dtype)
+        return other
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        if self._seen is None:
+            yield from self.source.pieces(start, stop, rows)
+            return
+        with self._seen.watched():
+            yield from self.source.pieces(start, stop, rows)
+
+    def take_rows(self, indices: IndexArray) -> Any:
+        if self._seen is None:
+            return self.source.take_rows(indices)
+        with self._seen.watched():
+            return self.source.take_rows(indices)
+
+    def unit_starts(self) -> IndexArray:
+        return self.source.unit_starts()
+
+    def row_bytes(self) -> float:
+        return self.source.row_bytes()
+
+    def place_of(self, row: int) -> tuple[int, str]:
+        if self._seen is not None:
+            self._seen.compare()  # a row may be bad because the file has changed
+        return row, str(self._path)
+
+
+class _WatchedBatches:
+    """Reads columns that are carried along. A class, so that sources can be pickled."""
+
+    def __init__(self, carried: Carried, seen: SeenFile) -> None:
+        self._carried = carried
+        self._seen = seen
+
+    def __call__(self, positions: list[int]) -> Iterator[Any]:
+        with self._seen.watched():
+            yield from self._carried.batches(list(positions))
