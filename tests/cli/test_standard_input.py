@@ -152,7 +152,10 @@ def test_nothing_is_left_when_it_is_stopped(rows, spool):
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     codes = {signal.SIGINT: 130, signal.SIGTERM: 143}
     environment = ENVIRONMENT | {"TMPDIR": str(spool)}
-    running = {number: subprocess.Popen(command, env=environment, **pipes) for number in codes}
+    running = {
+        number: subprocess.Popen([*command, "--out", f"out-{number}"], env=environment, **pipes)
+        for number in codes
+    }
     for process in running.values():
         process.stdin.write(b"some bytes, and never an end")
         process.stdin.flush()

@@ -13,6 +13,7 @@ from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of, settings_of
 from coterie.cli.tables import table_facts
 from coterie.estimators import Method, method_of
+from coterie.outputs import newest
 from coterie.rows.profile import profile_table
 
 __all__ = ["describe"]
@@ -20,6 +21,7 @@ __all__ = ["describe"]
 
 def describe(file: str) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, or about a saved model."""
+    file = str(newest(file))
     return _model_facts(file) if _is_model(file) else _row_facts(file)
 
 
