@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from coterie.cli import UsageError
-from coterie.outputs import newest
+from coterie.outputs import TemporaryFolder, newest
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
 from coterie_command import cleaned_up
@@ -57,7 +56,8 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
     """Give the path of a file to read, and what to call it.
 
     What comes through the standard input is copied to a temporary file, since fits read rows more than once and most
-    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM.
+    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM;
+    what a killed run has left the next one removes.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
     if file != DASH:
         yield str(newest(file)), file
         return
-    copy = tempfile.TemporaryDirectory(prefix="coterie-", dir=spool_folder())
-    with cleaned_up(copy.cleanup), copy:
-        path = str(Path(copy.name, f"standard-input{_ending(str(format))}"))
+    folder = TemporaryFolder(spool_folder(), "coterie-input")
+    with cleaned_up(folder.remove), folder:
+        path = str(Path(folder.path, f"standard-input{_ending(str(format))}"))
         _copy(path)
         try:
             yield path, STANDARD_INPUT
