@@ -19,6 +19,9 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 # What must happen before a signal ends the process, the last first.
 _cleaners: list[Callable[[], None]] = []
 
+# The processes that answer; their forks have the handlers, too, but not what they would remove.
+_answering: set[int] = set()
+
 
 def main() -> None:
     """Run the command and leave the process: 130 after Ctrl-C, 143 after SIGTERM, else what `coterie.cli.main` says."""
@@ -35,6 +38,7 @@ def main() -> None:
 
 def answer_signals() -> None:
     """Let Ctrl-C and SIGTERM end this process with one line; where they are ignored, as under nohup, they stay so."""
+    _answering.add(os.getpid())
     for number in _WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
@@ -51,6 +55,9 @@ def cleaned_up(cleaner: Callable[[], None]) -> Iterator[None]:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
+    if os.getpid() not in _answering:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
     for other in _WORDS:
         signal.signal(other, signal.SIG_IGN)
     for cleaner in reversed(_cleaners):

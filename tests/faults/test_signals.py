@@ -12,6 +12,7 @@ import pytest
 
 import coterie_command
 from coterie.cli.output import output_folder
+from coterie.cli.progress import Step, display
 from tests.cli.running import ENVIRONMENT
 from tests.support.processes import STEPS, before_step, ended, forks, started
 
@@ -133,3 +134,40 @@ def test_what_was_ignored_stays_ignored():
     ignore = f"trap '' INT; exec {sys.executable} -c '{line}'"
     told = subprocess.run(["sh", "-c", ignore], capture_output=True, text=True, env=ENVIRONMENT, check=True)
     assert told.stdout == "SIG_IGN\n"
+
+
+def test_a_terminal_gets_its_cursor_back(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = os.openpty()
+
+    def interrupted():
+        os.dup2(theirs, 2)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        coterie_command.answer_signals()
+        with display(quiet=False) as screen:
+            screen.show(Step(1, 2, "iteration", 1.0, 1.0))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert ended(started(interrupted)) == 130
+    told = os.read(ours, 10_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert "\x1b[?25l" in told
+    assert told.rindex("\x1b[?25h") > told.rindex("\x1b[?25l")
+    assert told.rstrip().endswith("coterie: interrupted")
+
+
+def test_forks_are_ended_without_the_files_of_their_parent(tmp_path):
+    """As the workers of a pool are."""
+
+    def run():
+        coterie_command.answer_signals()
+        with output_folder(tmp_path / "out") as outputs, outputs.writing("a") as path:
+            path.write_text("new")
+            worker = started(signal.pause)
+            os.kill(worker, signal.SIGTERM)
+            assert ended(worker) == -signal.SIGTERM
+            assert path.read_text() == "new"
+
+    assert ended(started(run)) == 0
+    assert (tmp_path / "out" / "a").read_text() == "new"
