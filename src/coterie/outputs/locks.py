@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["FileLock", "lock_open_file"]
+__all__ = ["FileLock", "is_at", "lock_open_file"]
 
 # What a file system says that has no locks, such as some of NFS.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
@@ -48,6 +48,14 @@ def lock_open_file(file: int) -> bool:
             raise BlockingIOError(errno.EAGAIN, "Is locked") from None
         raise
     return True
+
+
+def is_at(path: Path, file: int) -> bool:
+    """Whether an open file is the one of that name: it may have been removed since, and there may be another one."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 class FileLock:
@@ -110,7 +118,7 @@ class FileLock:
         self._file = os.open(self.path, flags, 0o666)
         try:
             self.is_safe = lock_open_file(self._file)
-            if not self._is_at_its_place(self._file):
+            if not is_at(self.path, self._file):
                 self._close()
                 return False
             os.ftruncate(self._file, 0)
@@ -132,7 +140,7 @@ class FileLock:
 
     def _is_own(self, file: int) -> bool:
         """Whether this may remove the file; in the midst of taking the lock, perhaps not."""
-        if not self._is_at_its_place(file):
+        if not is_at(self.path, file):
             return False
         try:
             if not self.is_safe:
@@ -140,9 +148,3 @@ class FileLock:
         except BlockingIOError:
             return False
         return True
-
-    def _is_at_its_place(self, file: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file), os.stat(self.path))
-        except FileNotFoundError:
-            return False

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from coterie.outputs.locks import lock_open_file
+from coterie.outputs.locks import is_at, lock_open_file
 from coterie.outputs.names import PART, hidden, hidden_entries
 
 __all__ = ["naming", "remove_dead_parts", "replacing"]
@@ -46,8 +46,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         remove_dead_parts(path.parent, path.name)
         file: int | None = None
         try:
-            file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-            lock_open_file(file)  # says that this process lives
+            while file is None:
+                file = _opened(temporary)
             yield temporary
             os.fsync(file)
             if sys.platform == "win32":  # where no open file can be renamed
@@ -81,6 +81,19 @@ def _remove_if_dead(path: Path) -> None:
         os.close(file)
     if is_dead and sys.platform == "win32":
         os.unlink(path)
+
+
+def _opened(temporary: Path) -> int | None:
+    """Make and lock a file, which says that this process lives; None if another one took it for a leftover before."""
+    file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    with suppress(BlockingIOError):
+        lock_open_file(file)
+        if is_at(temporary, file):
+            return file
+    os.close(file)
+    with suppress(FileNotFoundError):
+        temporary.unlink()
+    return None
 
 
 @contextmanager
