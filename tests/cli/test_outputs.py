@@ -115,4 +115,5 @@ def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, monkeypa
         assert facts["same"]
     else:
         assert facts["clusters"] == 4
+        assert "q/model.coterie" in facts.values()
     assert (fitted / ".coterie-commit").exists() is not is_writable
