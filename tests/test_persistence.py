@@ -315,17 +315,3 @@ def test_missing_skops(model, path, monkeypatch):
         with pytest.raises(ImportError, match=r"coterie\[io\]"):
             call()
     assert persistence.read_header(path).estimator == "Partition"
-
-
-def test_replacing_cleans_up_after_an_interruption(tmp_path):
-    target = tmp_path / "labels.npy"
-
-    def interrupted():
-        with persistence.replacing(target) as temporary:
-            assert temporary.suffix == ".npy"
-            temporary.write_bytes(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert not list(tmp_path.iterdir())

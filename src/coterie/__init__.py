@@ -8,6 +8,14 @@ Examples
 (10, 64)
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
+    # `python -m coterie` loads the package before its `__main__`.
+    import coterie_command
+
+    coterie_command.answer_signals()
+
 from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath

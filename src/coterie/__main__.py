@@ -1,7 +1,5 @@
 """`python -m coterie` is the command `coterie`."""
 
-import sys
+from coterie_command import main
 
-from coterie.cli import main
-
-sys.exit(main())
+main()

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -26,8 +24,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
+from coterie.outputs import newest, replacing
 
-__all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "replacing", "save"]
+__all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "save"]
 
 EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
@@ -195,6 +194,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : Writes such files, and has an example.
     """
+    path = newest(path)
     header = read_header(path)
     estimator_class = _persistable.get(header.estimator)
     if estimator_class is None:
@@ -246,7 +246,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     ValueError
         If the file is not a model, is damaged, or its format is newer than this coterie.
     """
-    path = Path(path)
+    path = Path(newest(path))
     try:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(archive.read(_HEADER))
@@ -267,30 +267,6 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
             f"this coterie {__version__} reads up to version {FORMAT_VERSION}: please update it."
         )
     return result
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a temporary name in the same folder; renames it to `path` at the end, or deletes it on failure.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to make or to replace.
-
-    Yields
-    ------
-    Path
-        Name to write to, with the same ending as `path`.
-    """
-    path = Path(path)
-    temporary = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _state_of(model: Any) -> dict[str, Any]:

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from coterie.cli import main
+from coterie.outputs import TemporaryFolder
 from tests.cli.running import ENVIRONMENT, failed
 from tests.rows.formats import WRITERS, numbers
+from tests.support.processes import ended, forks, started
 
 PIPED = {"npy": "npy", "npz": "npz", "csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "parquet": "parquet"}
 PIPED |= {"arrow": "arrow stream", "feather": "feather", "ndjson": "ndjson", "hdf5": "h5", "svmlight": "svm"}
@@ -152,7 +154,10 @@ def test_nothing_is_left_when_it_is_stopped(rows, spool):
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     codes = {signal.SIGINT: 130, signal.SIGTERM: 143}
     environment = ENVIRONMENT | {"TMPDIR": str(spool)}
-    running = {number: subprocess.Popen(command, env=environment, **pipes) for number in codes}
+    running = {
+        number: subprocess.Popen([*command, "--out", f"out-{number}"], env=environment, **pipes)
+        for number in codes
+    }
     for process in running.values():
         process.stdin.write(b"some bytes, and never an end")
         process.stdin.flush()
@@ -165,3 +170,33 @@ def test_nothing_is_left_when_it_is_stopped(rows, spool):
     assert {number: process.wait(30) for number, process in running.items()} == codes
     for process in running.values():
         process.stdin.close()
+
+
+@forks
+def test_what_a_killed_run_has_left_is_removed(rows, spool, pipe, monkeypatch):
+    def killed():
+        monkeypatch.setattr(
+            "coterie.cli.standard_input._copy", lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        )
+        pipe(rows, "fit", "-", "--format", "npy", "-k", "3", "-q")
+
+    assert ended(started(killed)) == -signal.SIGKILL
+    assert len(os.listdir(spool)) == 1
+    with TemporaryFolder(spool, "coterie-input") as living:
+        assert pipe(rows, "fit", "-", "--format", "npy", "-k", "3", "-q") == 0
+        assert os.listdir(spool) == [living.path.name]
+    assert os.listdir("coterie-out") != []
+
+
+def test_folders_of_others_stay(tmp_path, spool):
+    """What no living process has locked may yet be a link, or have been made just now."""
+    precious, new = tmp_path / "precious", spool / "coterie-input-1"
+    precious.mkdir()
+    new.mkdir()
+    (precious / ".coterie-lock").write_text("mine")
+    (spool / "coterie-input-2").symlink_to(precious)
+    with TemporaryFolder(spool, "coterie-input"):
+        assert (precious / ".coterie-lock").read_text() == "mine"
+        assert new.is_dir()
+    new.rmdir()
+    (spool / "coterie-input-2").unlink()

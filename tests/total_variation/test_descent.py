@@ -353,6 +353,20 @@ class TestDescent:
         # The authors' steps go there too.
         assert oracle.outer_objective(W, F, authors) <= least + 1e-3 * abs(least)
 
+    @pytest.mark.parametrize("n_iterations", [1, 2, 5, 6])
+    def test_short_calls_change_no_bit(self, monkeypatch, n_iterations):
+        found = []
+        for most in (1, 1e30):
+            monkeypatch.setattr("coterie.total_variation.descent._CALL_DUALS", most)
+            descent = some_descent(some_weights(40, 0.1, 0), some_memberships(40, 3, 0), np.float32)
+            for _ in range(3):
+                descent._linearise(descent.statistics)
+                descent._iterate(n_iterations)
+            found.append((descent._tau, descent.memberships, descent._extrapolated))
+        assert found[0][0] == found[1][0]
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+        np.testing.assert_array_equal(found[0][2], found[1][2])
+
     def test_rounding(self):
         W, F = some_weights(60, 0.1, 0, binary=False), some_memberships(60, 4, 0)
         order = np.random.default_rng(0).permutation(60)

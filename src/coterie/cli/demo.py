@@ -17,15 +17,15 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.cli.fit import FitJob, fit
+from coterie.cli.fit import FitJob, fit_into
 from coterie.cli.models import fit_model
-from coterie.cli.output import check_writable, staged_files
+from coterie.cli.output import output_folder
 from coterie.cli.progress import display, fit_callback
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
 from coterie.fitting.monitor import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
-from coterie.persistence import replacing
+from coterie.outputs import OutputFolder
 from coterie.plotting import (
     plot_cluster_images,
     plot_clusters,
@@ -39,6 +39,9 @@ from coterie.rows import as_rows
 __all__ = ["run_demo"]
 
 INPUT = "digits.npy"
+PICTURES = (
+    "modes", "race", "mixture", "mammals_path", "mammals_tree", "memberships", "centroids", "clusters",
+)  # fmt: skip
 RACE_ROWS, RACE_CLUSTERS = 100_000, 50
 MANY_ROWS, MANY_CLUSTERS = 40_000, 1000
 LABELS_EACH = 2
@@ -76,9 +79,14 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
         paths of all files.
     """
     require_matplotlib()
-    check_writable(out)
+    with output_folder(out) as outputs:
+        outputs.check(INPUT, *(f"{name}.png" for name in PICTURES))
+        return _run_into(outputs, out, quiet=quiet)
+
+
+def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any]:
     X, y = load_digits()
-    with staged_files(out, [INPUT]) as paths, open(paths[INPUT], "wb") as file:
+    with outputs.writing(INPUT) as path, open(path, "wb") as file:
         np.save(file, X.astype(np.uint8))
 
     cut = from_labels(X, y)
@@ -93,7 +101,7 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
             f"accuracy_with_{LABELS_EACH}_labels_a_class": float(np.mean(cut.labels_ == y)),
         },
     )
-    model, summary = fit(job)
+    model, summary = fit_into(outputs, job, str(outputs.staged(INPUT)))
     modes, found = compare_modes(X, y, quiet=quiet)
     results = {f"{len(X):,} digits in 10 clusters": found}
     pictures = {"modes": modes}
@@ -103,16 +111,12 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
     pictures["memberships"] = plot_memberships(cut).figure
     pictures["centroids"] = plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
     pictures["clusters"] = plot_clusters(X, model).figure
-    files = {"input": job.file, **summary["files"], **_save_pictures(out, pictures)}
+    for name in PICTURES:
+        with outputs.writing(f"{name}.png") as path:
+            pictures[name].savefig(path)
+    drawn = {name: str(out / f"{name}.png") for name in PICTURES}
+    files = {"input": job.file, **summary["files"], **drawn}
     return {**summary, "command": "demo", "races": results, "files": files}
-
-
-def _save_pictures(out: Path, pictures: Mapping[str, Any]) -> dict[str, str]:
-    files = {name: out / f"{name}.png" for name in pictures}
-    for name, file in files.items():
-        with replacing(file) as temporary:
-            pictures[name].savefig(temporary)
-    return {name: str(file) for name, file in files.items()}
 
 
 def draw_race(race: Race, *, quiet: bool = False) -> tuple[Any, dict[str, dict[str, Any]]]:

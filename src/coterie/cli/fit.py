@@ -23,13 +23,20 @@ from coterie.cli.models import (
     settings_of,
     size_facts,
 )
-from coterie.cli.output import check_label_file, check_writable, recorded_warnings, staged_files, to_json
+from coterie.cli.output import (
+    check_label_file,
+    output_folder,
+    recorded_warnings,
+    to_json,
+    unguarded_warnings,
+)
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
+from coterie.outputs import OutputFolder
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.results import find_outliers
 from coterie.rows import RowSource
@@ -37,7 +44,7 @@ from coterie.rows import RowSource
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FitJob", "fit"]
+__all__ = ["FitJob", "fit", "fit_into"]
 
 MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
 
@@ -80,26 +87,36 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     summary : dict
         What `summary.json` holds.
     """
-    if job.n_clusters < 1:
-        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
-    candidates = _candidates(job)
-    models = {
-        method.name: make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed)
-        for method in candidates
-    }
+    models = _models(job)
     if job.image_shape is not None:
         require_matplotlib()
-    check_writable(job.out)
     check_format(job.file, job.format)
-    with local_file(job.file, job.format) as (path, name):
-        return _fit_file(replace(job, file=name), path, candidates, models)
+    with output_folder(job.out) as outputs:
+        outputs.check(MODEL, SUMMARY, *([] if job.image_shape is None else [PICTURE]))
+        with local_file(job.file, job.format) as (path, name):
+            return _fit_file(outputs, replace(job, file=name), path, models)
+
+
+def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[str, Any]]:
+    """Do as `fit` does with a file that is at this path until all outputs are at their places."""
+    return _fit_file(outputs, job, path, _models(job))
+
+
+def _models(job: FitJob) -> list[tuple[Method, Any]]:
+    """Return the models one of which will be fitted, each with its method."""
+    if job.n_clusters < 1:
+        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
+    return [
+        (method, make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed))
+        for method in _candidates(job)
+    ]
 
 
 def _fit_file(
-    job: FitJob, path: str, candidates: list[Method], models: Mapping[str, Any]
+    outputs: OutputFolder, job: FitJob, path: str, models: list[tuple[Method, Any]]
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
-    told: list[str] = []
+    told = unguarded_warnings(outputs, job.out)
     rows = open_prepared(
         path,
         columns=job.columns,
@@ -110,12 +127,15 @@ def _fit_file(
         sep=job.sep,
         decimal=job.decimal,
     )
-    method = usual_method(candidates, rows.shape[0])
-    model = models[method.name]
+    method = usual_method([method for method, _ in models], rows.shape[0])
+    model = next(model for known, model in models if known is method)
     _check_rows(job, method, rows)
     known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], job.n_clusters)
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
+    files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
+    files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
+    outputs.check(*(path.name for path in files.values()))
     beside = names_beside(rows, job.beside, label_file)
 
     # Hashes and results take a pass each, too.
@@ -128,8 +148,6 @@ def _fit_file(
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
     results = RowResults(model, rows, model.labels_, beside, scores, outliers)
-    files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
-    files.update({"modes": job.out / PICTURE} if picture else {})
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
         "outliers": outlier_facts(outliers, job.outliers),
@@ -143,7 +161,7 @@ def _fit_file(
         "warnings": [*told, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
-    _write(job, method, model, results, summary, picture)
+    _write(outputs, method, model, results, summary, picture)
     return model, summary
 
 
@@ -228,23 +246,23 @@ def _columns_of(job: FitJob, rows: RowSource) -> Any:
 
 
 def _write(
-    job: FitJob,
+    outputs: OutputFolder,
     method: Method,
     model: Any,
     results: RowResults,
     summary: dict[str, Any],
     picture: Figure | None,
 ) -> None:
-    """Write all files of a fit, or none."""
-    names = {name: Path(path).name for name, path in summary["files"].items()}
-    with staged_files(job.out, list(names.values())) as staged:
-        paths = {name: staged[file] for name, file in names.items()}
-        # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
-        metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
-        if summary["outliers"] is not None:
-            metadata["outlier_threshold"] = summary["outliers"]["threshold"]
-        persistence.save(model, paths["model"], metadata=metadata)
-        results.write(paths)
-        paths["summary"].write_text(to_json(summary) + "\n", encoding="utf-8")
-        if picture is not None:
-            picture.savefig(paths["modes"])
+    """Write all files of a fit."""
+    # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
+    metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
+    if summary["outliers"] is not None:
+        metadata["outlier_threshold"] = summary["outliers"]["threshold"]
+    with outputs.writing(MODEL) as path:
+        persistence.save(model, path, metadata=metadata)
+    results.write({name: Path(path) for name, path in summary["files"].items()}, outputs)
+    with outputs.writing(SUMMARY) as path:
+        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    if picture is not None:
+        with outputs.writing(PICTURE) as path:
+            picture.savefig(path)

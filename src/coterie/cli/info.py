@@ -13,6 +13,7 @@ from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of, settings_of
 from coterie.cli.tables import table_facts
 from coterie.estimators import Method, method_of
+from coterie.outputs import newest
 from coterie.rows.profile import profile_table
 
 __all__ = ["describe"]
@@ -20,7 +21,8 @@ __all__ = ["describe"]
 
 def describe(file: str) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, or about a saved model."""
-    return _model_facts(file) if _is_model(file) else _row_facts(file)
+    path = str(newest(file))
+    return _model_facts(file) if _is_model(path) else _row_facts(path)
 
 
 def _is_model(file: str) -> bool:
@@ -59,7 +61,7 @@ def _model_facts(file: str) -> dict[str, Any]:
         "estimator": header.estimator,
         "format_version": header.format_version,
         "coterie": header.coterie_version,
-        "bytes": os.path.getsize(file),
+        "bytes": os.path.getsize(newest(file)),
         **({"method": method.name} if method else {}),
         **header.metadata,
         "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],

@@ -16,6 +16,7 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
+from coterie.outputs import newest
 from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
@@ -158,8 +159,9 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
     ValueError
         If they are not as many integers as rows, from -1 to n_clusters - 1.
     """
+    path = str(newest(file))
     try:
-        labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
+        labels = np.load(path) if file.endswith(".npy") else np.loadtxt(path, delimiter=",", ndmin=1)
     except ValueError as error:
         raise ValueError(
             f"{file} must have one integer on each line, -1 where a class is not known."

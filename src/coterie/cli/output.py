@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,52 +13,58 @@ from typing import Any
 import numpy as np
 
 from coterie.cli import UsageError
-from coterie.persistence import replacing
+from coterie.outputs import OutputFolder
+from coterie_command import cleaned_up
 
 __all__ = [
     "check_label_file",
-    "check_writable",
+    "output_folder",
     "pyarrow_parquet",
     "recorded_warnings",
-    "staged_files",
     "table_library",
     "table_writer",
     "to_json",
+    "unguarded_warnings",
     "write_labels",
 ]
 
 _LABEL_ENDINGS = (".npy", ".parquet", ".csv")
 
 
-def check_writable(folder: Path) -> None:
-    """Fail now if nothing could be written to this folder later; it is not made yet.
+@contextmanager
+def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
+    """Give the folder of a run's outputs, which all change at the end of the run, or none of them.
 
     Raises
     ------
+    UsageError
+        If another run of the same output has not ended.
     OSError
-        If the folder, or the nearest one above that exists, is no folder or takes no files.
+        If nothing can be written to the folder.
     """
-    existing = folder.absolute()
-    while not os.path.lexists(existing):
-        existing = existing.parent
-    if not existing.is_dir():
-        raise NotADirectoryError(20, "Not a folder, so nothing can be written there", str(existing))
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-    except OSError as error:
-        raise OSError(error.errno, f"Cannot write to this folder ({error.strerror})", str(existing)) from None
+    outputs = OutputFolder(folder, output)
+    with cleaned_up(outputs.abandon), ExitStack() as stack:
+        try:
+            stack.enter_context(outputs)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"Another run writes to {folder / output} ({error.strerror}): wait for it, or choose another --out."
+            ) from error
+        yield outputs
+
+
+def unguarded_warnings(outputs: OutputFolder, folder: Path) -> list[str]:
+    """Return what a report must say where a file system has no locks."""
+    told = "has no locks: two runs that write there at once would not notice each other, and the last one counts."
+    return [] if outputs.is_guarded else [f"The file system of {folder} {told}"]
 
 
 def check_label_file(path: Path) -> None:
-    """Fail now if labels could not be written to this file later."""
+    """Fail now if labels cannot be written to a file of this name."""
     if path.suffix not in _LABEL_ENDINGS:
         raise UsageError(f"--out must end in .npy, .parquet or .csv, got {str(path)!r}.")
     if path.suffix != ".npy":
         table_library(path)
-    if path.is_dir():
-        raise IsADirectoryError(21, "Is a folder, not a file to write", str(path))
-    check_writable(path.parent)
 
 
 @contextmanager
@@ -105,20 +109,6 @@ def write_labels(path: Path, labels: np.ndarray) -> None:
 
 
 @contextmanager
-def staged_files(folder: Path, names: list[str]) -> Iterator[dict[str, Path]]:
-    """Temporary paths for several files; all of them get their names at the end, or all are deleted."""
-    made = _make_folder(folder)
-    try:
-        with ExitStack() as stack:
-            yield {name: stack.enter_context(replacing(folder / name)) for name in names}
-    except BaseException:
-        for new in made:
-            if not any(new.iterdir()):
-                new.rmdir()
-        raise
-
-
-@contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
     """Warnings of the libraries as lines of text, each once."""
     lines: list[str] = []
@@ -147,17 +137,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def _make_folder(folder: Path) -> list[Path]:
-    """Make a folder and those above it; gives the new ones, innermost first."""
-    missing = []
-    for candidate in (folder, *folder.parents):
-        if candidate.exists():
-            break
-        missing.append(candidate)
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
 
 
 def pyarrow_parquet() -> Any:

@@ -14,7 +14,9 @@ from coterie import ConvexClusterPath
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
-from coterie.cli.output import check_writable, pyarrow_parquet, staged_files, to_json
+from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
+from coterie.estimators import Method
+from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 
 __all__ = ["PathJob", "follow"]
@@ -54,10 +56,14 @@ def follow(job: PathJob) -> dict[str, Any]:
     method = path_method()
     model = make_model(method, job.parameters)
     require_matplotlib()
-    check_writable(job.out)
-    told: list[str] = []
+    with output_folder(job.out) as outputs:
+        return _follow_into(outputs, job, method, model)
+
+
+def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any) -> dict[str, Any]:
+    told = unguarded_warnings(outputs, job.out)
     rows = open_prepared(
-        job.file,
+        str(newest(job.file)),
         columns=job.columns,
         exclude=job.exclude,
         preparing=job.preparing,
@@ -67,17 +73,15 @@ def follow(job: PathJob) -> dict[str, Any]:
     )
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
+    label_name = "labels.parquet" if rows.is_table else "labels.csv"
     if rows.is_table:
         pyarrow_parquet()
+    drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
+    names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
+    outputs.check(*names)
     with about(job.file):
         seconds, warned = fit_model(model, rows, quiet=job.quiet)
-    pictures = {
-        f"{name}.png": draw(model, n_clusters=job.n_clusters).figure
-        for name, draw in method.pictures.items()
-        if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS
-    }
-    label_name = "labels.parquet" if rows.is_table else "labels.csv"
-    names = [PATH, label_name, *pictures, SUMMARY]
+    pictures = {f"{name}.png": method.pictures[name](model, n_clusters=job.n_clusters) for name in drawn}
     summary = {
         "coterie": coterie.__version__,
         "command": "path",
@@ -90,12 +94,15 @@ def follow(job: PathJob) -> dict[str, Any]:
         "warnings": [*told, *warned],
         "files": {name: str(job.out / name) for name in names},
     }
-    with staged_files(job.out, names) as paths:
-        _write_path(paths[PATH], model)
-        _write_labels(paths[label_name], model)
-        for name, figure in pictures.items():
-            figure.savefig(paths[name], format="png")
-        paths[SUMMARY].write_text(to_json(summary) + "\n", encoding="utf-8")
+    with outputs.writing(PATH) as path:
+        _write_path(path, model)
+    with outputs.writing(label_name) as path:
+        _write_labels(path, model)
+    for name, axes in pictures.items():
+        with outputs.writing(name) as path:
+            axes.figure.savefig(path)
+    with outputs.writing(SUMMARY) as path:
+        path.write_text(to_json(summary) + "\n", encoding="utf-8")
     return summary
 
 

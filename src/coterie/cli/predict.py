@@ -14,7 +14,7 @@ from coterie import persistence
 from coterie.arrays import Array, IntArray
 from coterie.cli.inputs import about, input_facts, open_for_model
 from coterie.cli.models import n_clusters_of, size_facts
-from coterie.cli.output import check_label_file, recorded_warnings, staged_files
+from coterie.cli.output import check_label_file, output_folder, recorded_warnings, unguarded_warnings
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.cli.standard_input import check_format, local_file
@@ -88,19 +88,20 @@ def _predict_file(
         check_label_file(out)
     names = names_beside(rows, beside, out)
 
-    started = time.perf_counter()
-    with recorded_warnings() as more_warned, about(file):
-        is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
-        labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
-    far = None
-    if scores is not None and outliers is not None:
-        far = find_outliers(scores, outliers)
-    elif scores is not None and threshold is not None:
-        far = Outliers.above(threshold, scores)
     files = result_files(out)
-    results = RowResults(model, rows, labels, names, scores, far)
-    with staged_files(out.parent, [path.name for path in files.values()]) as staged:
-        results.write({name: staged[path.name] for name, path in files.items()})
+    started = time.perf_counter()
+    with output_folder(out.parent, out.name) as outputs:
+        outputs.check(*(path.name for path in files.values()))
+        warned += unguarded_warnings(outputs, out.parent)
+        with recorded_warnings() as more_warned, about(file):
+            is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
+            labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
+        far = None
+        if scores is not None and outliers is not None:
+            far = find_outliers(scores, outliers)
+        elif scores is not None and threshold is not None:
+            far = Outliers.above(threshold, scores)
+        RowResults(model, rows, labels, names, scores, far).write(files, outputs)
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
     return {
         "coterie": coterie.__version__,

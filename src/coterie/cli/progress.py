@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coterie.estimators import OBJECTIVE, Method, Progress, method_of
+from coterie_command import cleaned_up
 
 if TYPE_CHECKING:
     from coterie.fitting.monitor import FitProgress
 
 __all__ = ["Display", "Step", "display", "fit_callback", "watch"]
+
+_SHOW_CURSOR = b"\x1b[?25h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ class _LiveLine(_Nothing):
             transient=True,
         )
         self._task = self._progress.add_task("starting", total=None)
+        self._stack = ExitStack()
 
     def show(self, step: Step) -> None:
         self._progress.update(
@@ -170,8 +175,15 @@ class _LiveLine(_Nothing):
         )
 
     def __enter__(self) -> _LiveLine:
-        self._progress.start()
+        self._stack.enter_context(cleaned_up(self._restore))
+        self._stack.enter_context(self._progress)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        self._stack.close()
+
+    def _restore(self) -> None:
+        """Leave a terminal with its cursor, even if this comes in the midst of a change of the line."""
+        with suppress(Exception):
+            self._progress.stop()
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)

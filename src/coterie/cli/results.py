@@ -11,6 +11,7 @@ from typing import Any
 from coterie.arrays import Array, IntArray
 from coterie.cli import UsageError
 from coterie.cli.output import table_writer, write_labels
+from coterie.outputs import OutputFolder
 from coterie.results import (
     Examples,
     Outliers,
@@ -80,25 +81,34 @@ class RowResults:
         self._scores = scores
         self._outliers = outliers
 
-    def write(self, paths: Mapping[str, Path]) -> None:
+    def write(self, files: Mapping[str, Path], outputs: OutputFolder) -> None:
         """Write the files of `result_files`; a table is written piece by piece."""
-        if "examples" not in paths:
+        with outputs.writing(files["labels"].name) as labels:
+            examples = self._write_labels(labels)
+        if examples is not None:
+            with (
+                outputs.writing(files["examples"].name) as path,
+                table_writer(path, examples.schema) as writer,
+            ):
+                writer.write_table(examples)
+
+    def _write_labels(self, path: Path) -> Any:
+        """Write labels; return the table of examples where they are in a table."""
+        if path.suffix == ".npy":
             outliers = self._outliers
-            write_labels(paths["labels"], self._labels if outliers is None else outliers.marked(self._labels))
-            return
+            write_labels(path, self._labels if outliers is None else outliers.marked(self._labels))
+            return None
         placement = place_rows(self._model, self._rows, self._labels, self._scores)
         examples = Examples(placement)
         batches = result_batches(placement, self._rows, self._names, self._outliers)
         first = next(batches)
-        with table_writer(paths["labels"], first.schema) as writer:
+        with table_writer(path, first.schema) as writer:
             for batch in itertools.chain([first], batches):
                 # Shards may differ in what they call a text.
                 batch = batch.cast(first.schema)
                 writer.write_batch(batch)
                 examples.look_at(batch)
-        table = examples.table()
-        with table_writer(paths["examples"], table.schema) as writer:
-            writer.write_table(table)
+        return examples.table()
 
 
 def asked_share(outliers: str | None) -> float | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from coterie.cli import UsageError
+from coterie.outputs import TemporaryFolder, newest
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
+from coterie_command import cleaned_up
 
 __all__ = ["DASH", "STANDARD_INPUT", "check_format", "local_file", "streamed_formats"]
 
@@ -58,7 +56,8 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
     """Give the path of a file to read, and what to call it.
 
     What comes through the standard input is copied to a temporary file, since fits read rows more than once and most
-    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM.
+    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM;
+    what a killed run has left the next one removes.
 
     Parameters
     ----------
@@ -73,10 +72,11 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
         If the disk has no room.
     """
     if file != DASH:
-        yield file, file
+        yield str(newest(file)), file
         return
-    with _terminating(), tempfile.TemporaryDirectory(prefix="coterie-", dir=spool_folder()) as folder:
-        path = str(Path(folder, f"standard-input{_ending(str(format))}"))
+    folder = TemporaryFolder(spool_folder(), "coterie-input")
+    with cleaned_up(folder.remove), folder:
+        path = str(Path(folder.path, f"standard-input{_ending(str(format))}"))
         _copy(path)
         try:
             yield path, STANDARD_INPUT
@@ -106,20 +106,3 @@ def _copy(path: str) -> None:
             copied += len(block)
     if not copied:
         raise ValueError("The standard input is empty.")
-
-
-@contextmanager
-def _terminating() -> Iterator[None]:
-    """End by an exception where the system asks this process to, so that files are removed."""
-
-    def leave(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

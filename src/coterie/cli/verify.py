@@ -13,6 +13,7 @@ from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import open_for_model, read_known_labels
 from coterie.cli.models import fit_model
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.outputs import newest
 from coterie.rows.addresses import hides_something, without_secrets
 
 __all__ = ["verify"]
@@ -53,7 +54,7 @@ def verify(
     ValueError
         If the folder has no summary with hashes, or a bit differs; the message says what does.
     """
-    summary = _summary(folder)
+    summary, model = _read(folder)
     source = summary["input"]
     if file is None and source["file"] == STANDARD_INPUT:
         raise ValueError(
@@ -69,14 +70,20 @@ def verify(
     format = source.get("format") or Path(source["file"]).suffix[1:] if file == DASH else None
     check_format(file, format)
     with local_file(file, format) as (path, name):
-        return _verify_file(folder, summary, path, name, threads=threads, quiet=quiet)
+        return _verify_file(folder, summary, model, path, name, threads=threads, quiet=quiet)
 
 
 def _verify_file(
-    folder: Path, summary: dict[str, Any], path: str, file: str, *, threads: int | None, quiet: bool
+    folder: Path,
+    summary: dict[str, Any],
+    model: Any,
+    path: str,
+    file: str,
+    *,
+    threads: int | None,
+    quiet: bool,
 ) -> dict[str, Any]:
     """Repeat the fit with the rows of a file that is there; reports call it `file`."""
-    model = persistence.load(folder / "model.coterie")
     again = clone(model)
     if threads is not None:
         again.set_params(n_threads=threads)
@@ -106,10 +113,19 @@ def hashes_of_fit(model: Any) -> dict[str, str]:
     return found if centers is None else {**found, "centers": hash_of_array(centers)}
 
 
+def _read(folder: Path) -> tuple[dict[str, Any], Any]:
+    """Return summary and model of the same run, even if another one ends in between."""
+    while True:
+        summary = _summary(folder)
+        model = persistence.load(folder / "model.coterie")
+        if _summary(folder) == summary:
+            return summary, model
+
+
 def _summary(folder: Path) -> dict[str, Any]:
     path = folder / "summary.json"
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(Path(newest(path)).read_text(encoding="utf-8"))
         if summary["command"] == "fit" and "hashes" in summary:
             return dict(summary)
     except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:

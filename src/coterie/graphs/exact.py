@@ -41,8 +41,10 @@ _SPARE = 4
 _POINT_BYTES = 4 << 20
 _SPARSE_POINT_BYTES = 64 << 20
 
-# What one call may take: well under a second, so that Ctrl-C is answered soon.
-CALL_MULTIPLY_ADDS = 4e10
+# What one call may take: some 50 ms, for others may use the processors too, and Ctrl-C is answered between calls. Ten
+# times as much gains nothing. Where rows are short, the lists of the nearest take as long as so many columns.
+CALL_MULTIPLY_ADDS = 4e9
+_LEAST_COLUMNS = 16.0
 _DIFFERENCE_BYTES = 64 << 20
 
 
@@ -151,7 +153,7 @@ def _lowest_scores(
 def _cut_rows(asked: Block, n_points: int) -> list[tuple[slice, Any]]:
     """Cut rows so that one call, with so many points, does not take long."""
     entries = asked.nnz if sp.issparse(asked) else asked.size
-    size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(1.0, entries / asked.shape[0]))))
+    size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / asked.shape[0]))))
     parts = [slice(first, min(first + size, asked.shape[0])) for first in range(0, asked.shape[0], size)]
     return [(part, kernel_rows(asked[part])) for part in parts]
 
@@ -251,7 +253,7 @@ def nearest_of_other_groups(
     """
     ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
-    size = max(256, int(CALL_MULTIPLY_ADDS / 4 / points.size))
+    size = max(64, int(CALL_MULTIPLY_ADDS / 4 / points.size))
     for first in range(0, len(asked), size):
         part = slice(first, first + size)
         _kernels.nearest_apart(

@@ -14,6 +14,9 @@ from coterie.total_variation.steps import FEWEST_ITERATIONS, PreconditionedSteps
 
 __all__ = ["ColumnStatistics", "OuterResult", "TotalVariationDescent"]
 
+# Updates of duals that one call of the kernel may take: some 50 ms, for Ctrl-C is answered between calls.
+_CALL_DUALS = 5e7
+
 
 @dataclass(frozen=True)
 class ColumnStatistics:
@@ -206,11 +209,14 @@ class TotalVariationDescent:
         self._extrapolated[:] = self._memberships
 
     def _iterate(self, n_iterations: int) -> None:
-        self._tau = _kernels.iterate_primal_dual(
-            self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
-            self._anchors, self._fixed, self._row_steps, self._outer, self._steps.by_weight, self._tau,
-            self._steps.convexity, n_iterations, self._squares, self._n_threads,
-        )  # fmt: skip
+        # An even number needs no copy at the end of a call.
+        most = max(2, int(_CALL_DUALS / max(1, self._duals.size)) // 2 * 2)
+        for first in range(0, n_iterations, most):
+            self._tau = _kernels.iterate_primal_dual(
+                self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
+                self._anchors, self._fixed, self._row_steps, self._outer, self._steps.by_weight, self._tau,
+                self._steps.convexity, min(most, n_iterations - first), self._squares, self._n_threads,
+            )  # fmt: skip
 
     def _statistics(self) -> ColumnStatistics:
         R = self._n_columns

@@ -1,0 +1,68 @@
+"""Where the command `coterie` begins: it answers signals from here on, before anything that takes time is loaded.
+
+Importing any part of the package `coterie` loads all of it, for a second or so. An exception that a signal raises
+meanwhile, or in a destructor, shows up as a traceback, as a failure of some library, or not at all. So a signal raises
+no exception here: it ends the process, after what must not be left behind was removed.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+__all__ = ["answer_signals", "cleaned_up", "main"]
+
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+# What must happen before a signal ends the process, the last first.
+_cleaners: list[Callable[[], None]] = []
+
+# The processes that answer; their forks have the handlers, too, but not what they would remove.
+_answering: set[int] = set()
+
+
+def main() -> None:
+    """Run the command and leave the process: 130 after Ctrl-C, 143 after SIGTERM, else what `coterie.cli.main` says."""
+    answer_signals()
+    from coterie.cli import main as run
+
+    code = run()
+    # All is done and told. Nothing of Python that would print a traceback may answer from here on.
+    for number in _WORDS:
+        if signal.getsignal(number) is _leave:
+            signal.signal(number, signal.SIG_DFL)
+    sys.exit(code)
+
+
+def answer_signals() -> None:
+    """Let Ctrl-C and SIGTERM end this process with one line; where they are ignored, as under nohup, they stay so."""
+    _answering.add(os.getpid())
+    for number in _WORDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+@contextmanager
+def cleaned_up(cleaner: Callable[[], None]) -> Iterator[None]:
+    """Call a function, too, if a signal ends the process inside; it may then be in the midst of anything."""
+    _cleaners.append(cleaner)
+    try:
+        yield
+    finally:
+        _cleaners.remove(cleaner)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    if os.getpid() not in _answering:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+    for other in _WORDS:
+        signal.signal(other, signal.SIG_IGN)
+    for cleaner in reversed(_cleaners):
+        with suppress(Exception):
+            cleaner()
+    with suppress(OSError):
+        os.write(2, f"coterie: {_WORDS[signal.Signals(number)]}\n".encode())
+    os._exit(128 + number)

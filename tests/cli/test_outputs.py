@@ -1,0 +1,119 @@
+"""Where commands write: looked at before anything is computed, by one run at a time."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import coterie
+from coterie.cli import main
+from coterie.outputs import OutputFolder
+from tests.cli.running import everything, failed
+
+COMMANDS = {
+    "fit": ["fit", "rows.npy", "-k", "3", "--out", "q"],
+    "path": ["path", "rows.npy", "--gammas", "3", "--out", "q"],
+    "demo": ["demo", "--out", "q"],
+}
+PLACES = {
+    "fit": ["model.coterie", "labels.npy", "summary.json"],
+    "path": ["path.npz", "path.png"],
+    "demo": ["race.png"],
+}
+
+
+@pytest.fixture
+def nothing_is_computed(monkeypatch):
+    pytest.importorskip("matplotlib")
+    for name in ("KMeans", "ConvexClusterPath", "TotalVariationClustering"):
+        monkeypatch.setattr(getattr(coterie, name), "fit", lambda *_: pytest.fail("computed first"))
+
+
+@pytest.fixture
+def fitted(rows, capsys):
+    """A folder with a model of three clusters."""
+    assert main(["fit", rows, "-k", "3", "-q", "--out", "q"]) == 0
+    return Path("q")
+
+
+@pytest.mark.usefixtures("nothing_is_computed")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_run_that_writes_there(rows, capsys, command):
+    with OutputFolder(Path("q")):
+        told = failed(capsys, 2, *COMMANDS[command])
+    assert told.startswith(f"Another run writes to q (process {os.getpid()} on ")
+    assert told.endswith("): wait for it, or choose another --out.")
+
+
+@pytest.mark.usefixtures("nothing_is_computed")
+@pytest.mark.parametrize(
+    ("command", "place"), [(command, place) for command, places in PLACES.items() for place in places]
+)
+def test_a_folder_in_the_place_of_a_file(folder, rows, capsys, command, place):
+    (folder / "q" / place).mkdir(parents=True)
+    told = failed(capsys, 1, *COMMANDS[command])
+    assert told == f"{os.path.join('q', place)}: Is a folder, not a file to write"
+    assert everything(folder / "q") == [place]
+
+
+def test_predictions_in_one_folder(fitted, rows, capsys):
+    line = ["predict", "q/model.coterie", rows, "-q", "--out"]
+    with OutputFolder(Path("out"), "a.npy"):
+        assert "Another run writes to out/a.npy" in failed(capsys, 2, *line, "out/a.npy")
+        assert main([*line, "out/b.npy"]) == 0
+    assert everything(Path("out")) == ["b.npy"]
+
+
+def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
+    monkeypatch.setattr(coterie.KMeans, "predict", lambda *_: pytest.fail("computed first"))
+    Path("labels.npy").mkdir()
+    told = failed(capsys, 1, "predict", "q/model.coterie", rows)
+    assert told == "labels.npy: Is a folder, not a file to write"
+
+
+def test_where_there_are_no_locks(rows, capsys, monkeypatch):
+    monkeypatch.setattr("coterie.outputs.locks.lock_open_file", lambda _: False)
+    assert main(["fit", rows, "-k", "3", "--out", "q"]) == 0
+    assert "coterie: warning: The file system of q has no locks" in capsys.readouterr().err
+    assert main(["predict", "q/model.coterie", rows]) == 0
+    assert "coterie: warning: The file system of . has no locks" in capsys.readouterr().err
+
+
+def test_a_disk_that_takes_no_more(fitted, rows, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError("300 requested and 12 written")
+
+    before = {path: path.read_bytes() for path in fitted.iterdir()}
+    monkeypatch.setattr("coterie.cli.results.write_labels", full)
+    told = failed(capsys, 1, "fit", rows, "-k", "4", "-q", "--out", "q")
+    assert told == "q/labels.npy: No space left on device"
+    assert {path: path.read_bytes() for path in fitted.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q/model.coterie", "rows.npy"]]
+)
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, monkeypatch, command, is_writable):
+    """All of them see the four clusters of the run that was killed after it had moved one of its files."""
+    assert main(["fit", rows, "-k", "4", "-q", "--out", "decided"]) == 0
+    shutil.copytree("decided", "q/.coterie-commit")
+    os.replace("q/.coterie-commit/labels.npy", "q/labels.npy")
+    replace = os.replace
+
+    def forbidden(source, target):
+        if Path(source).parent == Path("q/.coterie-commit") and not is_writable:
+            raise OSError(30, "Read-only file system")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", forbidden)
+    assert main([*command, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    if command[0] == "verify":
+        assert facts["same"]
+    else:
+        assert facts["clusters"] == 4
+        assert "q/model.coterie" in facts.values()
+    assert (fitted / ".coterie-commit").exists() is not is_writable

@@ -1,0 +1,173 @@
+"""Ctrl-C and SIGTERM end the command with one line at any moment, and leave nothing half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import coterie_command
+from coterie.cli.output import output_folder
+from coterie.cli.progress import Step, display
+from tests.cli.running import ENVIRONMENT
+from tests.support.processes import STEPS, before_step, ended, forks, started
+
+pytestmark = forks
+
+ENDS = {signal.SIGINT: (130, "coterie: interrupted"), signal.SIGTERM: (143, "coterie: terminated")}
+
+# More of them find more; each takes up to a second or so.
+MOMENTS = int(os.environ.get("COTERIE_FAULTS", 3))
+
+FILES = ["labels.npy", "model.coterie", "summary.json"]
+COMMAND = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "20", "--tol", "0", "-q", "--out", "q"]
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", np.random.default_rng(0).normal(size=(20_000, 8)))
+
+
+def begun(**options):
+    """Start the command and wait until it answers signals; it tells what it imports."""
+    environment = ENVIRONMENT | {"PYTHONPROFILEIMPORTTIME": "1"}
+    process = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, env=environment, **options)
+    for line in process.stderr:
+        if line.endswith("coterie_command\n"):
+            process.stderr.readline()  # the first thing that it imports then
+            break
+    return process
+
+
+def told_by(process):
+    """Return what a process says beside its imports, once it has ended."""
+    return [line.rstrip() for line in process.stderr if not line.startswith("import time:")]
+
+
+def files():
+    return sorted(path.name for path in Path("q").glob("*")) if Path("q").exists() else []
+
+
+@pytest.fixture(scope="module")
+def n_imports(tmp_path_factory):
+    """How many modules a fit imports until it ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("whole"))
+        np.save("rows.npy", np.zeros((30, 2)) + np.arange(30)[:, None])
+        with begun() as process:
+            n_lines = sum(line.startswith("import time:") for line in process.stderr)
+        assert process.returncode == 0
+        assert files() == FILES
+    return n_lines
+
+
+@pytest.mark.parametrize("number", ENDS)
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_while_it_imports(rows, n_imports, number, moment):
+    """From the first line of the command to the last import, which comes as the model is saved."""
+    with begun() as process:
+        for _ in range(n_imports * moment // MOMENTS):
+            process.stderr.readline()
+        process.send_signal(number)
+        told = told_by(process)
+    assert (process.returncode, *told) == ENDS[number]
+    assert files() in ([], FILES)
+
+
+@pytest.mark.skipif(MOMENTS < 10, reason="COTERIE_FAULTS=50 tries 50 moments")
+@pytest.mark.parametrize("number", ENDS)
+def test_at_any_time(rows, number):
+    def command():
+        return subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+    began = time.perf_counter()
+    with command() as process:
+        assert process.wait() == 0
+    seconds = time.perf_counter() - began
+    for moment in range(MOMENTS):
+        with command() as process:
+            time.sleep(seconds * moment / MOMENTS)
+            process.send_signal(number)
+            code, told = process.wait(), process.stderr.read().splitlines()
+        # Where the command is not there yet or has done all, the system ends the process, or it has ended.
+        assert (code, *told) in (ENDS[number], (-number,), (0,))
+        assert files() in ([], FILES)
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_at_each_step_of_writing(tmp_path, number):
+    def write():
+        with output_folder(tmp_path / "out") as outputs:
+            for name in ("a", "b"):
+                with outputs.writing(name) as path:
+                    path.write_text("new")
+
+    def run(step):
+        coterie_command.answer_signals()
+        before_step(step, STEPS, lambda: os.kill(os.getpid(), number))
+        write()
+
+    step, seen = 0, []
+    while (code := ended(started(run, step))) != 0:
+        assert code == ENDS[number][0]
+        found = sorted(path.name for path in tmp_path.rglob("*"))
+        assert found in ([], ["a", "b", "out"])
+        seen.append(len(found))
+        for name in found:
+            path = tmp_path / "out" / name
+            path.unlink(missing_ok=True)
+        if found:
+            (tmp_path / "out").rmdir()
+        step += 1
+    assert seen == sorted(seen)
+    assert {0, 3} == set(seen)
+
+
+def test_what_was_ignored_stays_ignored():
+    """As under nohup, and in the background of a script."""
+    line = "import coterie_command as c; c.answer_signals(); print(c.signal.getsignal(c.signal.SIGINT).name)"
+    ignore = f"trap '' INT; exec {sys.executable} -c '{line}'"
+    told = subprocess.run(["sh", "-c", ignore], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    assert told.stdout == "SIG_IGN\n"
+
+
+def test_a_terminal_gets_its_cursor_back(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = os.openpty()
+
+    def interrupted():
+        os.dup2(theirs, 2)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        coterie_command.answer_signals()
+        with display(quiet=False) as screen:
+            screen.show(Step(1, 2, "iteration", 1.0, 1.0))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert ended(started(interrupted)) == 130
+    told = os.read(ours, 10_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert "\x1b[?25l" in told
+    assert told.rindex("\x1b[?25h") > told.rindex("\x1b[?25l")
+    assert told.rstrip().endswith("coterie: interrupted")
+
+
+def test_forks_are_ended_without_the_files_of_their_parent(tmp_path):
+    """As the workers of a pool are."""
+
+    def run():
+        coterie_command.answer_signals()
+        with output_folder(tmp_path / "out") as outputs, outputs.writing("a") as path:
+            path.write_text("new")
+            worker = started(signal.pause)
+            os.kill(worker, signal.SIGTERM)
+            assert ended(worker) == -signal.SIGTERM
+            assert path.read_text() == "new"
+
+    assert ended(started(run)) == 0
+    assert (tmp_path / "out" / "a").read_text() == "new"
