@@ -272,7 +272,7 @@ def test_a_fit_never_goes_on_with_another_file(name, tmp_path, monkeypatch):
 
 
 def test_the_command_line_writes_nothing_of_a_file_that_changed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(kernel_rows, "_KEPT_PLAIN_BYTES", 0)
+    monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
     X, path = numbers(600), tmp_path / "x.npy"
     np.save(path, X)
     fill, n_reads = RawSource._fill, 0
@@ -300,7 +300,7 @@ from coterie.blocks import kernel_rows
 from coterie.cli import main
 from coterie.rows.formats import arrow, raw
 
-kernel_rows._KEPT_PLAIN_BYTES = 0
+kernel_rows.KEPT_BYTES = 0
 sizes = {}
 
 def cutting(pieces):

@@ -22,11 +22,8 @@ _BLOCK_BYTES = 96 << 20
 _STREAM_BLOCK_BYTES = 16 << 20
 _BLOCK_MULTIPLY_ADDS = 2e10
 
-# What must be parsed or converted, and takes no more than this as floats, is kept in memory.
+# What must be read, parsed or converted, and takes no more than this as floats, is kept in memory.
 KEPT_BYTES = 1 << 30
-
-# What lies in a file as floats is read at the speed of memory, so that less of it is kept.
-_KEPT_PLAIN_BYTES = 256 << 20
 
 
 def kernel_rows(block: Any) -> Any:
@@ -56,15 +53,13 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
 
 def _kept_bytes(rows: RowSource) -> int:
     """Return how much rows may take as floats to be kept so: little, where blocks of them cost little to make."""
-    if rows.is_compact:
-        return min(_BLOCK_BYTES, KEPT_BYTES)
-    return min(_KEPT_PLAIN_BYTES, KEPT_BYTES) if rows.is_plain else KEPT_BYTES
+    return min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
 
 
 def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     """Return the rows of a fit, which reads them often: where they are if that is cheap, else in a copy made once.
 
-    What must be parsed or converted and takes at most 1 GiB as floats is copied to memory; of more, what must be parsed
+    What must be read or converted and takes at most 1 GiB as floats is copied to memory; of more, what must be parsed
     (`RowSource.is_parsed`) to a temporary file. The bits are the same wherever they are.
 
     Parameters

@@ -124,11 +124,6 @@ class RowSource:
         return False
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the rows lie in a file here just as they do in blocks, which are read as fast as memory is copied."""
-        return False
-
-    @property
     def rows_per_block(self) -> int:
         """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
         rows = max(1, int(_BLOCK_BYTES / self.row_bytes()))

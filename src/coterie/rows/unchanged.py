@@ -184,10 +184,6 @@ class FileRows(RowSource):
     def is_compact(self) -> bool:
         return self.source.is_compact
 
-    @property
-    def is_plain(self) -> bool:
-        return self.source.is_plain
-
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         other = super().with_dtype(dtype)
         other.source = self.source.with_dtype(dtype)

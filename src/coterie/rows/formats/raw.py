@@ -68,15 +68,11 @@ class RawSource(RowSource):
     def is_compact(self) -> bool:
         return self._stored.itemsize < self.dtype.itemsize and not self._is_fortran
 
-    @property
-    def is_plain(self) -> bool:
-        return self._stored == self.dtype and not self._is_fortran
-
     def unit_starts(self) -> IndexArray:
         return np.arange(0, self.shape[0], max(1, _RUN_BYTES // (self.shape[1] * self._stored.itemsize)))
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if not self.is_plain:
+        if self._is_fortran or self._stored != self.dtype:
             portion = _COLUMNS_BYTES if self._is_fortran else _PORTION_BYTES
             rows = min(rows, max(1, portion // (self.shape[1] * self._stored.itemsize)))
         with self._opened() as file:
