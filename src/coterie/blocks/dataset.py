@@ -10,7 +10,8 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import kept_rows, kernel_blocks, rows_per_block
+from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
+from coterie.blocks.middle import digits_lost, middle_of_most, typical_square
 from coterie.rows import RowSource
 
 __all__ = [
@@ -85,11 +86,14 @@ class Dataset(FitRows):
     Attributes
     ----------
     shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows).
+        The mean of the rows (0 for sparse rows); see `middle_of_most` for the exception.
     total_square : float
         Weighted sum of the squared distances to the shift, accumulated in float64.
     mean_variance : float
         Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
+    has_far_rows : bool
+        Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
+        `mean_variance` is that of the others.
     """
 
     def __init__(
@@ -113,15 +117,41 @@ class Dataset(FitRows):
         mean = np.zeros(self.n_columns) if sparse else self._mean_row(self.blocks(), self.n_rows)
         self.shift = mean
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
-        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
-        with np.errstate(over="ignore"):
-            self.squares[:] = exact
-        check_squares(self.squares)
+        exact = self._squares_to_shift()
+        middle = None if sparse else middle_of_most(self.rows.take, mean, exact, self.dtype)
+        if middle is not None:
+            self.shift = middle
+            exact = self._squares_to_shift()
+        self._check_vanishing(exact)
         self.total_square = weighted_sum(exact, self.weights)
+        largest = digits_lost(np.float64) * typical_square(exact)
+        self.has_far_rows = bool(0 < largest < exact.max())
+        if self.has_far_rows:
+            self.mean_variance = float(exact[exact <= largest].mean()) / self.n_columns
+            return
         if sparse:
             mean = self._mean_row(self.blocks(), self.n_rows)
         mean_square = float(np.sum((mean - self.shift) ** 2))
         self.mean_variance = (float(np.sum(exact)) / self.n_rows - mean_square) / self.n_columns
+
+    def _squares_to_shift(self) -> FloatArray:
+        """Return the squared distances of the rows to the shift, and keep them in the dtype of the rows."""
+        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            self.squares[:] = exact
+        check_squares(self.squares)
+        return exact
+
+    def _check_vanishing(self, exact: FloatArray) -> None:
+        """Raise a ValueError if rows differ, but by so little that squares of the differences have no digits."""
+        if exact.max() >= np.finfo(self.dtype).tiny or self.n_rows == 1:
+            return
+        first = dense(self.rows.take(np.array([0])))
+        if any(np.any(dense(block) != first) for _, block in self.rows.blocks(self.block_rows)):
+            raise ValueError(
+                f"The rows of X differ too little for {self.dtype}: squared distances vanish. Multiply X by a large "
+                "number, such as a power of 2."
+            )
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""

@@ -16,6 +16,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
 from coterie.blocks.kernel_rows import KEPT_BYTES
+from coterie.blocks.middle import middle_of_most
 from coterie.rows import RowSource
 
 __all__ = ["ShuffledRows", "run_length", "shuffled"]
@@ -59,7 +60,8 @@ class ShuffledRows(FitRows):
     order : ndarray of shape (n,), intp
         All row numbers, shuffled.
     shift : ndarray of shape (d,), float64, or None
-        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows).
+        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `middle_of_most` for
+        the exception.
 
     Attributes
     ----------
@@ -103,9 +105,19 @@ class ShuffledRows(FitRows):
         # is enough.
         self._cuts = [0, new.start, new.stop] if self.rows.in_memory else [*self._cuts, size]
         self.size = size
-        if not self._shift_is_known and not self.rows.is_sparse:
-            self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
+        is_first = not self._shift_is_known and not self.rows.is_sparse
         self._shift_is_known = True
+        if is_first:
+            self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
+        self._measure(new)
+        if is_first:
+            first, squares = self.order[new], self.squares[new]
+            middle = middle_of_most(lambda some: self.rows.take(first[some]), self.shift, squares, self.dtype)
+            if middle is not None:
+                self.shift = middle
+                self._measure(new)
+
+    def _measure(self, new: slice) -> None:
         for part, x in self._blocks_of(new):
             self.squares[part] = self._reader.measure(x, self.order[part], self.shift, self.n_threads)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import Dataset, SquareDistances, weighted_sum
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.blocks.middle import some_numbers
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
+from coterie.centers.rounding import Doubts
 from coterie.centers.sums import ClusterSums
 
 __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "choose_algorithm"]
@@ -64,6 +69,8 @@ class Lloyd:
         self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
         self._assignment = _assignment(data, self._frame, algorithm, unit_length)
         self._n_changed: int | None = None
+        # Whether rounding may choose centroids, so that some rows are compared anew in every pass; see `Doubts`.
+        self._is_careful = False
 
     @property
     def centers(self) -> Array:
@@ -73,7 +80,7 @@ class Lloyd:
     def step(self) -> LloydStep:
         """Assign all rows, move the centroids to the means of theirs."""
         n_changed = self._assign()
-        objective = self._clusters.inertia(self._frame)
+        objective = self._objective()
         if n_changed == 0:
             return LloydStep(objective, 0, 0.0)
         self._relocate_empty()
@@ -82,29 +89,67 @@ class Lloyd:
         self._frame = CenterFrame(moved, self._data.shift, self._data.n_threads)
         return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
 
-    def labels(self) -> IntArray:
-        """Return the nearest centroid of each row: one more pass if the centroids have moved since the last one."""
+    def labels_and_squares(self) -> tuple[IntArray, FloatArray]:
+        """Return the nearest centroid of each row, and the squared distance to it, accurately: one or two passes."""
         if self._n_changed != 0:
             self._assign()
-        return self._assignment.labels
+        labels, data = self._assignment.labels, self._data
+        doubts, squares = Doubts(self._frame), np.empty(data.n_rows)
+        distances = SquareDistances(self.centers, data.n_threads)
+        for part, x in data.blocks():
+            distances.write(x, labels[part], squares[part])
+            doubts.settle(x, self._taker(part), labels[part], squares[part])
+        return labels, squares
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
+        is_first = self._n_changed is None
+        n_changed = self._pass_over(afresh=is_first)
+        if is_first and self._rounding_decides():
+            self._is_careful = True
+            self._pass_over(afresh=True)
+        self._n_changed = n_changed
+        return n_changed
+
+    def _pass_over(self, *, afresh: bool) -> int:
         data, assignment = self._data, self._assignment
         # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-        afresh = self._n_changed is None or 2 * self._n_changed > data.n_rows
+        afresh = afresh or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
         if afresh:
             self._clusters.clear()
         assignment.start(self._frame)
+        doubts = Doubts(self._frame) if self._is_careful else None
         n_changed = 0
         for part, x in data.blocks():
             before = assignment.labels[part].copy()
             assignment.assign(part, x)
+            if doubts is not None:
+                labels = assignment.labels[part].copy()
+                settled = doubts.settle(x, self._taker(part), labels)
+                assignment.relabel(part.start + settled, labels[settled])
             labels = assignment.labels[part]
             self._clusters.add(part, x, labels, None if afresh else before)
             n_changed += int(np.count_nonzero(labels != before))
-        self._n_changed = n_changed
         return n_changed
+
+    def _rounding_decides(self) -> bool:
+        """Tell by the labels of a thousand or two rows whether those of all must be looked at in every pass."""
+        numbers = some_numbers(self._data.n_rows)
+        x = kernel_rows(self._data.rows.take(numbers))
+        labels, squares = self._assignment.labels[numbers], np.empty(len(numbers))
+        SquareDistances(self.centers, self._data.n_threads).write(x, labels, squares)
+        doubts = Doubts(self._frame)
+        return len(doubts.doubtful(labels, squares, is_sparse=self._data.rows.is_sparse)) > 0
+
+    def _objective(self) -> float:
+        """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
+        if not (self._is_careful or self._data.has_far_rows):
+            return self._clusters.inertia(self._frame)
+        squares = self._data.own_square_distances(self.centers, self._assignment.labels)
+        return weighted_sum(squares, self._data.weights)
+
+    def _taker(self, part: slice) -> Callable[[IndexArray], Any]:
+        return lambda some: self._data.rows.take(part.start + some)
 
     def _relocate_empty(self) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""

@@ -270,8 +270,7 @@ class KMeans(CentroidEstimator):
             )
             if stop or step.center_shift <= tolerance:
                 break
-        labels = lloyd.labels()
-        squares = data.own_square_distances(lloyd.centers, labels)
+        labels, squares = lloyd.labels_and_squares()
         inertia = self._inertia_of(weighted_sum(squares, data.weights))
         return Run(lloyd.centers, labels, squares, inertia, monitor.history())
 
