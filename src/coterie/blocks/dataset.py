@@ -12,7 +12,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
 from coterie.blocks.middle import digits_lost, middle_of_most, typical_square
-from coterie.rows import RowSource
+from coterie.rows import Block, RowSource
 
 __all__ = [
     "Dataset",
@@ -71,6 +71,10 @@ class FitRows:
         """Return the weights of some rows, None for 1."""
         return None if self.weights is None else self.weights[part]
 
+    def take(self, positions: IndexArray) -> Block:
+        """Return rows of ascending positions in the order of the blocks."""
+        return self.rows.take(positions)
+
     def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
         sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
         zero = np.zeros(self.n_columns)
@@ -118,7 +122,7 @@ class Dataset(FitRows):
         self.shift = mean
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
         exact = self._squares_to_shift()
-        middle = None if sparse else middle_of_most(self.rows.take, mean, exact, self.dtype)
+        middle = None if sparse else middle_of_most(self.take, mean, exact, self.dtype)
         if middle is not None:
             self.shift = middle
             exact = self._squares_to_shift()
@@ -146,7 +150,7 @@ class Dataset(FitRows):
         """Raise a ValueError if rows differ, but by so little that squares of the differences have no digits."""
         if exact.max() >= np.finfo(self.dtype).tiny or self.n_rows == 1:
             return
-        first = dense(self.rows.take(np.array([0])))
+        first = dense(self.take(np.array([0])))
         if any(np.any(dense(block) != first) for _, block in self.rows.blocks(self.block_rows)):
             raise ValueError(
                 f"The rows of X differ too little for {self.dtype}: squared distances vanish. Multiply X by a large "

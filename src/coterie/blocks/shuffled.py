@@ -17,7 +17,7 @@ from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
 from coterie.blocks.kernel_rows import KEPT_BYTES
 from coterie.blocks.middle import middle_of_most
-from coterie.rows import RowSource
+from coterie.rows import Block, RowSource
 
 __all__ = ["ShuffledRows", "run_length", "shuffled"]
 
@@ -111,11 +111,16 @@ class ShuffledRows(FitRows):
             self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
         self._measure(new)
         if is_first:
-            first, squares = self.order[new], self.squares[new]
-            middle = middle_of_most(lambda some: self.rows.take(first[some]), self.shift, squares, self.dtype)
+            middle = middle_of_most(self.take, self.shift, self.squares[new], self.dtype)
             if middle is not None:
                 self.shift = middle
                 self._measure(new)
+
+    def take(self, positions: IndexArray) -> Block:
+        """Return rows of some positions."""
+        numbers = self.order[positions]
+        ascending = np.argsort(numbers, kind="stable")
+        return self.rows.take(numbers[ascending])[np.argsort(ascending, kind="stable")]
 
     def _measure(self, new: slice) -> None:
         for part, x in self._blocks_of(new):

@@ -62,11 +62,10 @@ def labels_and_squares(
     squares : ndarray of shape (n,), float64
     """
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
-    distances = SquareDistances(centers, n_threads)
     frame = _frame(rows, centers, shift, n_threads)
     doubts = Doubts(frame)
     for part, x, block in _labelled_blocks(rows, frame, labels):
-        distances.write(x, labels[part], squares[part])
+        doubts.measure(x, labels[part], squares[part])
         doubts.settle(x, block.__getitem__, labels[part], squares[part])
     return labels, squares
 

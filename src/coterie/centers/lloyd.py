@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, SquareDistances, weighted_sum
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.blocks.middle import some_numbers
-from coterie.centers.assignment import PlainAssignment
+from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import Doubts
+from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
 from coterie.centers.sums import ClusterSums
 
 __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "choose_algorithm"]
@@ -67,10 +63,8 @@ class Lloyd:
         self._data = data
         self._frame = CenterFrame(centers, data.shift, data.n_threads)
         self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
-        self._assignment = _assignment(data, self._frame, algorithm, unit_length)
+        self._assignment: Assignment = _assignment(data, self._frame, algorithm, unit_length)
         self._n_changed: int | None = None
-        # Whether rounding may choose centroids, so that some rows are compared anew in every pass; see `Doubts`.
-        self._is_careful = False
 
     @property
     def centers(self) -> Array:
@@ -95,61 +89,47 @@ class Lloyd:
             self._assign()
         labels, data = self._assignment.labels, self._data
         doubts, squares = Doubts(self._frame), np.empty(data.n_rows)
-        distances = SquareDistances(self.centers, data.n_threads)
         for part, x in data.blocks():
-            distances.write(x, labels[part], squares[part])
-            doubts.settle(x, self._taker(part), labels[part], squares[part])
+            doubts.measure(x, labels[part], squares[part])
+            doubts.settle(x, data.take, labels[part], squares[part], part.start)
         return labels, squares
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
+        data, assignment = self._data, self._assignment
         is_first = self._n_changed is None
-        n_changed = self._pass_over(afresh=is_first)
-        if is_first and self._rounding_decides():
-            self._is_careful = True
+        # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
+        afresh = is_first or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
+        self._n_changed = self._pass_over(afresh=afresh)
+        if is_first and rounding_decides(data, self._frame, assignment.labels):
+            self._assignment = SettledAssignment(data, assignment)
             self._pass_over(afresh=True)
-        self._n_changed = n_changed
-        return n_changed
+        return self._n_changed
 
     def _pass_over(self, *, afresh: bool) -> int:
-        data, assignment = self._data, self._assignment
-        # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-        afresh = afresh or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
+        assignment = self._assignment
         if afresh:
             self._clusters.clear()
         assignment.start(self._frame)
-        doubts = Doubts(self._frame) if self._is_careful else None
         n_changed = 0
-        for part, x in data.blocks():
+        for part, x in self._data.blocks():
             before = assignment.labels[part].copy()
             assignment.assign(part, x)
-            if doubts is not None:
-                labels = assignment.labels[part].copy()
-                settled = doubts.settle(x, self._taker(part), labels)
-                assignment.relabel(part.start + settled, labels[settled])
             labels = assignment.labels[part]
             self._clusters.add(part, x, labels, None if afresh else before)
             n_changed += int(np.count_nonzero(labels != before))
         return n_changed
 
-    def _rounding_decides(self) -> bool:
-        """Tell by the labels of a thousand or two rows whether those of all must be looked at in every pass."""
-        numbers = some_numbers(self._data.n_rows)
-        x = kernel_rows(self._data.rows.take(numbers))
-        labels, squares = self._assignment.labels[numbers], np.empty(len(numbers))
-        SquareDistances(self.centers, self._data.n_threads).write(x, labels, squares)
-        doubts = Doubts(self._frame)
-        return len(doubts.doubtful(labels, squares, is_sparse=self._data.rows.is_sparse)) > 0
-
     def _objective(self) -> float:
         """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
-        if not (self._is_careful or self._data.has_far_rows):
+        data, assignment = self._data, self._assignment
+        if isinstance(assignment, SettledAssignment):
+            squares = assignment.squares
+        elif data.has_far_rows:
+            squares = data.own_square_distances(self.centers, assignment.labels)
+        else:
             return self._clusters.inertia(self._frame)
-        squares = self._data.own_square_distances(self.centers, self._assignment.labels)
-        return weighted_sum(squares, self._data.weights)
-
-    def _taker(self, part: slice) -> Callable[[IndexArray], Any]:
-        return lambda some: self._data.rows.take(part.start + some)
+        return weighted_sum(squares, data.weights)
 
     def _relocate_empty(self) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""

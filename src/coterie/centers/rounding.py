@@ -10,17 +10,20 @@ any other centroid. The rest is compared anew, relative to its own centroid, in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.dataset import FitRows, SquareDistances
 from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.blocks.middle import some_numbers
+from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
-__all__ = ["Doubts"]
+__all__ = ["Doubts", "SettledAssignment", "rounding_decides"]
 
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
@@ -89,8 +92,15 @@ class Doubts:
             squares = lengths - 2 * (relative[some] @ relative.T)
             squares -= 16 * np.finfo(self._frame.centers.dtype).eps * lengths
             squares[np.arange(len(some)), some] = np.inf
+            if np.any(squares <= 0):  # it makes no difference to which of equal centroids a row goes
+                squares[self._first_equal[some, None] == self._first_equal] = np.inf
             self._half_gaps[some] = np.sqrt(np.maximum(squares.min(axis=1), 0)) / 2
         return self._half_gaps[clusters]
+
+    @cached_property
+    def _first_equal(self) -> IndexArray:
+        """Numbers that equal centroids share."""
+        return np.unique(self._centers, axis=0, return_inverse=True)[1].ravel()
 
     def doubtful(self, labels: IntArray, squares: FloatArray, *, is_sparse: bool = False) -> IndexArray:
         """Return which rows are in doubt.
@@ -113,8 +123,17 @@ class Doubts:
         clusters, places = np.unique(labels[near], return_inverse=True)
         return near[np.sqrt(most) >= self.half_gaps(clusters.astype(np.intp))[places]]
 
+    def measure(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
+        """Write the squared distances of the rows of a block to the centroids of their labels, accurately."""
+        SquareDistances(self._centers, self._frame.n_threads).write(x, labels, squares)
+
     def settle(
-        self, x: Any, take: Callable[[IndexArray], Any], labels: IntArray, squares: FloatArray | None = None
+        self,
+        x: Any,
+        take: Callable[[IndexArray], Any],
+        labels: IntArray,
+        squares: FloatArray | None = None,
+        first: int = 0,
     ) -> IndexArray:
         """Give the rows of a block that are in doubt their nearest centroids.
 
@@ -123,26 +142,28 @@ class Doubts:
         x : kernel rows
             The block.
         take : callable
-            Returns rows of it, by ascending numbers.
+            Returns rows of ascending numbers.
         labels : ndarray of shape (n,), int32
             The nearest centroids by their scores; changed.
         squares : ndarray of shape (n,), float64, optional
             The squared distances to them; changed. None: they are measured here.
+        first : int
+            Number of the first row of the block.
 
         Returns
         -------
         ndarray of int
-            The rows whose labels have changed.
+            The rows of the block whose labels have changed.
         """
         if squares is None:
             squares = np.empty(len(labels))
-            SquareDistances(self._centers, self._frame.n_threads).write(x, labels, squares)
+            self.measure(x, labels, squares)
         doubtful = self.doubtful(labels, squares, is_sparse=isinstance(x, _SPARSE))
         changed = []
         step = max(1, _BLOCK_BYTES // (8 * self._centers.shape[1]))
         for start in range(0, len(doubtful), step):
             some = doubtful[start : start + step]
-            rows = dense(take(some)).astype(np.float64)
+            rows = dense(take(first + some)).astype(np.float64)
             found, distances = labels[some], squares[some]
             self._settle_rows(rows, found, distances)
             changed.append(some[found != labels[some]])
@@ -180,3 +201,65 @@ class Doubts:
         with np.errstate(over="ignore", under="ignore"):
             squares: Array = np.ldexp(np.where(nearer, found, own), 2 * exponent)
         return np.where(nearer, labels, np.int32(cluster)).astype(np.int32), squares
+
+
+class SettledAssignment:
+    """An assignment after which rows in doubt get their nearest centroids: the same labels whatever it is.
+
+    Parameters
+    ----------
+    data : FitRows
+        The rows.
+    assignment : Assignment
+        Chooses by scores.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n,), float64
+        Squared distances of the rows to their centroids, accurately.
+    """
+
+    def __init__(self, data: FitRows, assignment: Assignment) -> None:
+        self._data = data
+        self._assignment = assignment
+        self.labels = assignment.labels
+        self.squares = np.empty(data.n_rows)
+
+    def start(self, frame: Frame) -> None:
+        """Take the centroids of the coming pass."""
+        assert isinstance(frame, CenterFrame)
+        self._assignment.start(frame)
+        self._doubts = Doubts(frame)
+
+    def assign(self, part: slice, x: Any) -> None:
+        """Bring the labels of one block up to date."""
+        self._assignment.assign(part, x)
+        labels, squares = self.labels[part].copy(), self.squares[part]
+        self._doubts.measure(x, labels, squares)
+        changed = self._doubts.settle(x, self._data.take, labels, squares, part.start)
+        # To bounds, these labels are not those of the least scores.
+        self._assignment.relabel(part.start + changed, labels[changed])
+
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
+        """Give some rows labels that a distance did not choose."""
+        self._assignment.relabel(rows, labels)
+
+
+def rounding_decides(data: FitRows, frame: Frame, labels: IntArray) -> bool:
+    """Tell by a thousand or two rows whether `SettledAssignment` is needed; sums of sparse rows never need it.
+
+    Parameters
+    ----------
+    data : FitRows
+        The rows.
+    frame : Frame
+        The centroids.
+    labels : ndarray of int32
+        Of the first rows, by their scores.
+    """
+    if not isinstance(frame, CenterFrame):
+        return False
+    numbers = some_numbers(len(labels))
+    some, squares, doubts = labels[numbers], np.empty(len(numbers)), Doubts(frame)
+    doubts.measure(kernel_rows(data.take(numbers)), some, squares)
+    return len(doubts.doubtful(some, squares, is_sparse=data.rows.is_sparse)) > 0
