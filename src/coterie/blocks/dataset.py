@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
@@ -19,6 +20,7 @@ __all__ = [
     "FitRows",
     "SquareDistances",
     "check_squares",
+    "check_vanishing",
     "squares_to_point",
     "total_weight",
     "weighted_sum",
@@ -126,7 +128,7 @@ class Dataset(FitRows):
         if middle is not None:
             self.shift = middle
             exact = self._squares_to_shift()
-        self._check_vanishing(exact)
+        check_vanishing(exact, self.dtype, (block for _, block in self.rows.blocks(self.block_rows)))
         self.total_square = weighted_sum(exact, self.weights)
         largest = digits_lost(np.float64) * typical_square(exact)
         self.has_far_rows = bool(0 < largest < exact.max())
@@ -145,17 +147,6 @@ class Dataset(FitRows):
             self.squares[:] = exact
         check_squares(self.squares)
         return exact
-
-    def _check_vanishing(self, exact: FloatArray) -> None:
-        """Raise a ValueError if rows differ, but by so little that squares of the differences have no digits."""
-        if exact.max() >= np.finfo(self.dtype).tiny or self.n_rows == 1:
-            return
-        first = dense(self.take(np.array([0])))
-        if any(np.any(dense(block) != first) for _, block in self.rows.blocks(self.block_rows)):
-            raise ValueError(
-                f"The rows of X differ too little for {self.dtype}: squared distances vanish. Multiply X by a large "
-                "number, such as a power of 2."
-            )
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
@@ -203,6 +194,31 @@ def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
         )
+
+
+def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:
+    """Raise a ValueError if rows differ, but by so little that squares of their differences have no digits.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n,)
+        Squared distances of the rows to any point amid them.
+    dtype : dtype
+        Type to compute in.
+    blocks : iterable of blocks
+        The rows; looked at if the squares are next to 0.
+    """
+    if squares.max() >= np.finfo(dtype).tiny:
+        return
+    first = None
+    for block in blocks:
+        rows = dense(block)
+        first = rows[:1] if first is None else first
+        if np.any(rows != first):
+            raise ValueError(
+                f"The rows of X differ too little for {np.dtype(dtype)}: squared distances vanish. Multiply X by a "
+                "large number, such as a power of 2."
+            )
 
 
 def total_weight(n_rows: int, weights: Array | None) -> float:

@@ -75,6 +75,9 @@ class Doubts:
         self.reaches: FloatArray = roots if quadratic > 0 else np.full(len(frame), np.inf)
         with np.errstate(over="ignore"):
             self._square_reaches = self.reaches**2
+            # A row this near is at its centroid but for the rounding of the centroid itself.
+            lengths = np.einsum("ij,ij->i", self._centers, self._centers)
+            self._square_roundings = 16 * float(info.eps) ** 2 * lengths
         self._half_gaps = np.full(len(frame), np.nan)
 
     def any(self) -> bool:
@@ -114,7 +117,8 @@ class Doubts:
         is_sparse : bool
             Whether squares are those of sparse rows, which are not that accurate.
         """
-        near = np.flatnonzero(squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance))
+        within = squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance)
+        near = np.flatnonzero(within & (squares > self._square_roundings[labels]))
         if len(near) == 0:
             return near
         most = squares[near]
