@@ -19,6 +19,7 @@ __all__ = [
     "Dataset",
     "FitRows",
     "SquareDistances",
+    "check_overflow",
     "check_squares",
     "check_vanishing",
     "squares_to_point",
@@ -193,6 +194,18 @@ def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
         row = too_large[0] if numbers is None else numbers[too_large[0]]
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
+        )
+
+
+def check_overflow(values: Array, first_row: int) -> None:
+    """Raise a ValueError if a row of a block has values that are not finite: it is too far from the centroids."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values)):  # faster than to look at each
+            return
+    bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"Row {first_row + bad[0]} of X is too far from the centers for {values.dtype}: squared distances overflow."
         )
 
 

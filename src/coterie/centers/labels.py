@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.dataset import SquareDistances, check_overflow
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts
@@ -67,6 +67,7 @@ def labels_and_squares(
     for part, x, block in _labelled_blocks(rows, frame, labels):
         doubts.measure(x, labels[part], squares[part])
         doubts.settle(x, block.__getitem__, labels[part], squares[part])
+        check_overflow(squares[part], part.start)
     return labels, squares
 
 
@@ -107,5 +108,7 @@ def _labelled_blocks(
     scores = np.empty(min(block_rows, rows.shape[0]), dtype=rows.dtype)
     for start, block in rows.blocks(block_rows):
         part, x = slice(start, start + block.shape[0]), kernel_rows(block)
-        frame.nearest(x, labels[part], scores[: part.stop - part.start])
+        found = scores[: part.stop - part.start]
+        frame.nearest(x, labels[part], found)
+        check_overflow(found, start)
         yield part, x, block
