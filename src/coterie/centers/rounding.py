@@ -117,13 +117,14 @@ class Doubts:
         is_sparse : bool
             Whether squares are those of sparse rows, which are not that accurate.
         """
-        within = squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance)
-        near = np.flatnonzero(within & (squares > self._square_roundings[labels]))
+        near = np.flatnonzero(squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance))
         if len(near) == 0:
             return near
-        most = squares[near]
+        of, most = labels[near], squares[near]
         if is_sparse:
-            most = most + _SPARSE_ERROR * (most + self._frame.squares[labels[near]])
+            most = most + _SPARSE_ERROR * (most + self._frame.squares[of])
+        near = near[most > self._square_roundings[of]]
+        most = most[most > self._square_roundings[of]]
         clusters, places = np.unique(labels[near], return_inverse=True)
         return near[np.sqrt(most) >= self.half_gaps(clusters.astype(np.intp))[places]]
 
@@ -203,6 +204,7 @@ class Doubts:
         distances.write(x, np.full(len(rows), cluster, dtype=np.int32), own)
         nearer = found < (1 - self.tolerance) * own
         with np.errstate(over="ignore", under="ignore"):
+            nearer &= own > np.ldexp(self._square_roundings[cluster], -2 * exponent)
             squares: Array = np.ldexp(np.where(nearer, found, own), 2 * exponent)
         return np.where(nearer, labels, np.int32(cluster)).astype(np.int32), squares
 
