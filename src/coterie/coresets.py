@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import squares_to_point
+from coterie.blocks.dataset import check_vanishing, squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer, check_sample_weight
 from coterie.fitting.threads import effective_n_threads
@@ -99,7 +99,7 @@ def lightweight_coreset(
     Raises
     ------
     ValueError
-        If `size` is not positive, or weights are negative, not finite or all 0.
+        If `size` is not positive, weights are negative, not finite or all 0, or squared distances overflow or vanish.
 
     Notes
     -----
@@ -125,11 +125,13 @@ def lightweight_coreset(
     sample_weight = check_sample_weight(sample_weight, rows)
     random = check_random_state(random_state)
     n_threads = effective_n_threads(n_threads)
-    blocks = [
-        block_moments(block, weights, n_threads=n_threads)
-        for _, block, weights in _blocks(rows, sample_weight)
-    ]
+    with np.errstate(over="ignore", invalid="ignore"):  # `_check_scale` says so
+        blocks = [
+            block_moments(block, weights, n_threads=n_threads)
+            for _, block, weights in _blocks(rows, sample_weight)
+        ]
     total = merge_moments(blocks)
+    _check_scale(rows, total.scatter)
     draws = split_draws(blocks, total, size, random)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(blocks))
     coreset = None if rows.is_sparse else np.empty((size, rows.shape[1]), dtype=rows.dtype)
@@ -272,6 +274,16 @@ def draw_from_block(
     chosen = np.searchsorted(cumulative, points, side="right")
     chosen = np.minimum(chosen, np.flatnonzero(chances)[-1]) if n_draws else chosen
     return chosen, masses[chosen] / (size * chances[chosen])
+
+
+def _check_scale(rows: RowSource, scatter: float) -> None:
+    """Raise a ValueError if squared distances overflow in float64, or vanish in the dtype of the rows."""
+    if not np.isfinite(scatter):
+        raise ValueError(
+            "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
+            "number, such as a power of 2."
+        )
+    check_vanishing(np.array([scatter]), rows.dtype, (block for _, block in rows.blocks()))
 
 
 def _blocks(rows: RowSource, weights: Array | None) -> Iterator[tuple[int, Block, Array | None]]:

@@ -44,14 +44,16 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
         np.testing.assert_allclose(step.center_shift, np.sum((expected - before) ** 2), atol=1e-8)
     assert step.n_changed == step.center_shift == 0
     squares = oracle.square_distances(X, lloyd.centers)
-    np.testing.assert_allclose(squares[np.arange(n), lloyd.labels()], squares.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(
+        squares[np.arange(n), lloyd.labels_and_squares()[0]], squares.min(axis=1), atol=1e-9
+    )
 
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
     lloyd = Lloyd(some_data(X, k=9), X[:9])
     lloyd.step()
-    labels = lloyd.labels()
+    labels, _ = lloyd.labels_and_squares()
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, oracle.square_distances(X, lloyd.centers).argmin(axis=1))
 

@@ -17,7 +17,7 @@ from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
-from coterie.kmeans.nested import Votes
+from coterie.kmeans.votes import Votes
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
 from tests.reference import k_means as oracle

@@ -12,7 +12,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import check_squares, squares_to_point, total_weight
 from coterie.blocks.kernel_rows import kernel_rows, rows_per_block
-from coterie.rows import RowSource
+from coterie.rows import Block, RowSource
 
 __all__ = ["Batch", "RowReader", "draw_batch"]
 
@@ -104,6 +104,10 @@ class Batch:
         for start in range(0, self.n_rows, self._block_rows):
             part = slice(start, min(start + self._block_rows, self.n_rows))
             yield part, self.reader.read(self.numbers[part])[0]
+
+    def take(self, positions: IndexArray) -> Block:
+        """Return rows of ascending positions in the batch."""
+        return self.rows.take(self.numbers[positions])
 
     def squares(self, shift: FloatArray, n_threads: int) -> Array:
         """Return the squared distance of each row to the shift; raise a ValueError where it is not finite."""

@@ -7,17 +7,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import kept_rows, kernel_blocks, rows_per_block
-from coterie.rows import RowSource
+from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
+from coterie.blocks.middle import digits_lost, middle_of_most, typical_square
+from coterie.rows import Block, RowSource
 
 __all__ = [
     "Dataset",
     "FitRows",
     "SquareDistances",
+    "check_overflow",
     "check_squares",
+    "check_vanishing",
     "squares_to_point",
     "total_weight",
     "weighted_sum",
@@ -70,6 +74,10 @@ class FitRows:
         """Return the weights of some rows, None for 1."""
         return None if self.weights is None else self.weights[part]
 
+    def take(self, positions: IndexArray) -> Block:
+        """Return rows of ascending positions in the order of the blocks."""
+        return self.rows.take(positions)
+
     def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
         sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
         zero = np.zeros(self.n_columns)
@@ -85,11 +93,14 @@ class Dataset(FitRows):
     Attributes
     ----------
     shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows).
+        The mean of the rows (0 for sparse rows); see `middle_of_most` for the exception.
     total_square : float
         Weighted sum of the squared distances to the shift, accumulated in float64.
     mean_variance : float
         Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
+    has_far_rows : bool
+        Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
+        `mean_variance` is that of the others.
     """
 
     def __init__(
@@ -113,15 +124,30 @@ class Dataset(FitRows):
         mean = np.zeros(self.n_columns) if sparse else self._mean_row(self.blocks(), self.n_rows)
         self.shift = mean
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
-        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
-        with np.errstate(over="ignore"):
-            self.squares[:] = exact
-        check_squares(self.squares)
+        exact = self._squares_to_shift()
+        middle = None if sparse else middle_of_most(self.take, mean, exact, self.dtype)
+        if middle is not None:
+            self.shift = middle
+            exact = self._squares_to_shift()
+        check_vanishing(exact, self.dtype, (block for _, block in self.rows.blocks(self.block_rows)))
         self.total_square = weighted_sum(exact, self.weights)
+        largest = digits_lost(np.float64) * typical_square(exact)
+        self.has_far_rows = bool(0 < largest < exact.max())
+        if self.has_far_rows:
+            self.mean_variance = float(exact[exact <= largest].mean()) / self.n_columns
+            return
         if sparse:
             mean = self._mean_row(self.blocks(), self.n_rows)
         mean_square = float(np.sum((mean - self.shift) ** 2))
         self.mean_variance = (float(np.sum(exact)) / self.n_rows - mean_square) / self.n_columns
+
+    def _squares_to_shift(self) -> FloatArray:
+        """Return the squared distances of the rows to the shift, and keep them in the dtype of the rows."""
+        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            self.squares[:] = exact
+        check_squares(self.squares)
+        return exact
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
@@ -169,6 +195,43 @@ def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
         )
+
+
+def check_overflow(values: Array, first_row: int) -> None:
+    """Raise a ValueError if a row of a block has values that are not finite: it is too far from the centroids."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values)):  # faster than to look at each
+            return
+    bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"Row {first_row + bad[0]} of X is too far from the centers for {values.dtype}: squared distances overflow."
+        )
+
+
+def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:
+    """Raise a ValueError if rows differ, but by so little that squares of their differences have no digits.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n,)
+        Squared distances of the rows to any point amid them.
+    dtype : dtype
+        Type to compute in.
+    blocks : iterable of blocks
+        The rows; looked at if the squares are next to 0.
+    """
+    if squares.max() >= np.finfo(dtype).tiny:
+        return
+    first = None
+    for block in blocks:
+        rows = dense(block)
+        first = rows[:1] if first is None else first
+        if np.any(rows != first):
+            raise ValueError(
+                f"The rows of X differ too little for {np.dtype(dtype)}: squared distances vanish. Multiply X by a "
+                "large number, such as a power of 2."
+            )
 
 
 def total_weight(n_rows: int, weights: Array | None) -> float:

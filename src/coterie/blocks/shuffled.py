@@ -16,7 +16,8 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
 from coterie.blocks.kernel_rows import KEPT_BYTES
-from coterie.rows import RowSource
+from coterie.blocks.middle import middle_of_most
+from coterie.rows import Block, RowSource
 
 __all__ = ["ShuffledRows", "run_length", "shuffled"]
 
@@ -59,7 +60,8 @@ class ShuffledRows(FitRows):
     order : ndarray of shape (n,), intp
         All row numbers, shuffled.
     shift : ndarray of shape (d,), float64, or None
-        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows).
+        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `middle_of_most` for
+        the exception.
 
     Attributes
     ----------
@@ -103,9 +105,24 @@ class ShuffledRows(FitRows):
         # is enough.
         self._cuts = [0, new.start, new.stop] if self.rows.in_memory else [*self._cuts, size]
         self.size = size
-        if not self._shift_is_known and not self.rows.is_sparse:
-            self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
+        is_first = not self._shift_is_known and not self.rows.is_sparse
         self._shift_is_known = True
+        if is_first:
+            self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
+        self._measure(new)
+        if is_first:
+            middle = middle_of_most(self.take, self.shift, self.squares[new], self.dtype)
+            if middle is not None:
+                self.shift = middle
+                self._measure(new)
+
+    def take(self, positions: IndexArray) -> Block:
+        """Return rows of some positions."""
+        numbers = self.order[positions]
+        ascending = np.argsort(numbers, kind="stable")
+        return self.rows.take(numbers[ascending])[np.argsort(ascending, kind="stable")]
+
+    def _measure(self, new: slice) -> None:
         for part, x in self._blocks_of(new):
             self.squares[part] = self._reader.measure(x, self.order[part], self.shift, self.n_threads)
 

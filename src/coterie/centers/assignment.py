@@ -9,7 +9,7 @@ import numpy as np
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows
 
-__all__ = ["Frame", "PlainAssignment"]
+__all__ = ["Assignment", "Frame", "PlainAssignment"]
 
 
 class Frame(Protocol):
@@ -17,6 +17,21 @@ class Frame(Protocol):
 
     def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
         """Write the nearest centroid of each row and its score."""
+
+
+class Assignment(Protocol):
+    """The labels of the rows of a fit, brought up to date block by block."""
+
+    labels: IntArray
+
+    def start(self, frame: Frame) -> None:
+        """Take the centroids of the coming pass."""
+
+    def assign(self, part: slice, x: Any) -> None:
+        """Bring the labels of one block up to date."""
+
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
+        """Give some rows labels that a distance did not choose."""
 
 
 class PlainAssignment:

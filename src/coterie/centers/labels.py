@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances
-from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
+from coterie.blocks.dataset import SquareDistances, check_overflow
+from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
-from coterie.rows import RowSource
+from coterie.centers.rounding import Doubts
+from coterie.rows import Block, RowSource
 
 __all__ = ["labels_and_squares", "nearest_labels", "squares_to_centers"]
 
@@ -35,8 +36,13 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
     ndarray of shape (n,), int32
     """
     labels = np.empty(rows.shape[0], dtype=np.int32)
-    for _ in _labelled_blocks(rows, centers, shift, labels, n_threads):
-        pass
+    frame = _frame(rows, centers, shift, n_threads)
+    doubts = Doubts(frame)
+    # Where centroids are few beside the rows, it costs nothing to look at them first.
+    certain = len(frame) ** 2 <= len(labels) and not doubts.any()
+    for part, x, block in _labelled_blocks(rows, frame, labels):
+        if not certain:
+            doubts.settle(x, block.__getitem__, labels[part])
     return labels
 
 
@@ -56,9 +62,12 @@ def labels_and_squares(
     squares : ndarray of shape (n,), float64
     """
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
-    distances = SquareDistances(centers, n_threads)
-    for part, x in _labelled_blocks(rows, centers, shift, labels, n_threads):
-        distances.write(x, labels[part], squares[part])
+    frame = _frame(rows, centers, shift, n_threads)
+    doubts = Doubts(frame)
+    for part, x, block in _labelled_blocks(rows, frame, labels):
+        doubts.measure(x, labels[part], squares[part])
+        doubts.settle(x, block.__getitem__, labels[part], squares[part])
+        check_overflow(squares[part], part.start)
     return labels, squares
 
 
@@ -87,13 +96,19 @@ def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_thre
     return squares
 
 
+def _frame(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> CenterFrame:
+    return CenterFrame(centers.astype(rows.dtype, copy=False), shift, n_threads)
+
+
 def _labelled_blocks(
-    rows: RowSource, centers: Array, shift: FloatArray, labels: IntArray, n_threads: int
-) -> Iterator[tuple[slice, Any]]:
-    """Yield (slice of the rows, kernel rows) for each block once its labels are written."""
-    frame = CenterFrame(centers.astype(rows.dtype, copy=False), shift, n_threads)
+    rows: RowSource, frame: CenterFrame, labels: IntArray
+) -> Iterator[tuple[slice, Any, Block]]:
+    """Yield (slice of the rows, kernel rows, rows) for each block once its labels are written."""
     block_rows = rows_per_block(rows, len(frame))
     scores = np.empty(min(block_rows, rows.shape[0]), dtype=rows.dtype)
-    for part, x in kernel_blocks(rows, block_rows):
-        frame.nearest(x, labels[part], scores[: part.stop - part.start])
-        yield part, x
+    for start, block in rows.blocks(block_rows):
+        part, x = slice(start, start + block.shape[0]), kernel_rows(block)
+        found = scores[: part.stop - part.start]
+        frame.nearest(x, labels[part], found)
+        check_overflow(found, start)
+        yield part, x, block

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset
-from coterie.centers.assignment import PlainAssignment
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
+from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
 from coterie.centers.sums import ClusterSums
 
 __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "choose_algorithm"]
@@ -62,7 +63,7 @@ class Lloyd:
         self._data = data
         self._frame = CenterFrame(centers, data.shift, data.n_threads)
         self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
-        self._assignment = _assignment(data, self._frame, algorithm, unit_length)
+        self._assignment: Assignment = _assignment(data, self._frame, algorithm, unit_length)
         self._n_changed: int | None = None
 
     @property
@@ -73,7 +74,7 @@ class Lloyd:
     def step(self) -> LloydStep:
         """Assign all rows, move the centroids to the means of theirs."""
         n_changed = self._assign()
-        objective = self._clusters.inertia(self._frame)
+        objective = self._objective()
         if n_changed == 0:
             return LloydStep(objective, 0, 0.0)
         self._relocate_empty()
@@ -82,29 +83,53 @@ class Lloyd:
         self._frame = CenterFrame(moved, self._data.shift, self._data.n_threads)
         return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
 
-    def labels(self) -> IntArray:
-        """Return the nearest centroid of each row: one more pass if the centroids have moved since the last one."""
+    def labels_and_squares(self) -> tuple[IntArray, FloatArray]:
+        """Return the nearest centroid of each row, and the squared distance to it, accurately: one or two passes."""
         if self._n_changed != 0:
             self._assign()
-        return self._assignment.labels
+        labels, data = self._assignment.labels, self._data
+        doubts, squares = Doubts(self._frame), np.empty(data.n_rows)
+        for part, x in data.blocks():
+            doubts.measure(x, labels[part], squares[part])
+            doubts.settle(x, data.take, labels[part], squares[part], part.start)
+        return labels, squares
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
         data, assignment = self._data, self._assignment
+        is_first = self._n_changed is None
         # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-        afresh = self._n_changed is None or 2 * self._n_changed > data.n_rows
+        afresh = is_first or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
+        self._n_changed = self._pass_over(afresh=afresh)
+        if is_first and rounding_decides(data, self._frame, assignment.labels):
+            self._assignment = SettledAssignment(data, assignment)
+            self._pass_over(afresh=True)
+        return self._n_changed
+
+    def _pass_over(self, *, afresh: bool) -> int:
+        assignment = self._assignment
         if afresh:
             self._clusters.clear()
         assignment.start(self._frame)
         n_changed = 0
-        for part, x in data.blocks():
+        for part, x in self._data.blocks():
             before = assignment.labels[part].copy()
             assignment.assign(part, x)
             labels = assignment.labels[part]
             self._clusters.add(part, x, labels, None if afresh else before)
             n_changed += int(np.count_nonzero(labels != before))
-        self._n_changed = n_changed
         return n_changed
+
+    def _objective(self) -> float:
+        """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
+        data, assignment = self._data, self._assignment
+        if isinstance(assignment, SettledAssignment):
+            squares = assignment.squares
+        elif data.has_far_rows:
+            squares = data.own_square_distances(self.centers, assignment.labels)
+        else:
+            return self._clusters.inertia(self._frame)
+        return weighted_sum(squares, data.weights)
 
     def _relocate_empty(self) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""

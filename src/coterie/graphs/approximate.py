@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, IndexArray, IntArray, lanes_of
+from coterie.blocks.dataset import check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
@@ -64,6 +65,7 @@ def approximate_neighbors(
     """
     shift = points.mean(axis=0, dtype=np.float64)
     centered, squares = relative_rows(points, shift, n_threads)
+    check_vanishing(squares, points.dtype, [points])
     asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
     cells = _cells(centered, seed, n_threads)
     own = _visited(centered, cells, 1, n_threads)[:, 0]

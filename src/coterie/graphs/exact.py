@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import check_squares
+from coterie.blocks.dataset import check_squares, check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
@@ -103,6 +103,7 @@ def _candidates_by_products(
     # Relative to the mean, products cancel least.
     shift = points.mean(axis=0, dtype=np.float64)
     centered, squares = relative_rows(points, shift, n_threads)
+    check_vanishing(squares, points.dtype, [points])
     asked, asked_squares = (
         (centered, squares) if queries is None else relative_rows(queries, shift, n_threads)
     )
@@ -272,6 +273,7 @@ def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: in
     with np.errstate(over="ignore"):
         offsets = np.asarray(doubles.multiply(doubles).sum(axis=1)).ravel()
         check_squares((4 * offsets).astype(points.dtype))
+    check_vanishing(offsets, points.dtype, [points])
     n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
     size = _points_per_call(doubles, n_candidates)
     blocks = (

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import weighted_sum
+from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
 from coterie.centers.positions import unit_centers
@@ -137,7 +137,10 @@ class CentroidEstimator(
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
-            out[start : start + block.shape[0]] = distances(block, centers)
+            part = slice(start, start + block.shape[0])
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_overflow` says so
+                out[part] = distances(block, centers)
+            check_overflow(out[part], start)
         return out
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Array:

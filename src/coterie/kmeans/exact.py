@@ -57,7 +57,8 @@ class KMeans(CentroidEstimator):
         Iterations per start, at most.
     tol : float
         A start has converged when the centroids' squared movement is at most `tol` times the mean variance of the
-        columns (of the rows at length 1, where `metric` is "cosine"), or no label changed.
+        columns (of the rows at length 1, where `metric` is "cosine"), or no label changed. Rows so far out that the
+        variance of the others is lost to rounding beside theirs do not count.
     verbose : bool or int
         Print each iteration.
     random_state : int, RandomState or None
@@ -135,6 +136,10 @@ class KMeans(CentroidEstimator):
     clusters, without a unit. They cost no pass over the rows, and nothing but 8 bytes per row until they are asked for;
     scales are saved with the model. A cluster of one row, or of equal ones, has no scale of its own and gets the median
     of the others'.
+
+    Rows that rounding would give to a centroid that is not the nearest, for they lie close together and far away from
+    others, are compared by differences, in float64. Rows whose squared distances overflow or vanish are refused: 1e160
+    or 1e-200 in float64, 1e20 or 1e-25 in float32.
 
     With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
     n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.
@@ -270,8 +275,7 @@ class KMeans(CentroidEstimator):
             )
             if stop or step.center_shift <= tolerance:
                 break
-        labels = lloyd.labels()
-        squares = data.own_square_distances(lloyd.centers, labels)
+        labels, squares = lloyd.labels_and_squares()
         inertia = self._inertia_of(weighted_sum(squares, data.weights))
         return Run(lloyd.centers, labels, squares, inertia, monitor.history())
 

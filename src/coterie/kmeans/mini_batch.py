@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.batches import Batch, RowReader, draw_batch
 from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
+from coterie.centers.rounding import Doubts
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -352,8 +353,26 @@ class MiniBatchKMeans(CentroidEstimator):
         scores = np.empty(batch.n_rows, dtype=self._means.dtype)
         for part, x in batch.blocks():
             self._means.frame.nearest(x, labels[part], scores[part])
-        inertia = weighted_sum(np.maximum(squares + scores, 0), batch.weights)
-        return labels, self._inertia_of(inertia)
+        settled = self._settled(batch, labels)
+        own = np.maximum(squares + scores, 0) if settled is None else settled
+        return labels, self._inertia_of(weighted_sum(own, batch.weights))
+
+    def _settled(self, batch: Batch, labels: IntArray) -> FloatArray | None:
+        """Give rows in doubt their nearest centroids; return squared distances, None if there is no doubt.
+
+        Where no row of the first batch is in doubt, none is looked for in others.
+        """
+        means = self._means
+        if isinstance(means, SparseMeans) or means.settles is False:
+            return None
+        doubts, squares = Doubts(means.frame), np.empty(batch.n_rows)
+        for part, x in batch.blocks():
+            doubts.measure(x, labels[part], squares[part])
+        if means.settles is None:
+            means.settles = len(doubts.doubtful(labels, squares)) > 0
+        for part, x in batch.blocks() if means.settles else ():
+            doubts.settle(x, batch.take, labels[part], squares[part], part.start)
+        return squares if means.settles else None
 
     def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
         """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import LINE_BYTES, Array, FloatArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
-from coterie.centers.assignment import PlainAssignment
+from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.means import Means
+from coterie.centers.rounding import SettledAssignment, rounding_decides
 from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.votes import EarlierVotes, Votes
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "Votes", "have_settled", "n_bounds_per_row"]
+__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "have_settled", "n_bounds_per_row"]
 
 # What `bounds` may be.
 BOUNDS = ("auto", "elkan", "yinyang", "off")
@@ -260,7 +260,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 centers = self._centers_from_first_batch(data, random)
             self._check_distances(centers, data.shift)
             votes = Votes(data, self._new_means(rows, centers, data.shift, n_threads), earlier)
-            self._run(data, votes, monitor)
+            self._run(data, votes, monitor, goes_on)
             if self.compute_labels:
                 self._label(rows, weights)
             else:
@@ -295,7 +295,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             return max(_FIRST_ROWS, _FIRST_ROWS_PER_CLUSTER * self.n_clusters)
         return max(int(self.batch_size), self.n_clusters)
 
-    def _earlier_votes(self, rows: RowSource) -> _EarlierVotes:
+    def _earlier_votes(self, rows: RowSource) -> EarlierVotes:
         """Return a copy of the votes of earlier calls, relative to a shift that suits the rows."""
         sums, masses, squares = (part.copy() for part in self._votes)
         shift = self._shift
@@ -303,7 +303,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             squares += 2 * sums @ shift + masses * (shift @ shift)
             sums += masses[:, None] * shift
             shift = np.zeros_like(shift)
-        return _EarlierVotes(sums, masses, squares, shift)
+        return EarlierVotes(sums, masses, squares, shift)
 
     def _check_bounds(self, rows: RowSource) -> None:
         if rows.is_sparse and self.bounds in ("elkan", "yinyang"):
@@ -322,13 +322,18 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: ShuffledRows, votes: Votes, monitor: FitMonitor) -> None:
+    def _run(self, data: ShuffledRows, votes: Votes, monitor: FitMonitor, goes_on: bool) -> None:
         """Rounds over the prefix: assign, let each row vote, move; double it when the centroids have settled."""
         means, assignment = votes.means, self._assignment(data, votes.means)
         descent = _Descent()
-        for _ in range(self.max_iter):
+        for iteration in range(self.max_iter):
             n_changed = votes.update(assignment)
+            if iteration == 0 and rounding_decides(data, means.frame, assignment.labels[: data.size]):
+                assignment = SettledAssignment(data, assignment)
+                votes.update(assignment)
             shifts, within = means.move(votes.squares, votes.empty_clusters(assignment))
+            if isinstance(assignment, SettledAssignment) and not goes_on:
+                within = votes.measured(assignment)
             center_shift = float(np.sum(shifts**2))
             stop = monitor.report(
                 self._inertia_of(votes.scaled_up(within)),
@@ -357,7 +362,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
         return self._drawn_centers(batch, sample, random)
 
-    def _assignment(self, data: ShuffledRows, means: Means) -> PlainAssignment | BoundedAssignment:
+    def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
         if isinstance(means, SparseMeans):
             return PlainAssignment(data)
         n_bounds = n_bounds_per_row(
@@ -385,97 +390,6 @@ class _Descent:
         self._n_without_progress = 0 if energy < self._lowest else self._n_without_progress + 1
         self._lowest = min(energy, self._lowest)
         return self._n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
-
-
-@dataclass
-class _EarlierVotes:
-    """What is left of the votes of earlier calls; see `Votes`."""
-
-    sums: FloatArray
-    masses: FloatArray
-    squares: FloatArray
-    shift: FloatArray
-
-
-class Votes:
-    """One vote of each row of the prefix, for the cluster that it was last assigned to.
-
-    Attributes
-    ----------
-    means : Means
-        The centroids.
-    squares : ndarray of shape (k,), float64
-        Weighted sum of the squared distances of each cluster's votes to the shift.
-    """
-
-    def __init__(self, data: ShuffledRows, means: Means, earlier: _EarlierVotes | None) -> None:
-        self._data = data
-        self.means = means
-        self.squares = np.zeros(len(means.masses))
-        if earlier is not None:
-            means.restore(earlier.sums, earlier.masses)
-            self.squares = earlier.squares
-        self._earlier_masses = means.masses.copy()
-
-    def update(self, assignment: PlainAssignment | BoundedAssignment) -> int:
-        """Assign all rows of the prefix and take in their votes; return how many have changed."""
-        data = self._data
-        labels = assignment.labels[: data.size]
-        before = labels.copy()
-        assignment.start(self.means.frame)
-        for part, x in data.blocks():
-            assignment.assign(part, x)
-            self.means.vote(x, labels[part], before[part], data.weights_of(part))
-        changed = np.flatnonzero(labels != before)
-        self._move_squares(changed, labels[changed], before[changed])
-        return len(changed)
-
-    def _move_squares(self, rows: IndexArray, labels: IntArray, before: IntArray) -> None:
-        squares = self._data.squares[rows].astype(np.float64)
-        if self._data.weights is not None:
-            squares *= self._data.weights[rows]
-        k = len(self.squares)
-        self.squares += np.bincount(labels, squares, minlength=k)
-        self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
-
-    def empty_clusters(self, assignment: PlainAssignment | BoundedAssignment) -> IndexArray:
-        """Return the clusters without a vote that counts, now or earlier."""
-        weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
-        counts = np.bincount(assignment.labels[: self._data.size], weights, minlength=len(self.squares))
-        return np.flatnonzero((counts == 0) & (self._earlier_masses == 0))
-
-    def standard_errors(self, within: FloatArray) -> FloatArray:
-        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
-        unit = self._data.total_weight / self._data.n_rows
-        votes = self.means.masses / unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.means.unit_length:
-                within = _across(within, self.means.masses)
-            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
-
-    def scaled_up(self, within: FloatArray) -> float:
-        """Return the inertia of the votes, scaled up to all rows."""
-        mass = float(self.means.masses.sum())
-        return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
-        mass = self.means.masses.sum()
-        mean = self.means.sums.sum(axis=0) / mass
-        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
-
-
-def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
-    """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
-
-    A direction c = S / |S| moves only by what its votes add at right angles to it, over |S| = r v, with r the mean of
-    cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
-    within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
-    error is too large if at all, by the votes' spread along c, one direction of d. Without a direction it is infinite.
-    """
-    mean_cosine = 1 - within / (2 * masses)
-    return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
 
 
 # Lower bounds may take this much of the memory of the rows themselves.

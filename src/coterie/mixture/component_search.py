@@ -17,8 +17,10 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
+from coterie.blocks.middle import middle_of_most
 from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.centers.rounding import Doubts
 from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
@@ -29,6 +31,12 @@ __all__ = ["ComponentSearch"]
 
 _BLOCK_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4
+
+# Energies may be off by this much, a part of the logarithm of a density, before products give way to differences.
+_MOST_LOST = 1e-2
+
+# So few components are compared with each other before any row is looked at.
+_FEW_COMPONENTS = 100
 
 # Rows whose differences from their means stay in the cache.
 _ROWS_OF_DIFFERENCES = 1024
@@ -51,7 +59,11 @@ class ComponentSearch:
 
     @cached_property
     def _shift(self) -> FloatArray:
-        return np.asarray(self.parameters.means.mean(axis=0, dtype=np.float64))
+        means = self.parameters.means
+        mean = np.asarray(means.mean(axis=0, dtype=np.float64))
+        squares = np.sum((means - mean) ** 2, axis=1)
+        middle = middle_of_most(means.__getitem__, mean, squares, means.dtype)
+        return mean if middle is None else middle
 
     @cached_property
     def _linear(self) -> tuple[FloatArray, FloatArray]:
@@ -83,19 +95,24 @@ class ComponentSearch:
     def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
         """Yield minus the log-densities, weights included, of blocks of rows with all components."""
         vectors, offsets = self._linear
-        most = max(1, _BLOCK_BYTES // (8 * len(offsets)))
         for part, block in self._blocks(rows):
-            for first in range(0, len(block), most):
-                piece = block[first : first + most]
-                start = part.start + first
-                yield slice(start, start + len(piece)), offsets - 2 * (self._features(piece) @ vectors.T)
+            for piece in self._pieces(len(block)):
+                start = part.start + piece.start
+                if self._is_far_flung:
+                    found = self._energies_by_differences(block[piece])
+                else:
+                    found = offsets - 2 * (self._features(block[piece]) @ vectors.T)
+                yield slice(start, start + len(found)), found
 
     def best(
         self, rows: RowSource, n_best: int, *, exact: bool
     ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
         """Yield, for blocks of rows, the best components of each row and their energies, ascending."""
         for part, block in self._blocks(rows):
-            yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
+            if self._is_far_flung:
+                yield part, *self._best_by_differences(block, n_best)
+            else:
+                yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
 
     def labels(self, rows: RowSource, *, exact: bool) -> IntArray:
         """Return the best component of each row."""
@@ -133,9 +150,61 @@ class ComponentSearch:
     def _best_of(self, block: Array, exact: bool) -> IntArray:
         # With one variance for all, distances order the components as the densities do.
         shared = self.parameters.variances.ndim == 0
+        if self._is_far_flung and not shared:
+            return np.ascontiguousarray(self._best_by_differences(block, 1)[0][:, 0])
         features = block if shared else self._features(block)
         linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
-        return np.asarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
+        labels = np.ascontiguousarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
+        if shared and not self._is_certain:
+            self._doubts.settle(kernel_rows(block), block.__getitem__, labels)
+        return labels
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return Doubts(self._frame)
+
+    @cached_property
+    def _is_certain(self) -> bool:
+        """Whether rounding cannot matter to labels by distances, where that is quickly told."""
+        return len(self.parameters.means) <= _FEW_COMPONENTS and not self._doubts.any()
+
+    @cached_property
+    def _is_far_flung(self) -> bool:
+        """Whether some means are so many standard deviations away that energies by products are lost to rounding."""
+        means = self.parameters.means - self._shift
+        lost = 8 * np.finfo(np.float64).eps * float(np.abs(means).max(axis=0) ** 2 @ self._halves.max(axis=0))
+        return not lost < _MOST_LOST
+
+    @cached_property
+    def _halves(self) -> FloatArray:
+        """Half the inverse of the variances, shape (C, d)."""
+        variances = self.parameters.variances
+        columns = variances if variances.ndim == 2 else variances[..., None]
+        return np.broadcast_to(0.5 / columns, self.parameters.means.shape)
+
+    def _energies_by_differences(self, block: Array) -> FloatArray:
+        """Return minus the log-densities, weights included, of rows with all components, whatever is far away."""
+        means, halves = self.parameters.means.astype(np.float64), self._halves
+        energies = np.empty((len(block), len(means)))
+        with np.errstate(over="ignore"):
+            for component, (mean, half) in enumerate(zip(means, halves)):
+                energies[:, component] = (block - mean) ** 2 @ half
+        return energies - 0.5 * np.sum(np.log(halves / np.pi), axis=1) - np.log(self.parameters.weights)
+
+    def _best_by_differences(self, block: Array, n_best: int) -> tuple[IntArray, FloatArray]:
+        """Return the components of least energy and these energies, as `best` does."""
+        ids, energies = np.empty((len(block), n_best), dtype=np.int32), np.empty((len(block), n_best))
+        for piece in self._pieces(len(block)):
+            found = self._energies_by_differences(block[piece])
+            ids[piece] = np.argsort(found, axis=1, kind="stable")[:, :n_best]
+            energies[piece] = np.take_along_axis(found, ids[piece], axis=1)
+        return ids, energies
+
+    def _pieces(self, n_rows: int) -> Iterator[slice]:
+        """Yield runs of rows whose energies with all components are to be held together."""
+        most = max(1, _BLOCK_BYTES // (8 * len(self.parameters.means)))
+        for first in range(0, n_rows, most):
+            yield slice(first, min(first + most, n_rows))
 
     def _write_squares(self, block: Array, labels: IntArray, squares: FloatArray) -> None:
         """Write the squared distances of the rows of a block to given components, in units of the variances."""

@@ -276,6 +276,7 @@ class TruncatedGaussianMixture(MixtureModel):
                 random=random,
                 n_threads=n_threads,
             )
+            self._check_variance(data)
             parameters = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
             self._store(parameters, posteriors.neighbors, monitor)
             self.__dict__.pop("labels_", None)
@@ -295,7 +296,7 @@ class TruncatedGaussianMixture(MixtureModel):
         monitor: FitMonitor,
     ) -> MixtureParameters:
         """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
-        smallest_variance = max(smallest_variance, float(np.finfo(np.float32).tiny))
+        smallest_variance = max(smallest_variance, float(np.finfo(parameters.means.dtype).tiny))
         has_variances = not np.isnan(parameters.variances).any()
         if has_variances:
             base = posteriors.e_step(parameters, self.initial_e_steps)
@@ -370,6 +371,22 @@ class TruncatedGaussianMixture(MixtureModel):
         if self.coreset_size is not None and self.coreset_size < self.n_components:
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
+            )
+
+    def _check_variance(self, data: Dataset) -> None:
+        """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` would hide the rows' own."""
+        variance = data.mean_variance
+        if 0 < variance < np.finfo(data.dtype).tiny / _NO_VARIANCE and self.reg_covar == 0:
+            raise ValueError(
+                f"The rows of X differ too little for {data.dtype}: their variance is {variance:.3g}. Multiply X by a "
+                "large number, such as a power of 2."
+            )
+        if 0 < variance < self.reg_covar:
+            warnings.warn(
+                f"reg_covar={self.reg_covar:g}, which is added to each variance, is more than that of all rows, "
+                f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
+                UserWarning,
+                stacklevel=3,
             )
 
     def check_parameters(self) -> None:

@@ -63,8 +63,9 @@ def m_step(
     alive = has_mass & (own + reg_covar > smallest_variance)
     if not alive.any():
         raise ValueError(
-            "No component has any variance left, which a mixture cannot be fitted to. Give reg_covar, the variance "
-            f"to add to each, a value above {smallest_variance:.3g}."
+            "No component has any variance left beside that of all rows: they are equal within each component, or a "
+            "few are far away from all others. Leave those out, or give reg_covar, the variance to add to each, a "
+            f"value above {smallest_variance:.3g}."
         )
     weights = np.where(alive, moments.masses, 0.0)
     variances = np.maximum(variances, smallest_variance) + reg_covar

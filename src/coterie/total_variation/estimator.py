@@ -108,7 +108,8 @@ class TotalVariationClustering(GraphEstimator):
         Inner iterations of that run.
     history_ : record array
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
-        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded).
+        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded, or of
+        the best ones so far where these leave a cluster empty).
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)

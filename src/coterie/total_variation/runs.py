@@ -204,7 +204,8 @@ class CutRuns:
                 lambda: self._graph.restored(descent.memberships),
                 n_inner=result.n_inner,
                 descended=result.descended,
-                cut=cut,
+                # Equal rows can leave a cluster empty for some steps: the best cut stands in for one that there is not.
+                cut=cut if np.isfinite(cut) else best.energy,
             )
             n_still = n_still + 1 if abs(before - energy) <= effort.tol * abs(before) else 0
             out_of_patience = ending.with_best and n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)

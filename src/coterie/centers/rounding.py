@@ -1,0 +1,271 @@
+"""Rows that rounding may have given to a centroid that is not the nearest: found, and given to the nearest one.
+
+Scores are products, ||c||^2 - 2 x . c, so their errors grow with the distances of rows and centroids from the shift,
+not with those between them. Where rows lie close together far away from others, that can be the larger number. How far
+from its centroid a row must be for the error to be a small part of its squared distance follows from where the centroid
+is (`Doubts.reaches`): all rows but those within that reach are beyond doubt, and so are those nearer than half-way to
+any other centroid. The rest is compared anew, relative to its own centroid, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import FitRows, SquareDistances
+from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.blocks.middle import some_numbers
+from coterie.centers.assignment import Assignment, Frame
+from coterie.centers.frame import CenterFrame
+
+__all__ = ["Doubts", "SettledAssignment", "rounding_decides"]
+
+_SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
+
+# Part of the squared lengths of row and centroid by which squared distances of sparse rows are off, at most.
+_SPARSE_ERROR = 1e-10
+
+# Rows whose differences from a centroid are held at a time.
+_BLOCK_BYTES = 16 << 20
+
+# Differences are scaled so that the largest is about 1; what is farther than this is nobody's nearest.
+_FARTHEST = 2.0**500
+
+
+class Doubts:
+    """What rounding can do to the labels of one set of centroids.
+
+    A label is wrong if another centroid is nearer by more than a part of `tolerance` of the squared distance: the
+    fourth root of the unit of rounding, 1e-4 in float64 and 0.02 in float32.
+
+    Parameters
+    ----------
+    frame : CenterFrame
+        The centroids.
+
+    Attributes
+    ----------
+    reaches : ndarray of shape (k,), float64
+        For each centroid, the distance beyond which a row can be wrong by no more than that; infinite if none will do.
+    """
+
+    def __init__(self, frame: CenterFrame) -> None:
+        self._frame = frame
+        self._centers = frame.centers.astype(np.float64)
+        info = np.finfo(frame.centers.dtype)
+        self.tolerance = float(info.eps) ** 0.25
+        n_columns, unit = frame.centers.shape[1], float(info.eps) / 2
+        # A sum of d products is off by at most d units, and by 6 sqrt(d) but for one time in a billion (Higham and Mary
+        # 2019, theorem 2.4); then there are the roundings of the centroid, of its offset and of the last addition.
+        error = 4 * (min(n_columns, 6 * np.sqrt(n_columns)) + 12) * unit
+        vanishing = 8 * n_columns * float(info.smallest_subnormal)
+        # If a centroid b is nearer than a, at distance q, then b is at most r + 2 q from the shift, r that of a. So the
+        # scores of both have errors of at most error * (r + 2 q) * (||shift|| + r + 2 q) together: set equal to
+        # tolerance * q^2.
+        radii, shift = np.sqrt(frame.squares), frame.shift_norm
+        quadratic = self.tolerance - 4 * error
+        linear, constant = error * (2 * radii + shift), error * radii * (radii + shift) + vanishing
+        with np.errstate(over="ignore"):
+            roots = (linear + np.sqrt(linear**2 + max(quadratic, 0) * constant)) / max(quadratic, unit)
+        self.reaches: FloatArray = roots if quadratic > 0 else np.full(len(frame), np.inf)
+        with np.errstate(over="ignore"):
+            self._square_reaches = self.reaches**2
+            # A row this near is at its centroid but for the rounding of the centroid itself.
+            lengths = np.einsum("ij,ij->i", self._centers, self._centers)
+            self._square_roundings = 16 * float(info.eps) ** 2 * lengths
+        self._half_gaps = np.full(len(frame), np.nan)
+
+    def any(self) -> bool:
+        """Tell whether there can be a wrong label at all; k^2 d steps."""
+        return bool(np.any(self.half_gaps(np.arange(len(self._frame))) < self.reaches))
+
+    def half_gaps(self, clusters: IndexArray) -> FloatArray:
+        """Return half the distance of some centroids to the nearest other one; less where that is not certain."""
+        unknown = clusters[np.isnan(self._half_gaps[clusters])]
+        step = max(1, _BLOCK_BYTES // (8 * len(self._frame)))
+        relative = self._frame.relative.astype(np.float64)
+        for start in range(0, len(unknown), step):
+            some = unknown[start : start + step]
+            lengths = self._frame.squares + self._frame.squares[some, None]
+            squares = lengths - 2 * (relative[some] @ relative.T)
+            squares -= 16 * np.finfo(self._frame.centers.dtype).eps * lengths
+            squares[np.arange(len(some)), some] = np.inf
+            if np.any(squares <= 0):  # it makes no difference to which of equal centroids a row goes
+                squares[self._first_equal[some, None] == self._first_equal] = np.inf
+            self._half_gaps[some] = np.sqrt(np.maximum(squares.min(axis=1), 0)) / 2
+        return self._half_gaps[clusters]
+
+    @cached_property
+    def _first_equal(self) -> IndexArray:
+        """Numbers that equal centroids share."""
+        return np.unique(self._centers, axis=0, return_inverse=True)[1].ravel()
+
+    def doubtful(self, labels: IntArray, squares: FloatArray, *, is_sparse: bool = False) -> IndexArray:
+        """Return which rows are in doubt.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n,), int32
+            The nearest centroids by their scores.
+        squares : ndarray of shape (n,), float64
+            The squared distances to them, accurately.
+        is_sparse : bool
+            Whether squares are those of sparse rows, which are not that accurate.
+        """
+        near = np.flatnonzero(squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance))
+        if len(near) == 0:
+            return near
+        of, most = labels[near], squares[near]
+        if is_sparse:
+            most = most + _SPARSE_ERROR * (most + self._frame.squares[of])
+        near = near[most > self._square_roundings[of]]
+        most = most[most > self._square_roundings[of]]
+        clusters, places = np.unique(labels[near], return_inverse=True)
+        return near[np.sqrt(most) >= self.half_gaps(clusters.astype(np.intp))[places]]
+
+    def measure(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
+        """Write the squared distances of the rows of a block to the centroids of their labels, accurately."""
+        SquareDistances(self._centers, self._frame.n_threads).write(x, labels, squares)
+
+    def settle(
+        self,
+        x: Any,
+        take: Callable[[IndexArray], Any],
+        labels: IntArray,
+        squares: FloatArray | None = None,
+        first: int = 0,
+    ) -> IndexArray:
+        """Give the rows of a block that are in doubt their nearest centroids.
+
+        Parameters
+        ----------
+        x : kernel rows
+            The block.
+        take : callable
+            Returns rows of ascending numbers.
+        labels : ndarray of shape (n,), int32
+            The nearest centroids by their scores; changed.
+        squares : ndarray of shape (n,), float64, optional
+            The squared distances to them; changed. None: they are measured here.
+        first : int
+            Number of the first row of the block.
+
+        Returns
+        -------
+        ndarray of int
+            The rows of the block whose labels have changed.
+        """
+        if squares is None:
+            squares = np.empty(len(labels))
+            self.measure(x, labels, squares)
+        doubtful = self.doubtful(labels, squares, is_sparse=isinstance(x, _SPARSE))
+        changed = []
+        step = max(1, _BLOCK_BYTES // (8 * self._centers.shape[1]))
+        for start in range(0, len(doubtful), step):
+            some = doubtful[start : start + step]
+            rows = dense(take(first + some)).astype(np.float64)
+            found, distances = labels[some], squares[some]
+            self._settle_rows(rows, found, distances)
+            changed.append(some[found != labels[some]])
+            labels[some], squares[some] = found, distances
+        return np.concatenate([np.empty(0, dtype=np.intp), *changed])
+
+    def _settle_rows(self, rows: FloatArray, labels: IntArray, squares: FloatArray) -> None:
+        """Compare rows with all centroids relative to their own one, until no other is nearer."""
+        waiting = np.arange(len(rows))
+        while len(waiting):
+            before = labels[waiting]
+            for cluster in np.unique(before):
+                own = waiting[before == cluster]
+                labels[own], squares[own] = self._nearest_from(int(cluster), rows[own])
+            waiting = waiting[labels[waiting] != before]
+
+    def _nearest_from(self, cluster: int, rows: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the centroids of some rows of a cluster, with squared distances: others where nearer."""
+        n_threads = self._frame.n_threads
+        differences = rows - self._centers[cluster]
+        _, exponent = np.frexp(np.abs(differences).max())
+        differences = np.ldexp(differences, -exponent)
+        with np.errstate(over="ignore"):
+            others = np.ldexp(self._centers - self._centers[cluster], -exponent)
+        others = np.clip(others, -_FARTHEST, _FARTHEST)
+        frame = CenterFrame(others, np.zeros(others.shape[1]), n_threads)
+        labels, scores = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+        x = kernel_rows(differences)
+        frame.nearest(x, labels, scores)
+        distances = SquareDistances(others, n_threads)
+        found, own = np.empty(len(rows)), np.empty(len(rows))
+        distances.write(x, labels, found)
+        distances.write(x, np.full(len(rows), cluster, dtype=np.int32), own)
+        nearer = found < (1 - self.tolerance) * own
+        with np.errstate(over="ignore", under="ignore"):
+            nearer &= own > np.ldexp(self._square_roundings[cluster], -2 * exponent)
+            squares: Array = np.ldexp(np.where(nearer, found, own), 2 * exponent)
+        return np.where(nearer, labels, np.int32(cluster)).astype(np.int32), squares
+
+
+class SettledAssignment:
+    """An assignment after which rows in doubt get their nearest centroids: the same labels whatever it is.
+
+    Parameters
+    ----------
+    data : FitRows
+        The rows.
+    assignment : Assignment
+        Chooses by scores.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n,), float64
+        Squared distances of the rows to their centroids, accurately.
+    """
+
+    def __init__(self, data: FitRows, assignment: Assignment) -> None:
+        self._data = data
+        self._assignment = assignment
+        self.labels = assignment.labels
+        self.squares = np.empty(data.n_rows)
+
+    def start(self, frame: Frame) -> None:
+        """Take the centroids of the coming pass."""
+        assert isinstance(frame, CenterFrame)
+        self._assignment.start(frame)
+        self._doubts = Doubts(frame)
+
+    def assign(self, part: slice, x: Any) -> None:
+        """Bring the labels of one block up to date."""
+        self._assignment.assign(part, x)
+        labels, squares = self.labels[part].copy(), self.squares[part]
+        self._doubts.measure(x, labels, squares)
+        changed = self._doubts.settle(x, self._data.take, labels, squares, part.start)
+        # To bounds, these labels are not those of the least scores.
+        self._assignment.relabel(part.start + changed, labels[changed])
+
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
+        """Give some rows labels that a distance did not choose."""
+        self._assignment.relabel(rows, labels)
+
+
+def rounding_decides(data: FitRows, frame: Frame, labels: IntArray) -> bool:
+    """Tell by a thousand or two rows whether `SettledAssignment` is needed; sums of sparse rows never need it.
+
+    Parameters
+    ----------
+    data : FitRows
+        The rows.
+    frame : Frame
+        The centroids.
+    labels : ndarray of int32
+        Of the first rows, by their scores.
+    """
+    if not isinstance(frame, CenterFrame):
+        return False
+    numbers = some_numbers(len(labels))
+    some, squares, doubts = labels[numbers], np.empty(len(numbers)), Doubts(frame)
+    doubts.measure(kernel_rows(data.take(numbers)), some, squares)
+    return len(doubts.doubtful(some, squares, is_sparse=data.rows.is_sparse)) > 0

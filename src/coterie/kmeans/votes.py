@@ -1,0 +1,115 @@
+"""Votes of rows for the clusters of nested mini-batch k-means: each row of the sample has one, that it can recast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.blocks.shuffled import ShuffledRows
+from coterie.centers.assignment import Assignment
+from coterie.centers.means import Means
+from coterie.centers.rounding import SettledAssignment
+
+__all__ = ["EarlierVotes", "Votes"]
+
+
+@dataclass
+class EarlierVotes:
+    """What is left of the votes of earlier calls; see `Votes`."""
+
+    sums: FloatArray
+    masses: FloatArray
+    squares: FloatArray
+    shift: FloatArray
+
+
+class Votes:
+    """One vote of each row of the prefix, for the cluster that it was last assigned to.
+
+    Attributes
+    ----------
+    means : Means
+        The centroids.
+    squares : ndarray of shape (k,), float64
+        Weighted sum of the squared distances of each cluster's votes to the shift.
+    """
+
+    def __init__(self, data: ShuffledRows, means: Means, earlier: EarlierVotes | None) -> None:
+        self._data = data
+        self.means = means
+        self.squares = np.zeros(len(means.masses))
+        if earlier is not None:
+            means.restore(earlier.sums, earlier.masses)
+            self.squares = earlier.squares
+        self._earlier_masses = means.masses.copy()
+
+    def update(self, assignment: Assignment) -> int:
+        """Assign all rows of the prefix and take in their votes; return how many have changed."""
+        data = self._data
+        labels = assignment.labels[: data.size]
+        before = labels.copy()
+        assignment.start(self.means.frame)
+        for part, x in data.blocks():
+            assignment.assign(part, x)
+            self.means.vote(x, labels[part], before[part], data.weights_of(part))
+        changed = np.flatnonzero(labels != before)
+        self._move_squares(changed, labels[changed], before[changed])
+        return len(changed)
+
+    def _move_squares(self, rows: IndexArray, labels: IntArray, before: IntArray) -> None:
+        squares = self._data.squares[rows].astype(np.float64)
+        if self._data.weights is not None:
+            squares *= self._data.weights[rows]
+        k = len(self.squares)
+        self.squares += np.bincount(labels, squares, minlength=k)
+        self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
+
+    def measured(self, assignment: SettledAssignment) -> FloatArray:
+        """Return what `Means.move` returns as within, without sums that rounding would spoil; of these rows alone."""
+        squares = assignment.squares[: self._data.size]
+        if self._data.weights is not None:
+            squares = squares * self._data.weights[: self._data.size]
+        labels = assignment.labels[: self._data.size]
+        return np.bincount(labels, squares, minlength=len(self.squares)).astype(np.float64)
+
+    def empty_clusters(self, assignment: Assignment) -> IndexArray:
+        """Return the clusters without a vote that counts, now or earlier."""
+        weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
+        counts = np.bincount(assignment.labels[: self._data.size], weights, minlength=len(self.squares))
+        return np.flatnonzero((counts == 0) & (self._earlier_masses == 0))
+
+    def standard_errors(self, within: FloatArray) -> FloatArray:
+        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
+        unit = self._data.total_weight / self._data.n_rows
+        votes = self.means.masses / unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.means.unit_length:
+                within = _across(within, self.means.masses)
+            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
+
+    def scaled_up(self, within: FloatArray) -> float:
+        """Return the inertia of the votes, scaled up to all rows."""
+        mass = float(self.means.masses.sum())
+        return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
+        mass = self.means.masses.sum()
+        mean = self.means.sums.sum(axis=0) / mass
+        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+
+
+def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
+
+    A direction c = S / |S| moves only by what its votes add at right angles to it, over |S| = r v, with r the mean of
+    cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
+    within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
+    error is too large if at all, by the votes' spread along c, one direction of d. Without a direction it is infinite.
+    """
+    mean_cosine = 1 - within / (2 * masses)
+    return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
