@@ -16,6 +16,7 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
+from coterie.limits.files import check_regular_file
 from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
@@ -157,6 +158,7 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
     ValueError
         If they are not as many integers as rows, from -1 to n_clusters - 1.
     """
+    check_regular_file(file)
     try:
         labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
     except ValueError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -51,6 +53,8 @@ def check_format(file: str, format: str | None) -> None:
         raise UsageError(f"--format must be one of {listed}, got {format!r}.")
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(f"Nothing is piped into the standard input ({DASH}).")
+    if _is_endless():
+        raise UsageError(f"The standard input ({DASH}) is a device, which has no end. Pipe a file into it.")
 
 
 @contextmanager
@@ -83,6 +87,16 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
         except (ValueError, ImportError) as error:
             told = str(error).replace(f"coterie fit {path}", f"coterie fit {DASH} --format {format}")
             raise type(error)(told.replace(path, STANDARD_INPUT)) from error
+
+
+def _is_endless() -> bool:
+    """Whether the standard input is a device such as /dev/zero; /dev/null has an end."""
+    try:
+        status = os.fstat(sys.stdin.fileno())
+    except (OSError, ValueError):  # not of a file at all
+        return False
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    return is_device and status.st_rdev != os.stat(os.devnull).st_rdev
 
 
 def _ending(format: str) -> str | None:

@@ -29,7 +29,10 @@ __all__ = [
 ]
 
 # Errors of NumPy and ours that say what is broken; what to do about it depends on the file.
-_OF_LIBRARIES = ("EOF: ", "the magic string", "the file is truncated")
+_OF_LIBRARIES = (
+    "Cannot parse header", "EOF: ", "the header of its array", "the magic string", "the file is damaged",
+    "the file is truncated",
+)  # fmt: skip
 
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8

@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.stored import choose_array, listed
+from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.formats.zarr_stores import Checksums, remote_store
 from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
@@ -36,7 +36,10 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
         key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
         raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
-    return sliced(root[key] if key else root, partial(_array, path, key, checksums), "zarr")
+    array = root[key] if key else root
+    if not isinstance(path, RemoteFile) and array.nchunks_initialized == 0:
+        raise ValueError(NOTHING_WRITTEN.format(key or path.name))
+    return sliced(array, partial(_array, path, key, checksums), "zarr")
 
 
 def _root(path: Path | RemoteFile, checksums: Checksums | None) -> Any:
