@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
-from coterie.limits.files import check_archive, check_regular_file
+from coterie.limits.files import check_archive, check_regular_file, writing
 
 __all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "replacing", "save"]
 
@@ -166,7 +166,7 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     skops_io.dump(_state_of(model), buffer)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(_HEADER, content)
-    with replacing(path) as temporary:
+    with writing(path), replacing(path) as temporary:
         temporary.write_bytes(buffer.getbuffer())
 
 

@@ -116,7 +116,9 @@ def test_limit_of_addresses(monkeypatch):
 
 
 def test_what_is_allowed_comes_before_what_is_free(machine, monkeypatch):
-    machine({"/proc/meminfo": "MemAvailable: 5000 kB", "/proc/self/status": "VmRSS: 1000 kB"})
+    machine(
+        {"/proc/meminfo": "MemAvailable: 5000 kB", "/proc/self/status": "VmRSS: 7000 kB\nRssAnon: 1000 kB"}
+    )
     with limited_memory(10**9):
         assert available_memory() == 10**9 - 1000 * 1024
         with limited_memory(None):  # changes nothing

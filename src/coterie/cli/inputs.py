@@ -115,6 +115,10 @@ def about(file: str) -> Iterator[None]:
         yield
     except InvalidParameterError:
         raise
+    except MemoryError as error:
+        if (file.rpartition("::")[0] or file) in str(error):
+            raise
+        raise MemoryError(f"{file}: {error}") from error
     except ValueError as error:
         text = str(error)
         if re.search(r"First bad row: \d+\.$", text):
@@ -161,7 +165,9 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
     check_regular_file(file)
     try:
         labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
-    except ValueError as error:
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (ValueError, EOFError, OSError) as error:  # also what is compressed no more than by its name
         raise ValueError(
             f"{file} must have one integer on each line, -1 where a class is not known."
         ) from error

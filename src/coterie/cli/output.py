@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from coterie.cli import UsageError
+from coterie.limits.files import writing
 from coterie.persistence import replacing
 
 __all__ = [
@@ -109,7 +110,7 @@ def staged_files(folder: Path, names: list[str]) -> Iterator[dict[str, Path]]:
     """Temporary paths for several files; all of them get their names at the end, or all are deleted."""
     made = _make_folder(folder)
     try:
-        with ExitStack() as stack:
+        with writing(folder), ExitStack() as stack:
             yield {name: stack.enter_context(replacing(folder / name)) for name in names}
     except BaseException:
         for new in made:

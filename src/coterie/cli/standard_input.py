@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli import UsageError
+from coterie.limits.files import writing
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
 
@@ -109,7 +110,7 @@ def _ending(format: str) -> str | None:
 
 def _copy(path: str) -> None:
     copied = 0
-    with open(path, "wb") as file:
+    with writing(path), open(path, "wb") as file:
         while block := sys.stdin.buffer.read(_COPIED_BYTES):
             if not has_room(len(block)):
                 raise OSError(

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import re
 import stat
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coterie.limits.memory import Need, as_size, check_memory
 
-__all__ = ["check_archive", "check_members", "check_regular_file", "read_array_header", "shortened"]
+__all__ = [
+    "check_archive",
+    "check_members",
+    "check_regular_file",
+    "read_array_header",
+    "shortened",
+    "writing",
+]
 
 # What deflate makes of a byte at most.
 _DEFLATE_RATIO = 1032
@@ -34,6 +46,11 @@ _HEADER_READERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
     (3, 0): np.lib.format.read_array_header_2_0,  # differs by names of fields, which no array of numbers has
 }
+
+# Of names that stand for others until a file is complete.
+_TEMPORARY = re.compile(r"^\.[0-9a-f]{12}\.")
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _DAMAGED = "the file is damaged:"
 
@@ -144,10 +161,36 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             f"the header of its array has {n_bytes:,} bytes, more than that of any array of numbers"
         )
     try:
-        return _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
+        shape, fortran, dtype = _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
     except Exception as error:  # whatever Python's parsers find; it may repeat all of the header
         told = shortened(str(error).removeprefix("Cannot parse header: "), 80)
         raise ValueError(f"Cannot parse header: {told}") from None
+    if any(size < 0 for size in shape):
+        raise ValueError(f"Cannot parse header: it says that the shape is {shape}")
+    return shape, fortran, dtype
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what libraries raise on a full disk into an OSError that names the file and says what to do.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What is written, or where; of a temporary name that `coterie.persistence.replacing` made the name is shown that
+        it stands for.
+    """
+    try:
+        yield
+    except OSError as error:
+        # NumPy says how many numbers it wanted to write, and how many it did.
+        if error.errno not in _NO_ROOM and not re.search(r"requested and \d+ written", str(error)):
+            raise
+        place = Path(path)
+        shown = place.with_name(_TEMPORARY.sub("", place.name))
+        cause = os.strerror(error.errno or errno.ENOSPC)
+        told = f"{cause}, so it was not written. Free some room, or write to another disk"
+        raise OSError(error.errno or errno.ENOSPC, told, str(shown)) from error
 
 
 def shortened(text: str, most: int = 120) -> str:

@@ -110,7 +110,8 @@ def available_memory() -> float:
     """
     allowed = _allowed_memory()
     if allowed is not None:
-        return max(0.0, allowed - _process_bytes("VmRSS"))
+        # Pages of mapped files are not counted: the system takes them back when memory runs short.
+        return max(0.0, allowed - (_process_bytes("RssAnon") or _process_bytes("VmRSS")))
     return max(0.0, min(_free_of_machine(), _free_of_cgroups(), _free_of_addresses()))
 
 
