@@ -5,6 +5,7 @@ import zipfile
 
 import h5py
 import numpy as np
+import pyarrow as pa
 import zarr
 
 __all__ = ["BOMBS"]
@@ -66,6 +67,17 @@ def long_header(path):
             member.write(b" " * 10**6)
 
 
+def arrow(path):
+    """The length of the batch and of its column is another one than that of the numbers."""
+    table = pa.table({"a": np.arange(1003.0)})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    content = path.read_bytes()
+    length = (1003).to_bytes(8, "little")
+    assert content.count(length) == 2
+    path.write_bytes(content.replace(length, (10**9).to_bytes(8, "little")))
+
+
 def h5(path, **options):
     with h5py.File(path, "w") as file:
         file.create_dataset("X", shape=HUGE, dtype="f8", **options)
@@ -80,6 +92,7 @@ BOMBS = {
     "sparse.npz": (sparse_npz, "its array takes 32 GB, and has 24 bytes"),
     "header.npz": (long_header, "1,000,000,000 bytes"),
     "rows.npy": (lambda path: path.write_bytes(header() + bytes(1000)), "32000000000 bytes"),
+    "length.arrow": (arrow, "expected at least 8000000000 byte(s), got 8024"),
     "chunks.h5": (lambda path: h5(path, chunks=(10**6, 4)), "none of its numbers is there"),
     "whole.h5": (h5, "none of its numbers is there"),
     "chunks.zarr": (
