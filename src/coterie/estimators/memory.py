@@ -10,8 +10,8 @@ from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
 __all__ = [
-    "bytes_of_rows", "check_fit_memory", "copy_of_rows", "labels_and_centers", "memberships", "neighbor_graph",
-    "rows_in_memory",
+    "bytes_of_rows", "check_fit_memory", "copy_of_rows", "given_graph", "labels_and_centers", "memberships",
+    "neighbor_graph", "rows_in_memory",
 ]  # fmt: skip
 
 
@@ -82,6 +82,14 @@ def memberships(rows: RowSource, n_clusters: int, *, n_arrays: int) -> Need:
     row_bytes = -(-min(n_clusters, rows.shape[0]) * rows.dtype.itemsize // 64) * 64
     what = f"memberships of all rows in {n_clusters:,} clusters"
     return Need(float(n_arrays) * rows.shape[0] * row_bytes, what, "ask for fewer clusters")
+
+
+def given_graph(rows: RowSource) -> Need:
+    """Return what the graph of given affinities takes beside them."""
+    n_bytes = (
+        2.0 * bytes_of_rows(rows) if rows.is_sparse else rows.shape[0] ** 2 * (rows.dtype.itemsize + 4.0)
+    )
+    return Need(n_bytes, "the graph of the affinities", "give affinities of fewer rows, as a sparse matrix")
 
 
 def neighbor_graph(rows: RowSource, n_neighbors: int, *, is_symmetric: bool) -> Need:

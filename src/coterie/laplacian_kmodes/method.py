@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coterie.estimators.belonging import own_memberships
-from coterie.estimators.memory import memberships, neighbor_graph, rows_in_memory
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.method import Belonging, Method, Need, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
@@ -20,6 +20,8 @@ def _memory(model: LaplacianKModes, rows: RowSource) -> list[Need]:
     needs = [rows_in_memory(rows), memberships(rows, model.n_clusters, n_arrays=6)]
     if model.affinity == "knn":
         needs.append(neighbor_graph(rows, model.n_neighbors, is_symmetric=model.symmetrize != "none"))
+    else:
+        needs.append(given_graph(rows))
     return needs
 
 

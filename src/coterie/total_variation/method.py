@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.estimators.belonging import own_memberships
-from coterie.estimators.memory import memberships, neighbor_graph, rows_in_memory
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.method import Belonging, Method, Need, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.rows import RowSource
@@ -31,6 +31,8 @@ def _memory(model: TotalVariationClustering, rows: RowSource) -> list[Need]:
         way_out = "ask for fewer clusters or neighbours"
         needs.append(neighbor_graph(rows, model.n_neighbors, is_symmetric=True))
         needs.append(Need(float(n_duals) * model.n_clusters * rows.dtype.itemsize, what, way_out))
+    else:
+        needs.append(given_graph(rows))
     return needs
 
 
