@@ -60,7 +60,6 @@ CASES = [
         "float32",
     ),
     ("LaplacianKModes", {"n_clusters": 150, **DRAWN}, (20_000, 2), "float32"),
-    ("TotalVariationClustering", {"n_clusters": 100, "max_iter": 5, "n_init": 1}, (5000, 2), "float32"),
     ("ConvexClustering", {"weights": "dense", "max_iter": 10}, (1000, 4), "float64"),
     ("ConvexClusterPath", {"n_gammas": 300, "max_iter": 1}, (2000, 3), "float64"),
 ]
