@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
+from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import newest, replacing
 
 __all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "save"]
@@ -247,8 +248,10 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
         If the file is not a model, is damaged, or its format is newer than this coterie.
     """
     path = Path(newest(path))
+    check_regular_file(path, may_be_folder=True)
     try:
         with zipfile.ZipFile(path) as archive:
+            check_archive(archive, path)
             header = json.loads(archive.read(_HEADER))
         format_version = int(header["format"])
         result = ModelHeader(

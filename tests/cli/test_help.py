@@ -70,7 +70,7 @@ def test_reserved_flags_are_those_of_the_commands(helped):
     """The register refuses them before they could clash here."""
     from coterie.cli import app
 
-    named = set()
+    named = {"--memory"}  # of all commands, see `with_memory`
     for command in (app.fit, app.path):
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
             flags = [data.name for data in getattr(parameter.annotation, "__metadata__", ()) if data.name]

@@ -12,10 +12,19 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
+from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_room, spool_folder
 
-__all__ = ["dense", "kept_on_disk", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block"]
+__all__ = [
+    "dense",
+    "kept_bytes",
+    "kept_on_disk",
+    "kept_rows",
+    "kernel_blocks",
+    "kernel_rows",
+    "rows_per_block",
+]
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
 _BLOCK_BYTES = 96 << 20
@@ -51,16 +60,25 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
-def _kept_bytes(rows: RowSource) -> int:
-    """Return how much rows may take as floats to be kept so: little, where blocks of them cost little to make."""
-    return min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
+def kept_bytes(rows: RowSource, *, is_changed: bool = False) -> float:
+    """Return what `kept_rows` keeps of rows that are not in memory as they are: all of them as floats, or nothing.
+
+    Rows are kept that take at most 1 GiB, or a block where they lie in memory in a smaller type, and at most half of
+    what is free. That changes no bit: other rows are read anew in each pass. `is_changed` says that it is about the
+    rows after some step, such as scaling, which is dear for a small type, too.
+    """
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    most: float = min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact and not is_changed else KEPT_BYTES
+    if _BLOCK_BYTES < n_bytes <= most:
+        most = min(most, 0.5 * available_memory())
+    return n_bytes if n_bytes <= most else 0.0
 
 
 def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     """Return the rows of a fit, which reads them often: where they are if that is cheap, else in a copy made once.
 
-    What must be read or converted and takes at most 1 GiB as floats is copied to memory; of more, what must be parsed
-    (`RowSource.is_parsed`) to a temporary file. The bits are the same wherever they are.
+    What must be read or converted and takes at most 1 GiB as floats (and half of what is free) is copied to memory; of
+    more, what must be parsed (`RowSource.is_parsed`) to a temporary file. The bits are the same wherever they are.
 
     Parameters
     ----------
@@ -71,7 +89,7 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     """
     if rows.in_memory:
         return rows
-    if rows.shape[0] * rows.row_bytes() <= _kept_bytes(rows):
+    if kept_bytes(rows) > 0:
         return as_rows(rows.read())
     return kept_on_disk(rows, n_threads)
 
@@ -88,7 +106,7 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
         See `kept_rows`.
     """
     n_bytes = rows.shape[0] * rows.row_bytes()
-    if not rows.is_parsed or rows.is_sparse or n_bytes <= KEPT_BYTES:
+    if not rows.is_parsed or rows.is_sparse or kept_bytes(rows) > 0:
         return rows
     if has_room(n_bytes):
         try:

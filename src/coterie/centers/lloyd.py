@@ -14,7 +14,7 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
 from coterie.centers.sums import ClusterSums
 
-__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "choose_algorithm"]
+__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm"]
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
@@ -163,10 +163,23 @@ class Lloyd:
 
 def choose_algorithm(data: Dataset, n_clusters: int) -> str:
     """Return what `algorithm="auto"` stands for; see the notes of `coterie.KMeans`."""
-    if n_clusters < 4 or data.rows.is_sparse:
+    shape = data.n_rows, data.n_columns
+    return algorithm_of(
+        "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
+    )
+
+
+def algorithm_of(
+    algorithm: str, shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool
+) -> str:
+    """Return which algorithm so many rows, columns and clusters get: "auto" chooses."""
+    if algorithm != "auto":
+        return algorithm
+    n_rows, n_columns = shape
+    if n_clusters < 4 or is_sparse:
         return "lloyd"
-    elkan_fits = data.n_rows * n_clusters * data.dtype.itemsize <= _ELKAN_BYTES
-    return "elkan" if data.n_columns >= 256 and n_clusters <= 2 * data.n_columns and elkan_fits else "yinyang"
+    elkan_fits = n_rows * n_clusters * itemsize <= _ELKAN_BYTES
+    return "elkan" if n_columns >= 256 and n_clusters <= 2 * n_columns and elkan_fits else "yinyang"
 
 
 def _assignment(

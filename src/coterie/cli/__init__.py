@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 __all__ = ["UsageError", "main"]
 
+# A line of error is for people; names of columns and texts of libraries may be of any length.
+_MOST_CHARACTERS = 500
+
 _DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 
 
@@ -60,9 +63,10 @@ def _is_usage(error: Exception) -> bool:
 
 def _one_line(error: Exception) -> str:
     """What went wrong, in one line that needs no knowledge of Python and has no signature of an address."""
+    from coterie.limits.files import shortened
     from coterie.rows.addresses import without_secrets
 
-    return without_secrets(_text_of(error))
+    return shortened(without_secrets(_text_of(error)), _MOST_CHARACTERS)
 
 
 def _text_of(error: Exception) -> str:
@@ -70,7 +74,7 @@ def _text_of(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
-        return f"not enough memory. {text}".strip()
+        return text if "of memory" in text else f"not enough memory. {text}".strip()
     if isinstance(error, OSError | ValueError | ImportError | UsageError):
         return text or type(error).__name__
     return f"{type(error).__name__}: {text}"

@@ -17,7 +17,7 @@ from coterie.cli import UsageError
 from coterie.cli.help import clusters_help, format_help, labels_help, method_help
 from coterie.cli.lines import fact_lines, fit_lines, path_lines, predict_lines, verify_lines
 from coterie.cli.models import offered_methods, path_method
-from coterie.cli.options import NUMBER, OF_SOME_METHODS, given, method_options, with_options
+from coterie.cli.options import NUMBER, OF_SOME_METHODS, given, method_options, with_memory, with_options
 from coterie.cli.output import recorded_warnings, to_json
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, streamed_formats
 from coterie.estimators import register_installed_methods
@@ -78,10 +78,10 @@ def build_app() -> App:
         "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
         "format": Parameter(help=format_help(streamed_formats())),
     }
-    app.command(with_options(fit, method_options(offered), after="method", more=more))
-    app.command(predict)
-    app.command(with_options(path, method_options([path_method()]), after="file"))
-    app.command(verify)
+    app.command(with_memory(with_options(fit, method_options(offered), after="method", more=more)))
+    app.command(with_memory(predict))
+    app.command(with_memory(with_options(path, method_options([path_method()]), after="file")))
+    app.command(with_memory(verify))
     app.command(info)
     app.command(demo)
     return app

@@ -16,6 +16,7 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
+from coterie.limits.files import check_regular_file
 from coterie.outputs import newest
 from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
@@ -115,6 +116,10 @@ def about(file: str) -> Iterator[None]:
         yield
     except InvalidParameterError:
         raise
+    except MemoryError as error:
+        if (file.rpartition("::")[0] or file) in str(error):
+            raise
+        raise MemoryError(f"{file}: {error}") from error
     except ValueError as error:
         text = str(error)
         if re.search(r"First bad row: \d+\.( It is row \d+ of .*\.)?$", text):
@@ -160,9 +165,12 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
         If they are not as many integers as rows, from -1 to n_clusters - 1.
     """
     path = str(newest(file))
+    check_regular_file(path)
     try:
         labels = np.load(path) if file.endswith(".npy") else np.loadtxt(path, delimiter=",", ndmin=1)
-    except ValueError as error:
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (ValueError, EOFError, OSError) as error:  # also what is compressed no more than by its name
         raise ValueError(
             f"{file} must have one integer on each line, -1 where a class is not known."
         ) from error

@@ -13,6 +13,7 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.estimators import Estimator, Method, find_method, methods
+from coterie.estimators.memory import check_fit_memory
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
@@ -71,6 +72,8 @@ def fit_model(
     model: Any, rows: RowSource, known: Array | None = None, *, quiet: bool
 ) -> tuple[float, list[str]]:
     """Fit a model and show how far it is; return the seconds and the warnings."""
+    if not isinstance(model, Estimator):
+        check_fit_memory(model, rows)
     # Estimators of other libraries know arrays, not sources of rows.
     data: Any = rows if isinstance(model, Estimator) else rows.read()
     started = time.perf_counter()

@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from cyclopts import Group, Parameter, Token, convert
 
+from coterie.cli import UsageError
 from coterie.cli.help import choices_of, option_help, options_by_flag
 from coterie.estimators import Method, Option
+from coterie.limits.memory import limited_memory, memory_in_bytes
 
-__all__ = ["NUMBER", "OF_SOME_METHODS", "given", "method_options", "with_options"]
+__all__ = ["NUMBER", "OF_SOME_METHODS", "given", "method_options", "with_memory", "with_options"]
 
 OF_SOME_METHODS = Group("Parameters of some methods", sort_key=9)
 
@@ -34,6 +36,11 @@ def _exact_number(type_: Any, tokens: Sequence[Token]) -> Any:
 
 # Of each option that is a number.
 NUMBER = Parameter(converter=_exact_number)
+
+_MEMORY_HELP = (
+    "Take at most about so much memory, such as 4GB or 512MiB, instead of what is free. What would take more is "
+    "refused before it begins, and converted rows are kept in memory only as far as it allows."
+)
 
 # Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's own.
 _PREFIX = "option_"
@@ -88,6 +95,32 @@ def with_options(
     place = 1 + [parameter.name for parameter in own].index(after)
     parameters = [*own[:place], *options, *own[place:]]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def with_memory(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the option --memory, which holds as long as it runs."""
+
+    @functools.wraps(function)
+    def command(*args: Any, memory: str | None = None, **kwargs: Any) -> None:
+        try:
+            n_bytes = None if memory is None else memory_in_bytes(memory)
+        except ValueError as error:
+            raise UsageError(f"--memory: {error}") from error
+        with limited_memory(n_bytes):
+            function(*args, **kwargs)
+
+    signature = inspect.signature(function)
+    own = list(signature.parameters.values())
+    shown = Annotated[str | None, Parameter(name="--memory", help=_MEMORY_HELP)]
+    added = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=shown)
+    place = [parameter.name for parameter in own].index("json")
+    command.__annotations__ = {**get_type_hints(function, include_extras=True), "memory": shown}
+    parameters = [
+        parameter.replace(annotation=command.__annotations__[parameter.name])
+        for parameter in [*own[:place], added, *own[place:]]
+    ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from coterie.cli import UsageError
-from coterie.outputs import TemporaryFolder, newest
+from coterie.outputs import TemporaryFolder, naming, newest
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
 from coterie_command import cleaned_up
@@ -49,6 +51,8 @@ def check_format(file: str, format: str | None) -> None:
         raise UsageError(f"--format must be one of {listed}, got {format!r}.")
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(f"Nothing is piped into the standard input ({DASH}).")
+    if _is_endless():
+        raise UsageError(f"The standard input ({DASH}) is a device, which has no end. Pipe a file into it.")
 
 
 @contextmanager
@@ -85,6 +89,16 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
             raise type(error)(told.replace(path, STANDARD_INPUT)) from error
 
 
+def _is_endless() -> bool:
+    """Whether the standard input is a device such as /dev/zero; /dev/null has an end."""
+    try:
+        status = os.fstat(sys.stdin.fileno())
+    except (OSError, ValueError):  # not of a file at all
+        return False
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    return is_device and status.st_rdev != os.stat(os.devnull).st_rdev
+
+
 def _ending(format: str) -> str | None:
     """Return the ending of the files of a format, which is called by its name or by one of its endings."""
     offered = {known.name: known.extensions for known in formats() if not known.is_folder}
@@ -95,7 +109,7 @@ def _ending(format: str) -> str | None:
 
 def _copy(path: str) -> None:
     copied = 0
-    with open(path, "wb") as file:
+    with naming(Path(path)), open(path, "wb") as file:
         while block := sys.stdin.buffer.read(_COPIED_BYTES):
             if not has_room(len(block)):
                 raise OSError(

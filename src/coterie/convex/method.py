@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from coterie.convex.base import ConvexEstimator
 from coterie.convex.clustering import ConvexClustering
 from coterie.convex.norms import NAMES
 from coterie.convex.path import ConvexClusterPath
-from coterie.estimators.method import Method, Objective, Option, Progress
+from coterie.estimators.memory import rows_in_memory
+from coterie.estimators.method import Method, Need, Objective, Option, Progress
+from coterie.rows import RowSource
 
 __all__ = ["CONVEX_CLUSTERING", "CONVEX_PATH"]
 
 _PAGE = "docs/decisions/convex.md"
+
+
+def _memory(model: ConvexEstimator, rows: RowSource) -> list[Need]:
+    n_rows, n_columns = rows.shape
+    itemsize = rows.dtype.itemsize
+    n_edges = n_rows * min(model.n_neighbors, n_rows) * 0.7
+    way_out = "ask for fewer neighbours, or take a sample of the rows"
+    if model.weights == "dense":
+        n_edges = n_rows * (n_rows - 1) / 2
+        way_out = "take weights='knn' (--weights knn), or a sample of the rows"
+    per_edge = 80.0 + 3 * n_columns * itemsize
+    return [
+        rows_in_memory(rows),
+        Need(6.0 * n_rows * n_columns * itemsize, "centroids of all rows", "take a sample of the rows"),
+        Need(n_edges * per_edge, f"edges between rows, with {n_columns} numbers each", way_out),
+    ]
+
+
+def _memory_of_path(model: ConvexClusterPath, rows: RowSource) -> list[Need]:
+    n_rows, n_columns = rows.shape
+    n_gammas = model.n_gammas if model.gammas is None else np.size(model.gammas)
+    # Centroids, labels, and what is known of each gamma: in a list first, then in arrays.
+    per_gamma = 1000.0 + n_rows * (3 * n_columns * rows.dtype.itemsize + 12)
+    kept = Need(
+        n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
+    )
+    return [*_memory(model, rows), kept]
+
 
 CONVEX_PATH = Method(
     name="convex-path",
@@ -68,6 +101,7 @@ CONVEX_PATH = Method(
         ),
     ),
     pictures={"path": ConvexClusterPath.plot, "dendrogram": ConvexClusterPath.plot_dendrogram},
+    memory=_memory_of_path,
     page=_PAGE,
 )
 
@@ -79,5 +113,6 @@ CONVEX_CLUSTERING = Method(
     clusters=None,
     # `max_iter` limits the iterations, of which only those that check the gap are reported.
     progress=Progress(step="check", limit=None),
+    memory=_memory,
     page=_PAGE,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
+from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.preparation import prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
 from coterie.persistence import Persistable
@@ -60,4 +61,6 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         else:
             rows = prepared_rows(self, X)
         _check_n_features(self, rows, reset=reset)
+        if reset:
+            check_fit_memory(self, rows)
         return rows

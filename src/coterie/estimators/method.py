@@ -7,7 +7,7 @@ its methods in its `method.py`; another package adds its own by `register_method
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any
@@ -15,11 +15,12 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from coterie.arrays import FloatArray, IntArray
+from coterie.limits.memory import Need
 from coterie.persistence import persistable
 from coterie.rows import RowSource
 
 __all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Objective", "Option", "Progress",
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Need", "Objective", "Option", "Progress",
     "find_method", "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
@@ -31,7 +32,7 @@ RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
     "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers", "--results",
-    "--json", "--quiet", "-q", "--help", "-h", "--version",
+    "--json", "--memory", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 
@@ -162,6 +163,10 @@ class Method:
     pictures : mapping of str to callable
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
         estimator that gives Axes.
+    memory : callable, optional
+        ``memory(estimator, rows)`` gives what a fit of a `RowSource` takes of memory at the same time beside what is
+        held already: a list of `Need`. Before a fit of an `Estimator` their sum is compared with what is free. Nothing
+        may be read for it. None: nobody knows.
     page : str
         The page of the documentation: its path in the repository, or an address.
 
@@ -185,6 +190,7 @@ class Method:
     drops_clusters: bool = False
     belonging: Belonging | None = None
     pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    memory: Callable[[Any, RowSource], Sequence[Need]] | None = None
     page: str = ""
 
     @property

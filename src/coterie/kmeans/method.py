@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from coterie.centers.lloyd import ALGORITHMS
-from coterie.estimators.method import Method, Objective, Option, Progress
+from typing import Any
+
+from coterie.centers.bounded import n_bounds_of
+from coterie.centers.lloyd import ALGORITHMS, algorithm_of
+from coterie.estimators.memory import copy_of_rows, labels_and_centers
+from coterie.estimators.method import Method, Need, Objective, Option, Progress
 from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
 from coterie.kmeans.exact import KMeans
 from coterie.kmeans.mini_batch import MiniBatchKMeans
-from coterie.kmeans.nested import NestedMiniBatchKMeans
+from coterie.kmeans.nested import NestedMiniBatchKMeans, n_bounds_per_row
+from coterie.rows import RowSource
 
 __all__ = ["K_MEANS", "MINI_BATCH", "NESTED"]
 
@@ -39,6 +44,60 @@ _ZERO_ROWS = Option(
     choices={"error": "are refused", "ignore": "are left out and get the label -1"},
 )
 
+
+def _copy_of_rows(model: Any, rows: RowSource) -> Need:
+    return copy_of_rows(rows, is_changed=model.metric == "cosine")
+
+
+def _lower_bounds(n_rows: int, n_bounds: int | None, n_clusters: int, itemsize: int, way_out: str) -> Need:
+    """Return what an upper bound and lower ones take; None for one per centroid."""
+    per_row = n_clusters if n_bounds is None else n_bounds
+    what = "bounds of the distances of each row" + (" to each centroid" if n_bounds is None else "")
+    return Need(float(n_rows) * (per_row + 1) * itemsize, what, way_out)
+
+
+def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
+    n_rows, n_columns = rows.shape
+    n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
+    needs = [labels_and_centers(rows, n_clusters)]
+    if model.coreset_size is not None:
+        n_rows = model.coreset_size
+        way_out = "take a smaller coreset_size (--coreset)"
+        needs.append(Need(2.0 * n_rows * (rows.row_bytes() + 16), "the coreset", way_out))
+    else:
+        needs.append(_copy_of_rows(model, rows))
+    algorithm = algorithm_of(
+        model.algorithm, (n_rows, n_columns), n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse
+    )
+    if algorithm != "lloyd" and n_clusters > 1:
+        n_bounds = n_bounds_of(algorithm, n_rows, n_clusters, itemsize)
+        way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
+        needs.append(_lower_bounds(n_rows, n_bounds, n_clusters, itemsize, way_out))
+    return needs
+
+
+def _memory_of_nested(model: NestedMiniBatchKMeans, rows: RowSource) -> list[Need]:
+    n_rows, n_columns = rows.shape
+    n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
+    needs = [labels_and_centers(rows, n_clusters), _copy_of_rows(model, rows)]
+    needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
+    n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, model.bounds)
+    if n_bounds != 0 and not rows.is_sparse:
+        way_out = "take bounds='off', which has none"
+        needs.append(_lower_bounds(n_rows, n_bounds, n_clusters, itemsize, way_out))
+    return needs
+
+
+def _memory_of_mini_batch(model: MiniBatchKMeans, rows: RowSource) -> list[Need]:
+    n_clusters = min(model.n_clusters, rows.shape[0])
+    batch = min(model.batch_size, rows.shape[0])
+    return [
+        labels_and_centers(rows, n_clusters),
+        _copy_of_rows(model, rows),
+        Need(4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"),
+    ]
+
+
 K_MEANS = Method(
     name="k-means",
     estimator=KMeans,
@@ -46,6 +105,7 @@ K_MEANS = Method(
     objective=_INERTIA,
     options=(_ALGORITHM, _METRIC, _ZERO_ROWS, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
+    memory=_memory_of_k_means,
     page=_PAGE,
 )
 
@@ -73,6 +133,7 @@ NESTED = Method(
         CENTER_TOLERANCE,
     ),
     usual_above=_NESTED_ROWS,
+    memory=_memory_of_nested,
     page=_PAGE,
 )
 
@@ -91,5 +152,6 @@ MINI_BATCH = Method(
         Option("batch_size", "--batch-size", "rows of a batch", type=int),
         CENTER_TOLERANCE,
     ),
+    memory=_memory_of_mini_batch,
     page=_PAGE,
 )

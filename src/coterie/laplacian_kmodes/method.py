@@ -5,13 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coterie.estimators.belonging import own_memberships
-from coterie.estimators.method import Belonging, Method, Objective, Option, Progress
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
+from coterie.estimators.method import Belonging, Method, Need, Objective, Option, Progress
 from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.laplacian_kmodes.estimator import MODE_UPDATES, LaplacianKModes
+from coterie.rows import RowSource
 
 __all__ = ["LAPLACIAN_KMODES"]
 
 _MODES = ("rows", "maxima of the density", "rows where the density is highest, slow for many rows")
+
+
+def _memory(model: LaplacianKModes, rows: RowSource) -> list[Need]:
+    needs = [rows_in_memory(rows), memberships(rows, model.n_clusters, n_arrays=6)]
+    if model.affinity == "knn":
+        needs.append(neighbor_graph(rows, model.n_neighbors, is_symmetric=model.symmetrize != "none"))
+    else:
+        needs.append(given_graph(rows))
+    return needs
+
 
 LAPLACIAN_KMODES = Method(
     name="laplacian-kmodes",
@@ -30,5 +42,6 @@ LAPLACIAN_KMODES = Method(
         OBJECTIVE_TOLERANCE,
     ),
     belonging=Belonging("membership", own_memberships),
+    memory=_memory,
     page="docs/decisions/laplacian_kmodes.md",
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from coterie.blocks.kernel_rows import KEPT_BYTES
 from coterie.estimators.belonging import own_posteriors
-from coterie.estimators.method import Belonging, Method, Objective, Option
+from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
+from coterie.estimators.method import Belonging, Method, Need, Objective, Option
 from coterie.estimators.options import CORESET, INIT, OBJECTIVE_TOLERANCE
 from coterie.mixture.estimator import ASSIGNMENTS, COVARIANCE_TYPES, TruncatedGaussianMixture
+from coterie.rows import RowSource
 
 __all__ = ["GMM"]
 
@@ -17,6 +20,29 @@ _LABELLINGS = (
     "compared with all clusters",
     "compared with those near by",
 )
+
+
+def _memory(model: TruncatedGaussianMixture, rows: RowSource) -> list[Need]:
+    n_rows = rows.shape[0]
+    n_components, itemsize = min(model.n_components, n_rows), rows.dtype.itemsize
+    n_candidates = min(model.n_candidates, n_components)
+    needs = [labels_and_centers(rows, n_components)]
+    if model.coreset_size is None:
+        needs += [
+            copy_of_rows(rows),
+            Need(min(bytes_of_rows(rows), KEPT_BYTES), "the rows, sorted by component"),
+        ]
+    else:
+        n_rows = model.coreset_size
+        way_out = "take a smaller coreset_size (--coreset)"
+        needs.append(Need(3.0 * n_rows * rows.row_bytes(), "the coreset", way_out))
+    per_row = n_candidates * (12.0 + 3 * itemsize)
+    if model.rows_per_tile == 1:
+        per_row += n_candidates * model.n_neighbors * (4.0 + itemsize)
+    way_out = "take a coreset (coreset_size, --coreset), or fewer candidates"
+    needs.append(Need(n_rows * per_row, f"the {n_candidates} candidates of each row", way_out))
+    return needs
+
 
 GMM = Method(
     name="gmm",
@@ -68,5 +94,6 @@ GMM = Method(
     ),
     drops_clusters=True,
     belonging=Belonging("posterior", own_posteriors),
+    memory=_memory,
     page="docs/decisions/mixture.md",
 )

@@ -6,7 +6,7 @@ what a run leaves that was killed, the next one removes.
 
 from coterie.outputs.folders import OutputFolder
 from coterie.outputs.journals import finish_commits, newest
-from coterie.outputs.single import replacing
+from coterie.outputs.single import naming, replacing
 from coterie.outputs.temporary import TemporaryFolder
 
-__all__ = ["OutputFolder", "TemporaryFolder", "finish_commits", "newest", "replacing"]
+__all__ = ["OutputFolder", "TemporaryFolder", "finish_commits", "naming", "newest", "replacing"]

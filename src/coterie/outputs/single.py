@@ -16,7 +16,7 @@ from coterie.outputs.names import PART, hidden, hidden_entries
 __all__ = ["naming", "remove_dead_parts", "replacing"]
 
 # What only a write can say, so that it is not about a file that is read meanwhile.
-_OF_WRITES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
@@ -97,15 +97,17 @@ def _opened(temporary: Path) -> int | None:
 
 
 @contextmanager
-def naming(path: Path, temporary: Path) -> Iterator[None]:
+def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """Let errors of writing name the file that is written, instead of its temporary name or none."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and re.search(r"requested and \d+ written", str(error)):
-            # NumPy's words for a disk that takes no more.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        # NumPy says how many numbers it wanted to write, and how many it did.
+        if error.errno in _NO_ROOM or re.search(r"requested and \d+ written", str(error)):
+            number = error.errno or errno.ENOSPC
+            told = f"{os.strerror(number)}, so it was not written. Free some room, or write to another disk"
+            raise OSError(number, told, str(path)) from error
         is_own = error.filename is not None and str(error.filename) == str(temporary)
-        if is_own or (error.filename is None and error.errno in _OF_WRITES):
+        if is_own or (error.filename is None and error.errno == errno.EROFS):
             raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from error
         raise

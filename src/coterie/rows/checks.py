@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
+from coterie.limits.files import shortened
 from coterie.rows.contents import hint_at_contents
 
 __all__ = [
@@ -30,7 +31,13 @@ __all__ = [
 ]
 
 # Errors of NumPy and ours that say what is broken; what to do about it depends on the file.
-_OF_LIBRARIES = ("EOF: ", "the magic string", "the file is truncated")
+_OF_LIBRARIES = (
+    "Cannot parse header", "EOF: ", "the header of its array", "the magic string", "the file is damaged",
+    "the file is truncated",
+)  # fmt: skip
+
+# Characters of what a library says of a file: some repeat what they have read.
+_MOST_TOLD = 300
 
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
@@ -93,6 +100,8 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
         )
     n_rows, n_columns = int(shape[0]), int(shape[1])
     for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
+        if count < 0:
+            raise ValueError(f"the file is damaged: it says that it has {count} {noun}s")
         if count == 0:
             raise ValueError(
                 f"Found array with 0 {noun}(s) (shape=({n_rows}, {n_columns})) "
@@ -197,6 +206,8 @@ def reading(path: object) -> Iterator[None]:
         message = str(error).removeprefix(f"Cannot read {path}: ") or type(error).__name__
         if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
             raise
+        if len(message) > _MOST_TOLD:
+            message = shortened(message, _MOST_TOLD)
         is_ours = type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
         # Files elsewhere say themselves what is wrong with them.
         hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)

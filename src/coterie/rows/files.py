@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from coterie.limits.files import check_regular_file
 from coterie.rows.addresses import is_address, protocol_of
 from coterie.rows.columns import Columns
 from coterie.rows.formats import Format, format_of, formats, known_extensions
@@ -85,7 +86,8 @@ def open_rows(
     PermissionError
         Where a server refuses access, or there are no credentials for it.
     ValueError
-        Where the format is unknown, the file is damaged or not a table of numbers or vectors, or shards differ.
+        Where the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
+        vectors, or shards differ.
         Damage behind a file's beginning, and vectors of other lengths, are found when it is read; and so is a file that
         is not what it was when it was opened.
 
@@ -97,6 +99,9 @@ def open_rows(
     """
     base, key = _split_key(os.fspath(path))
     paths, is_shards = _places(base, storage_options)
+    for found in paths:
+        if isinstance(found, Path):
+            check_regular_file(found, may_be_folder=_may_be_folder(found.name))
     options = {
         "key": key,
         "columns": columns,

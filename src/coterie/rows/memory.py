@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource
 
@@ -215,12 +216,19 @@ class SlicedSource(RowSource):
             enough = _UNIT_BYTES // (self.shape[1] * np.dtype(dtype).itemsize) // unit_rows
             unit_rows = np.arange(0, self.shape[0], unit_rows * max(1, enough))
         self._starts = unit_rows
+        self._stored_bytes = self.shape[1] * np.dtype(dtype).itemsize
 
     def unit_starts(self) -> IndexArray:
         return self._starts
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         ends = np.append(self._starts[1:], self.shape[0])
+        largest = Need(
+            int((ends - self._starts).max()) * self._stored_bytes,
+            "the rows of a single chunk, which are read together",
+            "write the file in smaller chunks",
+        )
+        check_memory([largest], f"{self}")
         with self._open_store() as store:
             low = start
             while low < stop:

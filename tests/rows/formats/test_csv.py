@@ -6,6 +6,7 @@ import pytest
 from coterie.rows import open_rows
 from coterie.rows.formats import csv
 from tests.rows.formats import assert_same_rows, numbers, write_text
+from tests.support.bits import same_bits
 
 CSV_TEXTS = {
     "numbers": ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
@@ -180,3 +181,78 @@ def test_a_file_that_shrinks_is_found(tmp_path):
     write_text(path, numbers(12))
     with pytest.raises(ValueError, match=r"x.csv changed while it was read \(size \d+ -> \d+\)"):
         list(source.blocks(8))
+
+
+class TestThousandsOfColumns:
+    """Few rows of so many columns are not parsed by pyarrow, which takes long for each column."""
+
+    N_COLUMNS = 2100
+
+    @pytest.fixture
+    def both(self, tmp_path, monkeypatch):
+        """A function: the rows of a text, parsed in both ways; whether pyarrow was left out."""
+
+        def opened(text, **options):
+            path = tmp_path / "x.csv"
+            path.write_text(text)
+            wide = open_rows(path, **options)
+            monkeypatch.setattr("coterie.rows.formats.csv.MANY_COLUMNS", 10**9)
+            usual = open_rows(path, **options)
+            monkeypatch.undo()
+            assert wide.shape == usual.shape
+            assert wide.column_names == usual.column_names
+            assert (wide.carried is None) == (usual.carried is None)
+            return wide, usual
+
+        return opened
+
+    def text(self, *first_rows, seed=0):
+        rows = (
+            np.random.default_rng(seed).normal(size=(5, self.N_COLUMNS))
+            * 10.0 ** np.arange(-150, 31, 45)[:, None]
+        )
+        lines = [",".join(map(repr, row)) for row in rows.tolist()]
+        return "\n".join([*first_rows, *lines]) + "\n"
+
+    @pytest.mark.parametrize("header", [False, True])
+    def test_same_bits(self, both, header):
+        names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
+        wide, usual = both(self.text(*[names] * header))
+        assert wide._is_wide
+        assert not usual._is_wide
+        for rows in (wide, wide.with_dtype(np.float32)):
+            other = usual.with_dtype(rows.dtype)
+            same_bits(rows.read(), other.read())
+            same_bits(rows.take([1, 3]), other.take([1, 3]))
+            assert [block.shape for _, block in rows.blocks(2)] == [(n, self.N_COLUMNS) for n in (2, 2, 1)]
+
+    def test_some_columns_and_what_is_carried(self, both):
+        names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
+        whole = ",".join(str(i) for i in range(self.N_COLUMNS))
+        wide, usual = both(f"{names}\n{whole}\n{whole}\n", columns=["c7", "c3"])
+        assert wide._is_wide
+        assert wide.read().tolist() == usual.read().tolist() == [[7.0, 3.0]] * 2
+        assert wide.carried.read(["c2000"]).equals(usual.carried.read(["c2000"]))
+
+    def test_semicolons_and_decimal_commas(self, both):
+        wide, usual = both(self.text().replace(",", ";").replace(".", ","))
+        assert wide._is_wide
+        same_bits(wide.read(), usual.read())
+
+    @pytest.mark.parametrize(
+        "odd", ["", "nan", "inf", "true", "1_000", " 1", "+1", '"1"', "1234567890123456789", "0x1"]
+    )
+    def test_what_is_no_plain_number_is_left_to_pyarrow(self, tmp_path, odd):
+        row = ",".join(["1.5"] * (self.N_COLUMNS - 1))
+        (tmp_path / "x.csv").write_text(f"{row},2\n{row},{odd}\n")
+        try:
+            rows = open_rows(tmp_path / "x.csv", header=False)
+        except ValueError:
+            return
+        assert rows._is_wide == (odd == '"1"')  # quotes are the reader's matter
+
+    def test_a_ragged_line(self, tmp_path):
+        row = ",".join(["1.5"] * self.N_COLUMNS)
+        (tmp_path / "x.csv").write_text(f"{row}\n{row},7\n")
+        with pytest.raises(ValueError, match=r"line 2 has 2101 fields"):
+            open_rows(tmp_path / "x.csv")

@@ -132,3 +132,13 @@ def test_a_file_that_changes(tmp_path):
     write(tmp_path / "x.jsonl", objects(100))
     with pytest.raises(ValueError, match="jsonl"):
         rows.read()
+
+
+def test_a_line_without_an_end(tmp_path, monkeypatch):
+    """It is not read to its end."""
+    monkeypatch.setattr("coterie.rows.formats.jsonl._LONGEST_LINE", 2**20)
+    monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", 2**16)
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"a": 1}\n[' + '{"a": 1},' * 200_000 + "]")
+    with pytest.raises(ValueError, match=r"x\.jsonl: line 2 has more than 1 MiB\. .*one object"):
+        open_rows(path)

@@ -130,6 +130,7 @@ class ArrowFileSource(RowSource):
         else:
             batches = (reader.get_batch(i) for i in range(first, reader.num_record_batches))
         for batch in batches:
+            batch.validate()  # pyarrow believes the number of rows, and would read behind the end of a buffer
             yield batch.select(order)
 
     def _carried_batches(self, positions: list[int]) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from coterie.rows.formats.dialect import Dialect
 from coterie.rows.formats.faults import faults_by_line
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import cut_batches
+from coterie.rows.formats.wide import MANY_COLUMNS, are_whole_numbers, rows_of_numbers
 from coterie.rows.source import RowSource
 
 __all__ = ["CSV", "TSV"]
@@ -55,6 +56,7 @@ class CsvSource(RowSource):
         self._keys = [str(i) for i in range(len(first))]
         self._block_bytes = max(_BLOCK_BYTES, 64 * sum(len(field) + 1 for field in first))
         self._names = first if has_header else self._keys
+        self._is_wide = False
         n_rows = self._count() if not has_header or second else 0
         self._types = self._guessed_types() if n_rows else {}
         names = self._names
@@ -102,6 +104,14 @@ class CsvSource(RowSource):
 
     def _guessed_types(self) -> dict[str, Any]:
         """Return the types of all columns, as the first block has them."""
+        if len(self._keys) >= MANY_COLUMNS and self._path.stat().st_size <= self._block_bytes:
+            are_whole = are_whole_numbers(self._path, self._dialect, self._skipped)
+            if are_whole is not None:
+                import pyarrow
+
+                self._is_wide = True
+                kinds = (pyarrow.float64(), pyarrow.int64())
+                return {key: kinds[int(is_whole)] for key, is_whole in zip(self._keys, are_whole)}
         with self._faults(), self._open(range(len(self._keys)), {}) as batches:
             return {field.name: field.type for field in batches.schema}
 
@@ -116,6 +126,11 @@ class CsvSource(RowSource):
         import pyarrow
 
         positions = self._columns.positions
+        if self._is_wide:
+            where = (self._path, self._dialect, self._skipped)
+            with reading(self._path):
+                yield from rows_of_numbers(*where, positions, slice(start, stop), rows)
+            return
         # What looked like integers may go on with floats.
         types = {
             key: kind if pyarrow.types.is_boolean(kind) else pyarrow.float64()

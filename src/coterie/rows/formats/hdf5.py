@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.stored import choose_array
+from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array
 from coterie.rows.memory import SlicedSource, sliced
 
 __all__ = ["HDF5"]
@@ -29,7 +29,10 @@ def _open(path: Path, key: str | None) -> SlicedSource:
 
         file.visititems(note)
         name = choose_array(found, key.strip("/") if key else None, path)
-        return sliced(file[name], partial(_dataset, path, name), "h5")
+        dataset = file[name]
+        if not dataset.id.get_storage_size() and not dataset.is_virtual and not dataset.external:
+            raise ValueError(NOTHING_WRITTEN.format(name))
+        return sliced(dataset, partial(_dataset, path, name), "h5")
 
 
 @contextmanager

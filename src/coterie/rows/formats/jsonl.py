@@ -26,6 +26,9 @@ __all__ = ["JSONL"]
 _CHUNK_BYTES = 8 * 2**20
 _BLOCK_BYTES = 2**20
 
+# An array of all objects in a single line would be joined piece by piece, and parsed as one row.
+_LONGEST_LINE = 256 * 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
@@ -153,6 +156,11 @@ def _chunks(file: IO[bytes]) -> Iterator[tuple[_Chunk, bytes]]:
         end = more.rfind(b"\n") + 1
         if more and not end:
             waiting += more
+            if len(waiting) > _LONGEST_LINE:
+                raise ValueError(
+                    f"line {line} has more than {_LONGEST_LINE >> 20} MiB. Each line is to be "
+                    "one object: jq -c '.[]' makes lines of an array."
+                )
             continue
         text = waiting + (more[:end] if more else b"")
         if text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.rows.checks import reading
+from coterie.limits.files import check_archive, check_members, read_array_header
+from coterie.limits.memory import Need, check_memory
+from coterie.rows.checks import check_shape, reading
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.raw import RawSource, read_header
 from coterie.rows.formats.stored import choose_array
@@ -21,6 +24,7 @@ __all__ = ["NPZ"]
 
 _SPARSE_NPZ = {"format", "shape", "data"}
 _ZIP_LOCAL_HEADER = 30
+_IN_ROWS = "write it row by row, by numpy.savez(FILE, X=numpy.ascontiguousarray(X))"
 
 _CHECKED_BYTES = 2**20
 
@@ -33,7 +37,9 @@ def _open(path: Path, key: str | None) -> RowSource:
     """
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        check_members(archive)
         if key is None and members.keys() >= _SPARSE_NPZ:
+            check_archive(archive, path)
             return SparseSource(sp.load_npz(path), "npz, sparse")
         member = members[choose_array(_shapes(archive, members), key, path)]
         if member.compress_type == zipfile.ZIP_STORED:
@@ -68,6 +74,12 @@ class CompressedSource(RowSource):
     def __init__(self, path: Path, member: str) -> None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             shape, self._fortran, self._stored_dtype = read_header(stream)
+            there = archive.getinfo(member).file_size - stream.tell()
+        n_bytes = math.prod(check_shape(shape)) * self._stored_dtype.itemsize
+        if n_bytes > there:
+            raise ValueError(
+                f"the file is truncated: its array needs {n_bytes} bytes, and {there} are there."
+            )
         super().__init__(shape, self._stored_dtype, description="npz")
         self._path = path
         self._member = member
@@ -82,6 +94,11 @@ class CompressedSource(RowSource):
         ):
             read_header(stream)
             if self._fortran:  # no row is complete before the last column
+                # While it is decompressed, its bytes lie in memory twice.
+                need = Need(
+                    2 * self.shape[0] * row_bytes, "its columns, which lie one after the other", _IN_ROWS
+                )
+                check_memory([need], str(self._path))
                 numbers = np.frombuffer(_read_exactly(stream, self.shape[0] * row_bytes), self._stored_dtype)
                 yield numbers.reshape(self.shape, order="F")[start:stop]
                 return
@@ -103,7 +120,7 @@ def _shapes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> di
     shapes = {}
     for name, info in members.items():
         with archive.open(info) as stream:
-            shape, _, dtype = read_header(stream)
+            shape, _, dtype = read_array_header(stream)
         shapes[name] = shape if dtype.kind in "fiubc" else ()
     return shapes
 

@@ -52,6 +52,11 @@ class ParquetSource(RowSource):
 
             self._columns = ArrowColumns(file.schema_arrow, columns, exclude, first_row, path)
         groups = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
+        if min(groups, default=0) < 0 or sum(groups) != self._metadata.num_rows:
+            raise ValueError(
+                f"the file is damaged: it says that it has {self._metadata.num_rows} rows, and its row groups have "
+                f"{sum(groups)}"
+            )
         self._starts = np.concatenate([[0], np.cumsum(groups)])
         carried = [names[i] for i in self._columns.carried]
         super().__init__(

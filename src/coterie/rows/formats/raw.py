@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.files import read_array_header
 from coterie.rows.checks import check_shape, reading
 from coterie.rows.memory import SlicedSource
 from coterie.rows.ranged import RangedFile
@@ -56,8 +57,6 @@ class RawSource(RowSource):
             file.seek(offset)
             shape, self._is_fortran, self._stored = read_header(file)
             self._begin = file.tell()
-        if self._stored.names is not None:
-            raise ValueError(_STRUCTURED)
         n_bytes = math.prod(check_shape(shape)) * self._stored.itemsize
         if self._begin + n_bytes > offset + size or offset + size > path.stat().st_size:
             raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
@@ -171,9 +170,8 @@ class _RemoteRows:
 
 
 def read_header(file: IO[bytes] | RangedFile) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of an array in .npy format: its shape, whether it is in Fortran order, its dtype."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    version = np.lib.format.read_magic(file)
-    if version not in readers:  # version 3 is for the field names of structured arrays only
+    """Read the header of an array of numbers in .npy format: its shape, whether it is in Fortran order, its dtype."""
+    shape, fortran, dtype = read_array_header(file)
+    if dtype.names is not None:
         raise ValueError(_STRUCTURED)
-    return readers[version](file)
+    return shape, fortran, dtype

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["choose_array", "listed"]
+__all__ = ["NOTHING_WRITTEN", "choose_array", "listed"]
+
+# Libraries give the fill value for what is not there. Some chunks may be missing, since zeros need not be written.
+NOTHING_WRITTEN = (
+    "the array {!r} says that it has rows, but none of its numbers is there: they were never written, or its chunks "
+    "were not copied along. Write or copy it again."
+)
 
 
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie.rows.checks import reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.stored import choose_array, listed
+from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.formats.zarr_stores import Checksums, local_store, remote_store
 from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
@@ -37,6 +37,8 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
         key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
         raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
+    if not isinstance(path, RemoteFile) and (root[key] if key else root).nchunks_initialized == 0:
+        raise ValueError(NOTHING_WRITTEN.format(key or path.name))
     seen = checksums or SeenFolder(Path(str(path)), (key or "").strip("/"))
     if isinstance(seen, SeenFolder):
         root = _root(path, seen)

@@ -1,0 +1,215 @@
+"""Files that are read more than once, and archives: what they are is compared with what they say they are."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+import zipfile
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from coterie.limits.memory import Need, as_size, check_memory
+
+__all__ = [
+    "check_archive",
+    "check_members",
+    "check_regular_file",
+    "read_array_header",
+    "shortened",
+]
+
+# What deflate makes of a byte at most.
+_DEFLATE_RATIO = 1032
+_SLACK_BYTES = 1024
+
+# Texts of more than this are believed only where they do not come from far fewer bytes: names and numbers of a real
+# model shrink to a tenth.
+_MOST_TEXT = 64 * 2**20
+_TEXT_RATIO = 30
+
+# An array is held as bytes and as an array for a moment; a text becomes objects of Python.
+_TIMES_ARRAY, _TIMES_TEXT = 2, 4
+
+# NumPy itself trusts headers of up to 10,000 characters.
+_MOST_HEADER = 10_000
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,  # differs by names of fields, which no array of numbers has
+}
+
+_DAMAGED = "the file is damaged:"
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = False) -> None:
+    """Raise where a path is that of a pipe, a socket, a device or a folder: these hang, or never end, or are no file.
+
+    Links are followed. A path of nothing is left to whoever opens it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The path.
+    may_be_folder : bool
+        Whether a folder may stand for a file.
+
+    Raises
+    ------
+    ValueError
+        Which says what it is and what to do.
+    """
+    name = os.fspath(path)
+    try:
+        mode = os.stat(name).st_mode
+    except OSError:
+        return
+    kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no file")
+    if name == "/dev/stdin" or name.startswith(
+        "/dev/fd/"
+    ):  # also where a file stands behind it, which has no ending
+        kind = "a stream"
+    elif stat.S_ISREG(mode) or (may_be_folder and stat.S_ISDIR(mode)):
+        return
+    way = (
+        "give the file itself"
+        if stat.S_ISDIR(mode)
+        else "it cannot be read twice. Save it as a file, or pipe rows into coterie fit - --format FORMAT"
+    )
+    raise ValueError(f"{name} is {kind}, not a file: {way}.")
+
+
+def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> None:
+    """Raise where an archive of arrays and texts cannot hold what it says, or holds more than memory can.
+
+    Nothing but the headers of arrays is unpacked.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        The open archive, which is to be read as a whole.
+    path : str or path-like
+        Where it is.
+
+    Raises
+    ------
+    ValueError
+        If a member is said to be larger than its bytes can be, an array is not as large as its header says, or texts
+        are repeated so often that they are no metadata.
+    MemoryError
+        If there is no memory for all of it.
+    """
+    check_memory(_needs(archive), os.fspath(path))
+
+
+def check_members(archive: zipfile.ZipFile) -> None:
+    """Raise where the members of a zip archive cannot be as large as its directory says; see `check_archive`."""
+    assert archive.fp is not None
+    there = archive.fp.seek(0, os.SEEK_END)
+    if sum(member.compress_size for member in archive.infolist()) > there:
+        raise ValueError(f"{_DAMAGED} the parts of the archive overlap.")
+    for member in archive.infolist():
+        if member.file_size > _most_bytes(member):
+            raise ValueError(
+                f"{_DAMAGED} {_named(member)} is said to have {as_size(member.file_size)}, which "
+                f"{as_size(member.compress_size)} cannot hold."
+            )
+
+
+def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header of an array in .npy format: its shape, whether it is in Fortran order, its dtype.
+
+    Parameters
+    ----------
+    file : binary file
+        At the beginning of the array; it is left behind the header.
+
+    Raises
+    ------
+    ValueError
+        If it is no header, or one of more than 10,000 bytes, which no array of numbers has.
+    """
+    version = np.lib.format.read_magic(file)
+    length_bytes = 2 if version == (1, 0) else 4
+    if version not in _HEADER_READERS:
+        raise ValueError(f"version {version[0]}.{version[1]} of the format .npy is not known")
+    length = file.read(length_bytes)
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > _MOST_HEADER:
+        raise ValueError(
+            f"the header of its array has {n_bytes:,} bytes, more than that of any array of numbers"
+        )
+    try:
+        shape, fortran, dtype = _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
+    except Exception as error:  # whatever Python's parsers find; it may repeat all of the header
+        told = shortened(str(error).removeprefix("Cannot parse header: "), 80)
+        raise ValueError(f"Cannot parse header: {told}") from None
+    if any(size < 0 for size in shape):
+        raise ValueError(f"Cannot parse header: it says that the shape is {shape}")
+    return shape, fortran, dtype
+
+
+def shortened(text: str, most: int = 120) -> str:
+    """Return a text of others in one line of at most so many characters; what is left out is its middle."""
+    text = " ".join(text.split())
+    half = (most - 5) // 2
+    return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
+
+
+def _needs(archive: zipfile.ZipFile, *, is_inner: bool = False) -> list[Need]:
+    check_members(archive)
+    needs = []
+    for member in archive.infolist():
+        times = _TIMES_ARRAY
+        if member.filename.endswith(".npy"):
+            _check_array(archive, member)
+        elif member.filename.endswith(".npz") and not is_inner:
+            with archive.open(member) as file, zipfile.ZipFile(file) as inner:
+                needs += _needs(inner, is_inner=True)
+        else:
+            _check_text(member)
+            times = _TIMES_TEXT
+        needs.append(Need(times * member.file_size, _named(member)))
+    return needs
+
+
+def _named(member: zipfile.ZipInfo) -> str:
+    return f"its member {shortened(member.filename, 60)!r}"
+
+
+def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    with archive.open(member) as file:
+        shape, _, dtype = read_array_header(file)
+        there = member.file_size - file.tell()
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes > there and not dtype.hasobject:
+        raise ValueError(
+            f"{_DAMAGED} {_named(member)} says that its array takes {as_size(n_bytes)}, and has {as_size(there)}."
+        )
+
+
+def _check_text(member: zipfile.ZipInfo) -> None:
+    if member.file_size > _MOST_TEXT and member.file_size > _TEXT_RATIO * member.compress_size:
+        raise ValueError(
+            f"{_named(member)} would unpack from {as_size(member.compress_size)} to {as_size(member.file_size)}, which "
+            "no names or settings do"
+        )
+
+
+def _most_bytes(member: zipfile.ZipInfo) -> float:
+    """Return how many bytes a member may have unpacked; of bzip2 and LZMA nobody knows."""
+    if member.compress_type == zipfile.ZIP_STORED:
+        return member.compress_size
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        return _DEFLATE_RATIO * member.compress_size + _SLACK_BYTES
+    return math.inf

@@ -1,0 +1,118 @@
+"""Lines of error that were too long, or said neither the file nor the way out."""
+
+import gzip
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tests.cli.running import everything, failed
+from tests.support.limited import run_limited
+
+FULL_DISK = """
+import contextlib, io, resource
+result = []
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+for line in {lines}:
+    with contextlib.redirect_stderr(io.StringIO()) as told:
+        code = main(line.split())
+    result.append([code, told.getvalue()])
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+
+
+def test_full_disk(folder):
+    """Limits of the size of files fail as full disks do; sizes are such that each command writes more than 100 kB."""
+    pytest.importorskip("resource")
+    rng = np.random.default_rng(0)
+    np.save("rows.npy", rng.normal(size=(60_000, 2)))
+    parquet.write_table(pa.table({"id": np.arange(60_000), "x": rng.normal(size=60_000)}), "rows.parquet")
+    np.save("few.npy", rng.normal(size=(300, 20)))
+    before = everything(folder)
+    lines = [
+        "fit rows.npy -k 3 -q --max-iter 2 --out a",
+        "fit rows.parquet -k 3 -q --max-iter 2 --out b",
+        "path few.npy --neighbors 3 --gammas 30 -q --max-iter 2 --out c",
+    ]
+    done = run_limited(FULL_DISK.format(lines=lines), folder)
+    for (code, told), out in zip(done["result"], "abc", strict=True):
+        assert code == 1
+        assert told.startswith(f"coterie: error: {out}")
+        assert "too large" in told or "No space" in told
+        assert told.endswith("so it was not written. Free some room, or write to another disk\n")
+        assert told.count("\n") == 1
+        assert len(told) < 300
+    assert everything(folder) == before
+
+
+def test_labels_that_are_compressed_by_their_name_only(folder, rows, capsys):
+    with open("known.csv.gz", "w") as file:
+        file.write("no")
+    line = f"fit {rows} -k 3 --method total-variation --labels known.csv.gz"
+    assert failed(capsys, 1, *line.split()) == (
+        "known.csv.gz must have one integer on each line, -1 where a class is not known."
+    )
+    with gzip.open("known.csv.gz", "wt") as file:
+        file.write("0\n" * 10)
+    assert "known.csv.gz must have 300 labels" in failed(capsys, 1, *line.split())
+
+
+@pytest.mark.parametrize("command", ["fit", "info", "path"])
+def test_headers_are_not_repeated(folder, capsys, command):
+    text = b"{'descr': '" + b"x" * 8000 + b"'}\n"
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(80)
+    with open("x.npy", "wb") as file:
+        file.write(content)
+    message = failed(capsys, 1, command, "x.npy", *(["-k", "2"] if command == "fit" else []))
+    assert message.startswith("Cannot read x.npy: Cannot parse header: ")
+    assert message.endswith("The file is damaged or was cut short: copy or write it again.")
+    assert len(message) < 300
+
+
+def test_fewer_rows_than_none(folder, capsys):
+    np.save("x.npy", np.zeros((3, 2)))
+    with open("x.npy", "rb") as file:
+        content = file.read()
+    with open("x.npy", "wb") as file:
+        file.write(content.replace(b"(3, 2), ", b"(-3, 2),"))
+    message = failed(capsys, 1, "fit", "x.npy", "-k", "2")
+    assert message == (
+        "Cannot read x.npy: Cannot parse header: it says that the shape is (-3, 2). The file is damaged or was cut "
+        "short: copy or write it again."
+    )
+
+
+def test_names_of_any_length_do_not_fill_the_screen(folder, capsys):
+    with open("x.csv", "w") as file:
+        file.write(f"a,{'b' * 20_000}\n1,2\n3,x\n")
+    message = failed(capsys, 1, "fit", "x.csv", "-k", "2")
+    assert message.startswith("Cannot read x.csv: ")
+    assert len(message) < 600
+
+
+def test_footers_that_contradict_themselves(folder, capsys, monkeypatch):
+    from coterie.rows.formats import parquet as format
+
+    class Metadata:
+        num_rows, num_row_groups = -3, 1
+
+        def row_group(self, number):
+            return self
+
+    class File:
+        metadata = Metadata()
+        schema_arrow = pa.schema([("x", pa.float64())])
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+    parquet.write_table(pa.table({"x": [1.0, 2.0]}), "x.parquet")
+    monkeypatch.setattr(format, "_opened", lambda *arguments: File())
+    message = failed(capsys, 1, "fit", "x.parquet", "-k", "2")
+    assert "the file is damaged: it says that it has -3 rows" in message
+    assert os.listdir() == ["x.parquet"]

@@ -1,0 +1,98 @@
+"""Archives whose directories and headers lie."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from coterie.limits.files import (
+    check_archive,
+    check_members,
+    check_regular_file,
+    read_array_header,
+    shortened,
+)
+from coterie.limits.memory import limited_memory
+
+
+def archive_of(**members):
+    """An archive of texts and arrays, compressed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            with archive.open(name.replace("_", "."), "w") as member:
+                member.write(content)
+    return zipfile.ZipFile(buffer)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_what_is_as_it_says_passes():
+    check_archive(archive_of(a_npy=npy(np.eye(40)), b_json=b"{}", c_npy=npy(np.array(["a", None]))), "x.zip")
+
+
+def test_a_text_that_was_blown_up():
+    archive = archive_of(schema_json=b"[" + b"0," * (40 * 2**20) + b"0]")
+    with pytest.raises(ValueError, match=r"'schema\.json' would unpack from .* kB to 84 MB"):
+        check_archive(archive, "x.zip")
+
+
+def test_what_is_larger_than_memory():
+    archive = archive_of(a_npy=npy(np.zeros(10**6)))
+    with limited_memory(10**6), pytest.raises(MemoryError, match=r"x\.zip: needs about 16 MB"):
+        check_archive(archive, "x.zip")
+
+
+def test_archives_in_archives():
+    with archive_of(X_npy=npy(np.zeros(10**6))) as inner:
+        assert inner.fp is not None
+        content = inner.fp.getvalue()
+    archive = archive_of(inner_npz=content)
+    with limited_memory(10**6), pytest.raises(MemoryError, match="needs about 16 MB"):
+        check_archive(archive, "x.zip")
+    check_archive(archive, "x.zip")
+
+
+def test_an_array_that_says_more_than_is_there():
+    archive = archive_of(a_npy=npy(np.zeros((10, 4))).replace(b"(10, 4)", b"(99, 4)"))
+    with pytest.raises(ValueError, match=r"'a\.npy' says that its array takes 3\.2 kB, and has 320 bytes"):
+        check_archive(archive, "x.zip")
+
+
+def test_members_that_overlap():
+    archive = archive_of(a_npy=npy(np.random.default_rng(0).normal(size=100)))
+    archive.filelist *= 2
+    with pytest.raises(ValueError, match="overlap"):
+        check_members(archive)
+
+
+def test_a_header_that_is_no_header():
+    content = npy(np.zeros(3))
+    broken = content.replace(b"{'descr'", b"{'descr*")
+    with pytest.raises(ValueError, match="Cannot parse header"):
+        read_array_header(io.BytesIO(broken))
+    file = io.BytesIO(content)
+    assert read_array_header(file) == ((3,), False, np.dtype(np.float64))
+    assert file.tell() == len(content) - 24
+
+
+def test_headers_are_not_repeated_in_errors():
+    text = b"{" + b"1" * 8000 + b"\n"
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    with pytest.raises(ValueError) as caught:
+        read_array_header(io.BytesIO(content))
+    assert len(str(caught.value)) < 150
+
+
+def test_texts_of_others_are_shortened_in_their_middle():
+    assert shortened("a b\n c") == "a b c"
+    assert shortened("begin" + "x" * 500 + "end", 40) == "begin" + "x" * 12 + " ... " + "x" * 14 + "end"
+
+
+def test_a_path_of_nothing_is_left_to_others(tmp_path):
+    check_regular_file(tmp_path / "gone")

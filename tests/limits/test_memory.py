@@ -1,0 +1,171 @@
+"""How much memory there is."""
+
+import os
+
+import pytest
+
+from coterie.limits import memory
+from coterie.limits.memory import (
+    Need,
+    as_size,
+    available_memory,
+    check_memory,
+    limited_memory,
+    memory_in_bytes,
+)
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A function: from now on files of the system hold these texts, and no others are there."""
+
+    def holds(**texts):
+        def lines(path):
+            return [f"{line}\n" for line in texts.get(path.as_posix(), "").splitlines()]
+
+        monkeypatch.setattr(memory, "_lines", lines)
+        monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
+        monkeypatch.setattr(memory, "_free_of_addresses", lambda: float("inf"))
+
+    return lambda texts: holds(**texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [
+        ("4GB", 4 * 10**9),
+        ("4 gib", 2**32),
+        ("512MiB", 2**29),
+        ("1.5G", 15 * 10**8),
+        ("100", 100),
+        ("2k", 2000),
+    ],
+)
+def test_sizes_as_people_write_them(text, n_bytes):
+    assert memory_in_bytes(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-4GB", "4 XB", "0", "1e9", "nan", "4GB 5"])
+def test_what_is_no_size(text):
+    with pytest.raises(ValueError, match="such as 4GB or 512MiB"):
+        memory_in_bytes(text)
+
+
+def test_sizes_for_people():
+    assert [as_size(n) for n in (0, 999, 1500, 64e6, 4.25e9, 9.996e9, 2e13, 1e21)] == [
+        "0 bytes", "999 bytes", "1.5 kB", "64 MB", "4.2 GB", "10.0 GB", "20 TB", "1,000 EB",
+    ]  # fmt: skip
+
+
+def test_what_the_machine_has_free(machine):
+    machine({"/proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 5000 kB"})
+    assert available_memory() == 5000 * 1024
+
+
+def test_limits_of_containers_of_version_2(machine):
+    """The least of all groups above counts; pages of files can be given back."""
+    machine(
+        {
+            "/proc/meminfo": "MemAvailable: 5000000 kB",
+            "/proc/self/cgroup": "0::/pod/task",
+            "/sys/fs/cgroup/pod/task/memory.max": "max",
+            "/sys/fs/cgroup/pod/task/memory.current": "1000",
+            "/sys/fs/cgroup/pod/memory.max": "90000",
+            "/sys/fs/cgroup/pod/memory.current": "50000",
+            "/sys/fs/cgroup/pod/memory.stat": "anon 30000\ninactive_file 2000\nactive_file 300",
+        }
+    )
+    assert available_memory() == 90000 - 50000 + 2300
+
+
+def test_limits_of_containers_of_version_1(machine):
+    """Inside a container the path of the group is that of the host, and the folder is the container's own."""
+    machine(
+        {
+            "/proc/meminfo": "MemAvailable: 5000000 kB",
+            "/proc/self/cgroup": "9:cpu:/docker/abc\n4:memory:/docker/abc\n0::/",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "90000",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes": "50000",
+            "/sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 2000",
+        }
+    )
+    assert available_memory() == 90000 - 50000 + 2000
+
+
+def test_a_group_without_a_limit(machine):
+    machine(
+        {
+            "/proc/meminfo": "MemAvailable: 5000 kB",
+            "/proc/self/cgroup": "4:memory:/",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes": "50000",
+        }
+    )
+    assert available_memory() == 5000 * 1024
+
+
+def test_this_machine_has_some():
+    assert 1e6 < available_memory() < 1e15
+
+
+def test_limit_of_addresses(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (2 * 10**9, resource.RLIM_INFINITY))
+    monkeypatch.setattr(memory, "_process_bytes", lambda name: {"VmSize": 5 * 10**8}[name])
+    assert available_memory() <= 1.5e9
+
+
+def test_what_is_allowed_comes_before_what_is_free(machine, monkeypatch):
+    machine(
+        {"/proc/meminfo": "MemAvailable: 5000 kB", "/proc/self/status": "VmRSS: 7000 kB\nRssAnon: 1000 kB"}
+    )
+    with limited_memory(10**9):
+        assert available_memory() == 10**9 - 1000 * 1024
+        with limited_memory(None):  # changes nothing
+            assert available_memory() == 10**9 - 1000 * 1024
+    assert available_memory() == 5000 * 1024
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "2MB")
+    assert available_memory() == 2 * 10**6 - 1000 * 1024
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "much")
+    with pytest.raises(ValueError, match=r"variable COTERIE_MEMORY.*such as 4GB"):
+        available_memory()
+
+
+def test_what_there_is_memory_for_passes():
+    check_memory([Need(1e6, "rows"), Need(2e6, "bounds")], "It")
+    with limited_memory(1e15):
+        check_memory([Need(1e14, "rows")], "It")
+
+
+def test_the_message_has_figures_and_a_way_out(machine):
+    machine({"/proc/meminfo": "MemAvailable: 1000000 kB"})
+    with pytest.raises(MemoryError) as caught:
+        check_memory(
+            [Need(1e9, "rows"), Need(4e9, "bounds", "ask for fewer clusters")], "KMeans of 10 x 2 rows"
+        )
+    assert str(caught.value) == (
+        "KMeans of 10 x 2 rows: needs about 5.0 GB of memory, and 1.0 GB are free. 4.0 GB of it are bounds: ask for "
+        "fewer clusters, or allow more (--memory, COTERIE_MEMORY)."
+    )
+    with (
+        limited_memory(3e9),
+        pytest.raises(MemoryError, match=r"3\.0 GB are left of the 3\.0 GB that are allowed"),
+    ):
+        check_memory([Need(4e9, "bounds")], "It")
+
+
+def test_small_work_asks_the_system_nothing(monkeypatch):
+    monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
+    monkeypatch.setattr(memory, "available_memory", lambda: pytest.fail("it was asked"))
+    check_memory([Need(1e7, "rows")], "It")
+
+
+def test_a_limit_is_no_longer_than_its_block():
+    with pytest.raises(RuntimeError, match="gone"), limited_memory(5):
+        raise RuntimeError("gone")
+    assert available_memory() > 5
+
+
+def test_the_variable_is_read_by_other_processes():
+    assert memory.MEMORY_VARIABLE == "COTERIE_MEMORY"
+    assert memory.MEMORY_VARIABLE not in os.environ or available_memory() >= 0

@@ -1,0 +1,102 @@
+"""Small files that say that they hold a lot."""
+
+import io
+import zipfile
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import zarr
+
+__all__ = ["BOMBS"]
+
+HUGE = (10**9, 4)
+
+
+def header(shape=HUGE, fortran=False):
+    buffer = io.BytesIO()
+    described = {"descr": "<f8", "fortran_order": fortran, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, described)
+    return buffer.getvalue()
+
+
+def npz(path, content, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("X.npy", content)
+
+
+def npz_of_a_false_directory(path):
+    """The directory of the archive agrees with the header of the array: both lie."""
+    content = header() + bytes(1000)
+    npz(path, content)
+    size = (len(header()) + 32 * 10**9).to_bytes(8, "little")
+    raw = bytearray(path.read_bytes())
+    directory = raw.rindex(b"PK\x01\x02")
+    # The size is given by the extra field of zip64, as that of a member of more than 4 GiB.
+    entry = bytearray(raw[directory : raw.rindex(b"PK\x05\x06")])
+    entry[24:28] = b"\xff\xff\xff\xff"
+    entry[30:32] = (12).to_bytes(2, "little")
+    entry += b"\x01\x00\x08\x00" + size
+    end = bytearray(raw[raw.rindex(b"PK\x05\x06") :])
+    end[12:16] = len(entry).to_bytes(4, "little")
+    path.write_bytes(raw[:directory] + entry + end)
+
+
+def sparse_npz(path):
+    arrays = {
+        "format.npy": np.array(b"csr"),
+        "shape.npy": np.array(HUGE),
+        "indices.npy": np.zeros(3, np.int32),
+    }
+    arrays["indptr.npy"] = np.array([0, 3], np.int32)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(name, "w") as member:
+                np.save(member, array)
+        archive.writestr("data.npy", header((4 * 10**9,)) + bytes(24))
+
+
+def long_header(path):
+    """A header of 1 GB of blanks, in 1 MB."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("X.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(b"\x93NUMPY\x02\x00" + (10**9).to_bytes(4, "little"))
+        for _ in range(20):
+            member.write(b" " * 10**6)
+
+
+def arrow(path):
+    """The length of the batch and of its column is another one than that of the numbers."""
+    table = pa.table({"a": np.arange(1003.0)})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    content = path.read_bytes()
+    length = (1003).to_bytes(8, "little")
+    assert content.count(length) == 2
+    path.write_bytes(content.replace(length, (10**9).to_bytes(8, "little")))
+
+
+def h5(path, **options):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", shape=HUGE, dtype="f8", **options)
+
+
+# name -> writer, what its error says
+BOMBS = {
+    "rows.npz": (lambda path: npz(path, header() + bytes(1000)), "32000000000 bytes, and 1000 are there"),
+    "fortran.npz": (lambda path: npz(path, header(fortran=True) + bytes(1000)), "and 1000 are there"),
+    "stored.npz": (lambda path: npz(path, header() + bytes(1000), zipfile.ZIP_STORED), "truncated"),
+    "directory.npz": (npz_of_a_false_directory, "is said to have 32 GB"),
+    "sparse.npz": (sparse_npz, "its array takes 32 GB, and has 24 bytes"),
+    "header.npz": (long_header, "1,000,000,000 bytes"),
+    "rows.npy": (lambda path: path.write_bytes(header() + bytes(1000)), "32000000000 bytes"),
+    "length.arrow": (arrow, "expected at least 8000000000 byte(s), got 8024"),
+    "chunks.h5": (lambda path: h5(path, chunks=(10**6, 4)), "none of its numbers is there"),
+    "whole.h5": (h5, "none of its numbers is there"),
+    "chunks.zarr": (
+        lambda path: zarr.create_array(path, shape=HUGE, chunks=(10**6, 4), dtype="f8"),
+        "none of its numbers is there",
+    ),
+}
