@@ -19,6 +19,7 @@ from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
+from coterie.estimators.declared import Declared, One, RandomNumbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -287,6 +288,15 @@ class MiniBatchKMeans(CentroidEstimator):
         if hasattr(self, "_centers"):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        of_all = super().fitted_attributes()
+        centers = {"_centers": of_all.pop("cluster_centers_")}
+        n_features = {"n_features_in_": of_all.pop("n_features_in_")}
+        return {
+            **n_features, **centers, **of_all, **self._votes_of(2), "_random": RandomNumbers(),
+            "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
+        }  # fmt: skip
 
     def check_parameters(self) -> None:
         super().check_parameters()

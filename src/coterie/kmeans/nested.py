@@ -11,19 +11,21 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
+from coterie.estimators.declared import Declared
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["BOUNDS", "NestedMiniBatchKMeans", "Votes", "have_settled", "n_bounds_per_row"]
@@ -312,6 +314,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 'Use bounds="auto" or bounds="off".'
             )
 
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {**super().fitted_attributes(), **self._votes_of(3)}
+
     def check_parameters(self) -> None:
         super().check_parameters()
         check_option("bounds", self.bounds, BOUNDS)
@@ -476,24 +481,3 @@ def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
     """
     mean_cosine = 1 - within / (2 * masses)
     return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
-
-
-# Lower bounds may take this much of the memory of the rows themselves.
-_BOUNDS_OF_ROW = 0.5
-_LANE_BOUNDS_OF_ROW = 0.1
-
-
-def n_bounds_per_row(
-    n_rows: int, n_columns: int, n_clusters: int, itemsize: int, kind: str = "auto"
-) -> int | None:
-    """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
-    if kind == "off" or (kind == "auto" and n_clusters < 4):
-        return 0
-    if kind != "auto":
-        return n_bounds_of(kind, n_rows, n_clusters, itemsize)
-    lanes = LINE_BYTES // itemsize
-    if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
-        return None
-    groups = n_bounds_of("yinyang", n_rows, n_clusters, itemsize)
-    assert groups is not None
-    return max(1, min(groups, int(_BOUNDS_OF_ROW * n_columns)))

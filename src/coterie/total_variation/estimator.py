@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.callbacks import with_callbacks
@@ -267,13 +268,22 @@ class TotalVariationClustering(GraphEstimator):
         self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
         self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
 
+    def fitted_attributes(self) -> dict[str, Declared]:
+        # Cuts with an empty cluster are infinite.
+        return {
+            **super().fitted_attributes(),
+            "energy_": One(finite=False),
+            "relaxed_energy_": One(needed=False),
+            "energies_": Numbers(("r",), needed=False, finite=False),
+        }
+
     # --- a fitted model ------------------------------------------------------------------------------------------
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         return np.asarray(affinities @ self.memberships_)
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        votes = np.zeros((len(ids), self.n_clusters))
+        votes = np.zeros((len(ids), self.memberships_.shape[1]))
         for near in ids.T:
             votes += self.memberships_[near]
         return votes
