@@ -36,6 +36,12 @@ _HEADER = "coterie.json"
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
 
+# Python's own numbers have no end, and no other library takes them then.
+_TOO_LARGE = 1 << 64
+
+# Of what is said of a state; it may echo what is in a file.
+_MOST_SAID = 300
+
 # By their names; nothing else is ever built from a file.
 _persistable: dict[str, type] = {}
 
@@ -249,7 +255,9 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
     try:
         model.check_state(fitted)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{whose}: {error}") from error
+        text = _told(error)
+        said = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
+        raise ValueError(f"{whose}: {said}") from error
 
 
 def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
@@ -411,6 +419,8 @@ def _strange_type(value: Any) -> str | None:
         return _strange_type([*value.keys(), *value.values()])
     if isinstance(value, list | tuple):
         return next(filter(None, map(_strange_type, value)), None)
+    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        return "number of more than 64 bits"
     if isinstance(value, _PLAIN_TYPES + _SPARSE_TYPES):
         return None
     if isinstance(value, BaseEstimator) and type(value).__module__.startswith("sklearn."):

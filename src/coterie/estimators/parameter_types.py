@@ -13,7 +13,13 @@ import numpy as np
 __all__ = ["problem_of_types"]
 
 
+# No parameter means anything beyond it, and Python's own numbers have no end.
+_MOST = 1 << 63
+
+
 def _is_number(value: Any) -> bool:
+    if isinstance(value, int) and abs(value) >= _MOST:
+        return False
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -57,7 +63,7 @@ def problem_of_types(estimator: Any) -> str | None:
 
 def _short(value: Any) -> str:
     """Return a value in a few words."""
-    if isinstance(value, int) and abs(value) >= 1 << 63:
+    if isinstance(value, int) and abs(value) >= _MOST:
         return "a far too large number"
     text = " ".join(repr(value).split())
     return text if len(text) <= 40 else f"a {type(value).__name__}"

@@ -42,7 +42,7 @@ def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) ->
 def check_positive_integer(name: str, value: Any) -> None:
     """Raise a ValueError that names the parameter if its value is not a positive integer."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value != int(value) or value < 1:
+    if not is_number or not -math.inf < value < math.inf or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
 
