@@ -113,9 +113,9 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
 def overflow_message(estimator: str, attribute: str, number: float) -> str:
     """Return the error of a fit that found a number which is not finite."""
     return (
-        f"{estimator} found no finite {attribute}, but {number}: the numbers of the rows, or of their weights, are so "
-        "large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') (--scale "
-        "standard)."
+        f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: rows, or their weights, "
+        "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') "
+        "(--scale standard)."
     )
 
 

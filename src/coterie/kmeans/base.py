@@ -195,6 +195,15 @@ class CentroidEstimator(
                     "cluster_centers_ and _shift are so far apart that squared distances overflow"
                 )
 
+    def _check_goes_on(self) -> None:
+        """Raise a ValueError if a stream cannot go on with the clusters that it has."""
+        counts = self.__dict__.get("counts_")
+        if counts is not None and len(counts) != self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which goes on with {len(counts)} "
+                "clusters: call fit, or begin with a new model."
+            )
+
     def _votes_of(self, n_parts: int) -> dict[str, Declared]:
         """Return what the votes look like that a stream goes on with: their sums and masses, and their squares."""
         parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]

@@ -19,6 +19,7 @@ from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.sparse_means import SparseMeans
+from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -33,6 +34,9 @@ _HISTORY_FIELDS = (("center_shift", np.float64),)
 
 # Votes between two searches for starved centroids, per centroid, as in scikit-learn.
 _VOTES_BETWEEN_REASSIGNMENTS = 10
+
+# Inertia and weight of a batch, of which a thousand can be summed up.
+_MOST_IN_A_BATCH = float(np.finfo(np.float64).max) / 1024
 
 
 class MiniBatchKMeans(CentroidEstimator):
@@ -249,6 +253,7 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         first = not hasattr(self, "_centers")
         self.check_parameters()
+        self._check_goes_on()
         rows = fit_rows = self._fit_rows_of(X, reset=first)
         weights = self._weights_of(fit_rows, sample_weight)
         with single_threaded_blas():
@@ -348,6 +353,10 @@ class MiniBatchKMeans(CentroidEstimator):
         """Assign the rows of a batch, let them vote, move the centroids."""
         means = self._means
         labels, inertia = self._assigned(batch)
+        # Before any vote counts: a step that fails leaves all as it was.
+        most = inertia + batch.mass
+        if not most <= _MOST_IN_A_BATCH:
+            raise ValueError(overflow_message(type(self).__name__, "inertia", most))
         for part, x in batch.blocks():
             means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
         shifts, _ = means.move(np.zeros(self.n_clusters))

@@ -240,6 +240,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         NestedMiniBatchKMeans
             This estimator; `labels_`, `inertia_` and `history_` are those of X.
         """
+        self._check_goes_on()
         return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
