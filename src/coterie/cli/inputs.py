@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -155,18 +156,45 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
     Raises
     ------
     ValueError
-        If they are not as many integers as rows, from -1 to n_clusters - 1.
+        If they are not as many whole numbers as rows, from -1 to n_clusters - 1.
     """
-    try:
-        labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
-    except ValueError as error:
+    labels = _loaded_labels(file)
+    if labels.dtype.kind not in "biuf":
         raise ValueError(
-            f"{file} must have one integer on each line, -1 where a class is not known."
-        ) from error
+            f"{file} must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
+            "classes from 0: numpy.unique(names, return_inverse=True)."
+        )
     if labels.shape != (n_rows,):
         raise ValueError(f"{file} must have {n_rows} labels, one for each row, got shape {labels.shape}.")
-    if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
+    with np.errstate(invalid="ignore"):
+        wrong = (labels != np.floor(labels)) | (labels < -1) | (labels >= n_clusters)
+    if wrong.any():
+        first = int(wrong.argmax())
         raise ValueError(
-            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known."
+            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known, but holds "
+            f"{labels[first]} for the row {first}, counted from 0."
         )
     return labels.astype(np.int32)
+
+
+def _loaded_labels(file: str) -> Any:
+    """Return what is in a file of labels: an array in a .npy file, else a text with a number on each line."""
+    try:
+        with recorded_warnings():  # of files without a line
+            labels = np.load(file) if file.endswith(".npy") else np.loadtxt(file, delimiter=",", ndmin=1)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if file.endswith(".npy"):
+            raise ValueError(
+                f"{file} is no array of numbers, or it is damaged: {_first_line(error)}"
+            ) from error
+        raise ValueError(
+            f"{file} must have one integer on each line, -1 where a class is not known. Number the names of classes "
+            "from 0."
+        ) from error
+    if not isinstance(labels, np.ndarray):
+        raise ValueError(f"{file} is an archive of several arrays: save the labels alone, with numpy.save.")
+    return labels
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:200]

@@ -134,6 +134,10 @@ def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None
 def _threshold_of(model_file: str) -> float | None:
     """Return the outlier score above which the fit of a model has marked its rows; None if it marked none."""
     noted = persistence.read_header(model_file).metadata.get("outlier_threshold")
+    if noted is not None and (
+        isinstance(noted, bool) or not isinstance(noted, int | float) or noted != noted
+    ):
+        raise ValueError(f"{model_file}: outlier_threshold of its metadata must be a number.")
     return None if noted is None else float(noted)
 
 

@@ -25,6 +25,9 @@ __all__ = [
     "check_seed_and_threads",
 ]
 
+# Of anything: arrays and files count with 64 bits.
+_TOO_MANY = 1 << 63
+
 
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> Array | None:
     """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
@@ -44,6 +47,8 @@ def check_positive_integer(name: str, value: Any) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not -math.inf < value < math.inf or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    if value >= _TOO_MANY:
+        raise ValueError(f"{name} must be less than 2**63, got {value:.4g}.")
 
 
 def check_iteration_parameters(estimator: BaseEstimator) -> None:

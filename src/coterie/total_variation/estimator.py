@@ -300,7 +300,12 @@ class TotalVariationClustering(GraphEstimator):
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise ValueError(f"y must have one label for each of the {n} rows, got shape {labels.shape}.")
-        if labels.dtype.kind not in "iuf" or not np.any(labels == -1):
+        if labels.dtype.kind not in "iuf":
+            _check_names(labels)
+            return unknown
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise ValueError("y holds NaN: a class that is not known is -1.")
+        if not np.any(labels == -1):
             return unknown
         if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= self.n_clusters:
             raise ValueError(
@@ -339,6 +344,19 @@ class TotalVariationClustering(GraphEstimator):
         check_asymmetry(self.asymmetry)
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
+
+
+def _check_names(labels: Array) -> None:
+    """Raise a ValueError for names of classes some of which are not known: clusters have numbers.
+
+    All names are known where scikit-learn's tools hand them over, and then ignored.
+    """
+    unknown = (None, -1, "-1", "", "nan")
+    if any(name in unknown or name != name for name in labels.tolist()):
+        raise ValueError(
+            f"y must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
+            "classes from 0: numpy.unique(names, return_inverse=True)."
+        )
 
 
 def _mean_distances(squares: Array) -> FloatArray:
