@@ -71,11 +71,12 @@ class Life(RuleBasedStateMachine):
     def partial_fit(self, seed, weighted):
         if tried(self.twin.__class__._check_goes_on, self.twin)[1]:
             return
-        self.last = rows_of(seed)
+        rows = rows_of(seed)
         weights = np.random.default_rng(seed).uniform(0.5, 2, 24) if weighted else None
         before = self.twin.counts_.sum() if self.is_fitted() else 0.0
         for model in (self.model, self.twin):
-            model.partial_fit(self.last, sample_weight=weights)
+            model.partial_fit(rows, sample_weight=weights)
+        self.last = rows
         self.check_counts(before, 24.0 if weights is None else float(weights.sum()))
 
     def check_counts(self, before, added):

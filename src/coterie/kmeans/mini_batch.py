@@ -455,6 +455,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._means = self._new_means(rows, self.cluster_centers_, self._shift, n_threads)
             self._means.restore(sums, masses)
             self._votes = (sums, masses)
+            self.counts_ = masses
         return rows.with_dtype(self._means.dtype)
 
 
