@@ -13,7 +13,7 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array, IntArray
 from coterie.cli.inputs import about, input_facts, open_for_model
-from coterie.cli.models import n_clusters_of, size_facts
+from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, recorded_warnings, staged_files
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
@@ -49,6 +49,7 @@ def predict(
     dict
         The report: what was read and written.
     """
+    check_threads(threads)
     if out is not None:
         check_label_file(out)
     check_format(file, format)
