@@ -36,6 +36,12 @@ _HEADER = "coterie.json"
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
 
+# Python's own numbers have no end, and no other library takes them then.
+_TOO_LARGE = 1 << 64
+
+# Of what is said of a state; it may echo what is in a file.
+_MOST_SAID = 300
+
 # By their names; nothing else is ever built from a file.
 _persistable: dict[str, type] = {}
 
@@ -109,6 +115,17 @@ class Persistable:
         """
         save(self, path)
 
+    def check_state(self, fitted: Mapping[str, Any]) -> None:
+        """Raise a ValueError or TypeError if a parameter makes no sense, or a fitted attribute is not as it must be.
+
+        `save` asks this before a file is written, `load` once it is read.
+
+        Parameters
+        ----------
+        fitted : mapping of str
+            The fitted attributes, by their names; none before a fit.
+        """
+
 
 def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None) -> None:
     """Write a model to a file, complete or not at all.
@@ -126,6 +143,9 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     ------
     TypeError
         If the class of `model` is not persistable, or it holds something that a file cannot.
+    ValueError
+        If `load` would refuse the model: a parameter makes no sense, arrays do not fit together, or a number is not
+        finite that should be.
     ImportError
         If skops is missing.
     OSError
@@ -161,8 +181,10 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
         "metadata": dict(metadata or {}),
     }
     content = json.dumps(header, indent=2)
+    state = _state_of(model)
+    _check_state(model, _fitted_of(state), f"This {name} cannot be saved")
     buffer = BytesIO()
-    skops_io.dump(_state_of(model), buffer)
+    skops_io.dump(state, buffer)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(_HEADER, content)
     with replacing(path) as temporary:
@@ -187,7 +209,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not a model, is damaged, comes from a newer format or holds unknown types.
+        If the file is not a model, is damaged, comes from a newer format, holds unknown types, or what it holds is
+        no model: parameters that make no sense, arrays that do not fit together, numbers that are not finite.
     ImportError
         If skops is missing.
 
@@ -214,8 +237,28 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     model = estimator_class(**state["parameters"])
     preparation = _preparation_of(header.metadata)
-    model.__setstate__({**({"preparation_": preparation} if preparation else {}), **state["fitted"]})
+    fitted = {**({"preparation_": preparation} if preparation else {}), **_fitted_of(state)}
+    _check_state(model, fitted, os.fspath(path))
+    model.__setstate__(fitted)
     return model
+
+
+def _fitted_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes of a state, record arrays as such."""
+    fitted = state["fitted"]
+    return {**fitted, **{name: fitted[name].view(np.recarray) for name in state["records"]}}
+
+
+def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
+    """Let a model look at its parameters and fitted attributes; an error says whose they are."""
+    if not isinstance(model, Persistable):
+        return
+    try:
+        model.check_state(fitted)
+    except (ValueError, TypeError) as error:
+        text = _told(error)
+        said = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
+        raise ValueError(f"{whose}: {said}") from error
 
 
 def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
@@ -299,7 +342,7 @@ def _state_of(model: Any) -> dict[str, Any]:
 
 
 def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state that `_state_of` made, checked; record arrays are record arrays again."""
+    """The state that `_state_of` made: plain values under right names."""
     skops_io = _skops_io()
     from skops.io.exceptions import UntrustedTypesFoundException
 
@@ -308,9 +351,6 @@ def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
             path, trusted=[f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES]
         )
         problem = _problem(state)
-        if problem is None:
-            fitted = state["fitted"]
-            fitted.update({name: fitted[name].view(np.recarray) for name in state["records"]})
     except (FileNotFoundError, PermissionError, MemoryError):
         raise
     except UntrustedTypesFoundException as error:
@@ -343,6 +383,10 @@ def _problem(state: Any) -> str | None:
             strange = _strange_type(value)
             if strange:
                 return f"{name} holds a {strange}"
+    records, fitted = state["records"], state["fitted"]
+    are_names = isinstance(records, list) and all(isinstance(name, str) for name in records)
+    if not are_names or not all(isinstance(fitted.get(name), np.ndarray) for name in records):
+        return "it says of other things than arrays that they are records"
     return None
 
 
@@ -354,6 +398,8 @@ def _strange_type(value: Any) -> str | None:
         return _strange_type([*value.keys(), *value.values()])
     if isinstance(value, list | tuple):
         return next(filter(None, map(_strange_type, value)), None)
+    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        return "number of more than 64 bits"
     if isinstance(value, _PLAIN_TYPES + _SPARSE_TYPES):
         return None
     if isinstance(value, BaseEstimator) and type(value).__module__.startswith("sklearn."):

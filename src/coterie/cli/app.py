@@ -465,6 +465,8 @@ def _preparing(
     normalize: bool = False,
 ) -> dict[str, Any]:
     """Return the options of `prepare_rows` that say something."""
+    if category_limit < 1:
+        raise UsageError(f"--category-limit must be at least 1, got {category_limit}.")
     wanted = {
         "impute": impute,
         "scale": None if scale == "none" else scale,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -162,22 +163,54 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
     Raises
     ------
     ValueError
-        If they are not as many integers as rows, from -1 to n_clusters - 1.
+        If they are not as many whole numbers as rows, from -1 to n_clusters - 1.
     """
+    labels = _loaded_labels(file)
+    if labels.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{file} must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
+            "classes from 0: numpy.unique(names, return_inverse=True)."
+        )
+    if labels.shape != (n_rows,):
+        raise ValueError(f"{file} must have {n_rows} labels, one for each row, got shape {labels.shape}.")
+    with np.errstate(invalid="ignore"):
+        wrong = (labels != np.floor(labels)) | (labels < -1) | (labels >= n_clusters)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known, but holds "
+            f"{labels[first]} for the row {first}, counted from 0."
+        )
+    return labels.astype(np.int32)
+
+
+def _loaded_labels(file: str) -> Any:
+    """Return what is in a file of labels: an array in a .npy file, else a text with a number on each line."""
     path = str(newest(file))
     check_regular_file(path)
     try:
-        labels = np.load(path) if file.endswith(".npy") else np.loadtxt(path, delimiter=",", ndmin=1)
+        with recorded_warnings():  # of files without a line
+            labels = np.load(path) if file.endswith(".npy") else np.loadtxt(path, delimiter=",", ndmin=1)
     except (FileNotFoundError, PermissionError):
         raise
-    except (ValueError, EOFError, OSError) as error:  # also what is compressed no more than by its name
+    except (
+        ValueError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+    ) as error:  # also what is compressed by its name only
+        if file.endswith(".npy"):
+            raise ValueError(
+                f"{file} is no array of numbers, or it is damaged: {_first_line(error)}"
+            ) from error
         raise ValueError(
-            f"{file} must have one integer on each line, -1 where a class is not known."
+            f"{file} must have one integer on each line, -1 where a class is not known. Number the names of classes "
+            "from 0."
         ) from error
-    if labels.shape != (n_rows,):
-        raise ValueError(f"{file} must have {n_rows} labels, one for each row, got shape {labels.shape}.")
-    if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
-        raise ValueError(
-            f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known."
-        )
-    return labels.astype(np.int32)
+    if not isinstance(labels, np.ndarray):
+        raise ValueError(f"{file} is an archive of several arrays: save the labels alone, with numpy.save.")
+    return labels
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:200]

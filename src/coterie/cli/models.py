@@ -18,8 +18,8 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = [
-    "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of", "path_method", "settings_of",
-    "size_facts",
+    "check_threads", "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of", "path_method",
+    "settings_of", "size_facts",
 ]  # fmt: skip
 
 
@@ -115,6 +115,14 @@ def _check_option(method: Method, parameter: str, value: Any, n_clusters: int | 
         raise UsageError(f"{option.flag} must be one of {', '.join(option.choices)}, got {value!r}.")
     if option.covers_clusters and n_clusters is not None and 0 < value < n_clusters:
         raise UsageError(f"{option.flag} {value} is fewer rows than -k {n_clusters}.")
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise a UsageError if there cannot be so many threads."""
+    try:
+        effective_n_threads(threads)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _checked_seed(seed: int) -> int:

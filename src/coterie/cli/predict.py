@@ -13,7 +13,7 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array, IntArray
 from coterie.cli.inputs import about, input_facts, open_for_model
-from coterie.cli.models import n_clusters_of, size_facts
+from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, output_folder, recorded_warnings, unguarded_warnings
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
@@ -49,6 +49,7 @@ def predict(
     dict
         The report: what was read and written.
     """
+    check_threads(threads)
     if out is not None:
         check_label_file(out)
     check_format(file, format)
@@ -135,6 +136,10 @@ def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None
 def _threshold_of(model_file: str) -> float | None:
     """Return the outlier score above which the fit of a model has marked its rows; None if it marked none."""
     noted = persistence.read_header(model_file).metadata.get("outlier_threshold")
+    if noted is not None and (
+        isinstance(noted, bool) or not isinstance(noted, int | float) or noted != noted
+    ):
+        raise ValueError(f"{model_file}: outlier_threshold of its metadata must be a number.")
     return None if noted is None else float(noted)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from coterie import persistence
 from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import open_for_model, read_known_labels
-from coterie.cli.models import fit_model
+from coterie.cli.models import check_threads, fit_model
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.outputs import newest
 from coterie.rows.addresses import hides_something, without_secrets
@@ -54,6 +54,7 @@ def verify(
     ValueError
         If the folder has no summary with hashes, or a bit differs; the message says what does.
     """
+    check_threads(threads)
     summary, model = _read(folder)
     source = summary["input"]
     if file is None and source["file"] == STANDARD_INPUT:

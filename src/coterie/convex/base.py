@@ -13,6 +13,7 @@ from coterie.convex.edges import WEIGHTS, weight_graph
 from coterie.convex.norms import find_norm
 from coterie.convex.setting import PAPER_STEP, SOLVERS, STOPPING, Setting, make_setting
 from coterie.estimators.base import Estimator
+from coterie.estimators.declared import Declared, History, Numbers, One
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.monitor import FitProgress
 from coterie.fitting.threads import effective_n_threads
@@ -62,6 +63,18 @@ class ConvexEstimator(Estimator):
             data, graph, find_norm(self.norm, data.shape[1]), solver=self.solver, acceleration=self.acceleration,
             step_size=self.step_size, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
+
+    def _graph_attributes(self, *residuals: str | int) -> dict[str, Declared]:
+        """Return what the graph of n rows looks like, and how the fit went; the residuals have a shape."""
+        return {
+            "edges_": Numbers(("e", 2), "integer", least=0, below="n", may_be_empty=True),
+            "edge_weights_": Numbers(("e",), least=0, may_be_empty=True),
+            "converged_": One("boolean", needed=False),
+            "history_": History(needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            # Infinite where nothing is allowed.
+            "residuals_": Numbers(residuals, needed=False, finite=False),
+        }
 
     def _store_residuals(self, residuals: Any) -> None:
         """Keep the residuals where they are the rule to stop; forget those of an earlier fit where they are not."""

@@ -20,7 +20,8 @@ from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Certificate
 from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
-from coterie.estimators.outliers import OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.declared import Count, Declared, Numbers, One
+from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -256,6 +257,20 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         if not self.converged_:
             monitor.warn_if_out_of_time()
         return self
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super().fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "n_clusters_": Count("k"),
+            "centroids_": Numbers(("n", "d")),
+            "labels_": Numbers(("n",), "integer", least=0, below="k"),
+            **self._graph_attributes(2),
+            "dual_": Numbers(("e", "d"), may_be_empty=True),
+            "objective_": One(),
+            "dual_gap_": One(),
+            **SCALES,
+        }
 
     @property
     def cluster_centers_(self) -> Array:

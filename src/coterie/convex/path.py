@@ -19,6 +19,7 @@ from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
 from coterie.convex.tree import has_fission, linkage_of_path
 from coterie.convex.warm_start import WarmStart
+from coterie.estimators.declared import Count, Declared, Numbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -211,6 +212,21 @@ class ConvexClusterPath(ConvexEstimator):
         if len(done) < len(gammas) or n_open:
             monitor.warn_if_out_of_time()
         return self
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super().fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),
+            "gammas_": Numbers(("m",), least=0),
+            "centroids_path_": Numbers(("m", "n", "d")),
+            "n_clusters_path_": Numbers(("m",), "integer", least=1),
+            "objectives_": Numbers(("m",)),
+            "dual_gaps_": Numbers(("m",)),
+            **self._graph_attributes("m", 2),
+            "fissions_": Numbers(("f",), "integer", least=1, below="m", may_be_empty=True),
+            "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
+        }
 
     def _n_open(self, setting: Setting) -> int:
         """Return how many gammas have not converged."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
+from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
-from coterie.estimators.preparation import prepared_rows, remember_preparation
+from coterie.estimators.parameter_types import problem_of_types
+from coterie.estimators.preparation import Preparation, prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
+from coterie.fitting.checks import check_seed_and_threads
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "overflow_message"]
+
+# What a subclass may have, and what is whole or not at all: see `_whole`.
+_FITS = ("fit", "partial_fit")
 
 
 class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
@@ -31,11 +39,50 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         in the same way, unless they are already.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in _FITS:
+            if name in cls.__dict__:
+                setattr(cls, name, _whole(cls.__dict__[name]))
+
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.
 
         `fit` begins with this.
         """
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        """Return what the attributes of this model look like once it is fitted, by its parameters.
+
+        `save` and `load` refuse a model that is otherwise, and a fit that ends with numbers that are not finite is an
+        error. A subclass adds those of its own.
+        """
+        return {
+            "n_features_in_": Count("d", needed=False),
+            "feature_names_in_": Names("d", needed=False),
+            "preparation_": Preparation("d", needed=False),
+        }
+
+    def check_state(self, fitted: Mapping[str, Any]) -> None:
+        problem = problem_of_types(self)
+        if problem:
+            raise ValueError(problem)
+        self.check_parameters()
+        check_seed_and_threads(self)
+        declared = self.fitted_attributes()
+        for name in fitted:
+            own = getattr(type(self), name, None)
+            if name not in declared and (callable(own) or hasattr(own, "__get__")):
+                raise ValueError(f"{name} is no fitted attribute of {type(self).__name__}")
+        problem = problem_of(fitted, declared) if fitted else None
+        if problem:
+            raise ValueError(problem)
+
+    def check_finite(self) -> None:
+        """Raise a ValueError if a number that a fit has found is not finite; every fit ends with this."""
+        found = strange_number(vars(self), self.fitted_attributes())
+        if found is not None:
+            raise ValueError(overflow_message(type(self).__name__, *found))
 
     def prepared(self, X: Any) -> RowSource:
         """Return the rows of X as this fitted model sees them: in the columns of the fit, prepared as its rows were.
@@ -64,3 +111,32 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         if reset:
             check_fit_memory(self, rows)
         return rows
+
+
+def overflow_message(estimator: str, attribute: str, number: float) -> str:
+    """Return the error of a fit that found a number which is not finite."""
+    return (
+        f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: rows, or their weights, "
+        "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') "
+        "(--scale standard)."
+    )
+
+
+def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a fit return a model of finite numbers, or leave the model as it was."""
+
+    @functools.wraps(fit)
+    def whole_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            fitted = fit(self, *args, **kwargs)
+            self.check_finite()
+        except BaseException:
+            now = vars(self)
+            for name in now.keys() - before.keys():
+                del now[name]
+            now.update(before)
+            raise
+        return fitted
+
+    return whole_fit

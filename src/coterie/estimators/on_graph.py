@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.base import Estimator
-from coterie.estimators.outliers import OutlierScoring
+from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
+from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
@@ -121,6 +122,22 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
         """Return the same for rows, by their nearest training rows and the squared distances to these."""
         raise NotImplementedError
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        # Affinities to other rows are weighed by the memberships alone.
+        rows: dict[str, Declared] = {"_training_rows": Rows("n", "d")} if self.affinity == "knn" else {}
+        return {
+            **super().fitted_attributes(),
+            "n_features_in_": Count("n" if self.affinity == "precomputed" else "d"),
+            "memberships_": Numbers(("n", "k"), least=0, are_shares=True),
+            "labels_": Numbers(("n",), "integer", least=0, below="k"),
+            **rows,
+            "affinity_matrix_": Graph("n"),
+            "converged_": One("boolean", needed=False),
+            "history_": History(needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            **SCALES,
+        }
 
     def _warn_of_empty_clusters(self, why: str) -> None:
         """Say how many of the clusters of `labels_` are empty, if any are; `why` ends the sentence."""

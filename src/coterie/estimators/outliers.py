@@ -10,8 +10,21 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.estimators.declared import Absent, Declared, Numbers
 
-__all__ = ["OutlierScoring", "OwnDistances", "center_rounding", "cluster_scales", "relative_to_scales"]
+__all__ = [
+    "SCALES", "OutlierScoring", "OwnDistances", "center_rounding", "cluster_scales", "relative_to_scales",
+]  # fmt: skip
+
+# What a fit that has measured its rows stores beside labels of n rows in k clusters. Scores may be beyond float32, and
+# are NaN for rows in no cluster.
+SCALES: dict[str, Declared] = {
+    "_cluster_scales": Numbers(
+        ("k",), least=np.finfo(np.float64).tiny, needed=False, beside="_outlier_scores"
+    ),
+    "_outlier_scores": Numbers(("n",), least=0, needed=False, finite=False, beside="_cluster_scales"),
+    "_own_distances": Absent(),
+}
 
 # A centre is off by up to so many units in the last place of its length, whatever its rows are.
 _ROUNDINGS = 4

@@ -9,20 +9,89 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
+from coterie.estimators.declared import Declared, Numbers, Sizes
 from coterie.rows import RowSource, as_rows
 from coterie.rows.categories import names_of_categories
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.prepare import LEARNED, STEPS
 from coterie.rows.selected import SelectedColumns
 
-__all__ = ["prepared_rows", "remember_preparation"]
+__all__ = ["Preparation", "prepared_rows", "remember_preparation"]
 
 _MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Preparation(Declared):
+    """What was done to the rows of a fit: a tuple of steps, each a tuple of its name and what it has learned."""
+
+    n_columns: str
+
+    def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
+        if type(value) is not tuple or not all(type(step) is tuple and step for step in value):
+            return "must be a tuple of steps"
+        names = [step[0] for step in value]
+        known = ["columns", *STEPS]
+        if not all(isinstance(step, str) for step in names) or len(set(names)) < len(names):
+            return "must have steps of different names"
+        if [step for step in known if step in names] != [step for step in names if step in known]:
+            return f"has its steps in another order than {', '.join(known)}"
+        width = sizes.of(self.n_columns)
+        learned = {step[0]: step[1:] for step in value}
+        n_numbers = None if width is None else width[0] - _n_added(learned.get("one_hot", ()))
+        for step, held in learned.items():
+            wrong = _problem_of_step(step, held, n_numbers)
+            if wrong:
+                return f"has a step {step!r} that {wrong}"
+        return None
+
+
+def _n_added(one_hot: tuple[Any, ...]) -> int:
+    """Return how many columns the categories of a step make; 0 where they are none."""
+    categories = one_hot[0] if one_hot else None
+    lists = categories.values() if isinstance(categories, dict) else ()
+    return sum(len(values) for values in lists if isinstance(values, list))
+
+
+def _problem_of_step(name: str, held: tuple[Any, ...], n_numbers: int | None) -> str | None:
+    """Return what is wrong with what a step holds, or None; steps of other packages hold what they like."""
+    lengths = {"columns": 1, "impute": 2, "scale": 3, "one_hot": 2, "normalize": 0}
+    if name not in lengths:
+        return None
+    if len(held) != lengths[name]:
+        return f"holds {len(held)} things instead of {lengths[name]}"
+    if name == "columns":
+        are_names = type(held[0]) is list and all(type(column) in (str, int) for column in held[0])
+        return None if are_names else "does not list names and positions"
+    if name == "one_hot":
+        return _problem_of_categories(*held)
+    if held and not isinstance(held[0], str):
+        return "does not say of which kind it is"
+    for numbers in held[1:]:
+        wrong = Numbers(("m",) if n_numbers is None else (n_numbers,)).problem(numbers, Sizes(), name)
+        if wrong:
+            return wrong
+    return "divides by 0" if name == "scale" and not np.all(held[2]) else None
+
+
+def _problem_of_categories(categories: Any, handle_unknown: Any) -> str | None:
+    if handle_unknown not in ("error", "ignore"):
+        return "does not say what an unknown category means"
+    are_lists = isinstance(categories, dict) and all(
+        type(name) is str and type(values) is list and values for name, values in categories.items()
+    )
+    if not are_lists or not categories:
+        return "does not list the categories of columns"
+    values = [value for column in categories.values() for value in column]
+    if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
+        return "has categories that are neither texts nor numbers"
+    return None
 
 
 def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:

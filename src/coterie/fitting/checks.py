@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from coterie.arrays import Array
+from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = [
@@ -18,7 +22,11 @@ __all__ = [
     "check_option",
     "check_positive_integer",
     "check_sample_weight",
+    "check_seed_and_threads",
 ]
+
+# Of anything: arrays and files count with 64 bits.
+_TOO_MANY = 1 << 63
 
 
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> Array | None:
@@ -36,8 +44,11 @@ def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) ->
 
 def check_positive_integer(name: str, value: Any) -> None:
     """Raise a ValueError that names the parameter if its value is not a positive integer."""
-    if isinstance(value, (bool, str)) or value != int(value) or value < 1:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not -math.inf < value < math.inf or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    if value >= _TOO_MANY:
+        raise ValueError(f"{name} must be less than 2**63, got {value:.4g}.")
 
 
 def check_iteration_parameters(estimator: BaseEstimator) -> None:
@@ -52,6 +63,13 @@ def check_iteration_parameters(estimator: BaseEstimator) -> None:
     callback = parameters["callback"]
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be None or callable, got {type(callback).__name__}.")
+
+
+def check_seed_and_threads(estimator: BaseEstimator) -> None:
+    """Raise a ValueError if `random_state` or `n_threads` of an estimator that has them makes no sense."""
+    parameters = estimator.get_params(deep=False)
+    check_random_state(parameters.get("random_state"))
+    effective_n_threads(parameters.get("n_threads"))
 
 
 def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:

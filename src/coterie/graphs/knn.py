@@ -243,7 +243,7 @@ def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
 
 def check_weights(weights: Any, bandwidth: Any) -> None:
     """Raise a ValueError if these do not say how edges are weighted."""
-    if not callable(weights) and weights not in _WEIGHTS:
+    if not callable(weights) and not (isinstance(weights, str) and weights in _WEIGHTS):
         allowed = ", ".join(map(repr, _WEIGHTS))
         raise ValueError(f"weights must be one of {allowed} or callable, got {weights!r}.")
     if bandwidth is not None and not (isinstance(bandwidth, Real) and 0 < float(bandwidth) < np.inf):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
 from coterie.centers.positions import unit_centers
-from coterie.estimators.outliers import OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
+from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import (
     check_iteration_parameters,
@@ -171,6 +173,45 @@ class CentroidEstimator(
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super().fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "cluster_centers_": Numbers(("k", "d")),
+            "_shift": Numbers(("d",)),
+            "_n_features_out": Count("k", needed=False),
+            "labels_": Numbers(("n",), "integer", least=_NO_CLUSTER, below="k", needed=False),
+            "inertia_": One(needed=False),
+            "history_": History(needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            **SCALES,
+            "_means": Absent(),
+        }
+
+    def check_state(self, fitted: Mapping[str, Any]) -> None:
+        super().check_state(fitted)
+        centers = fitted.get("cluster_centers_", fitted.get("_centers"))
+        if centers is not None:
+            squares = _squares_to(centers, fitted["_shift"])
+            if not np.all(squares <= np.finfo(centers.dtype).max / 4):
+                raise ValueError(
+                    "cluster_centers_ and _shift are so far apart that squared distances overflow"
+                )
+
+    def _check_goes_on(self) -> None:
+        """Raise a ValueError if a stream cannot go on with the clusters that it has."""
+        counts = self.__dict__.get("counts_")
+        if counts is not None and len(counts) != self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which goes on with {len(counts)} "
+                "clusters: call fit, or begin with a new model."
+            )
+
+    def _votes_of(self, n_parts: int) -> dict[str, Declared]:
+        """Return what the votes look like that a stream goes on with: their sums and masses, and their squares."""
+        parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]
+        return {"counts_": Numbers(("k",), least=0), "_votes": Parts(tuple(parts[:n_parts]))}
+
     def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)
         check_option("metric", self.metric, METRICS)
@@ -235,8 +276,7 @@ class CentroidEstimator(
         return unit_centers(centers) if self._by_angle else centers
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
-        relative = centers - shift if np.any(shift) else centers
-        squares = np.einsum("ij,ij->i", relative, relative, dtype=np.float64)
+        squares = _squares_to(centers, shift)
         if not np.all(squares <= np.finfo(centers.dtype).max / 4):
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
@@ -290,6 +330,13 @@ class CentroidEstimator(
         check_is_fitted(self)
         rows, n_threads = self._rows_of(X, reset=False), effective_n_threads(self.n_threads)
         return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, n_threads))
+
+
+def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
+    """Return the squared distances of centres to a shift, infinite where they overflow float64."""
+    relative = centers - shift if np.any(shift) else centers
+    with np.errstate(over="ignore"):
+        return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))
 
 
 def _zeros_among(rows: RowSource) -> IndexArray:

@@ -291,8 +291,10 @@ class KMeans(CentroidEstimator):
                 raise ValueError(
                     f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}."
                 )
-        if self.n_init != "auto" and (isinstance(self.n_init, str) or self.n_init < 1):
+        if isinstance(self.n_init, str) and self.n_init != "auto":
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
+        if self.n_init != "auto":
+            check_positive_integer("n_init", self.n_init)
 
     def _n_runs(self) -> int:
         if not self._draws_centers():

@@ -10,8 +10,9 @@ from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
 from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
 from coterie.kmeans.exact import KMeans
+from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.mini_batch import MiniBatchKMeans
-from coterie.kmeans.nested import NestedMiniBatchKMeans, n_bounds_per_row
+from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.rows import RowSource
 
 __all__ = ["K_MEANS", "MINI_BATCH", "NESTED"]

@@ -20,6 +20,8 @@ from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.rounding import Doubts
 from coterie.centers.sparse_means import SparseMeans
+from coterie.estimators.base import overflow_message
+from coterie.estimators.declared import Declared, One, RandomNumbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -33,6 +35,9 @@ _HISTORY_FIELDS = (("center_shift", np.float64),)
 
 # Votes between two searches for starved centroids, per centroid, as in scikit-learn.
 _VOTES_BETWEEN_REASSIGNMENTS = 10
+
+# Inertia and weight of a batch, of which a thousand can be summed up.
+_MOST_IN_A_BATCH = float(np.finfo(np.float64).max) / 1024
 
 
 class MiniBatchKMeans(CentroidEstimator):
@@ -249,6 +254,7 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         first = not hasattr(self, "_centers")
         self.check_parameters()
+        self._check_goes_on()
         rows = fit_rows = self._fit_rows_of(X, reset=first)
         weights = self._weights_of(fit_rows, sample_weight)
         with single_threaded_blas():
@@ -288,6 +294,15 @@ class MiniBatchKMeans(CentroidEstimator):
         if hasattr(self, "_centers"):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        of_all = super().fitted_attributes()
+        centers = {"_centers": of_all.pop("cluster_centers_")}
+        n_features = {"n_features_in_": of_all.pop("n_features_in_")}
+        return {
+            **n_features, **centers, **of_all, **self._votes_of(2), "_random": RandomNumbers(),
+            "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
+        }  # fmt: skip
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -339,6 +354,10 @@ class MiniBatchKMeans(CentroidEstimator):
         """Assign the rows of a batch, let them vote, move the centroids."""
         means = self._means
         labels, inertia = self._assigned(batch)
+        # Before any vote counts: a step that fails leaves all as it was.
+        most = inertia + batch.mass
+        if not most <= _MOST_IN_A_BATCH:
+            raise ValueError(overflow_message(type(self).__name__, "inertia", most))
         for part, x in batch.blocks():
             means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
         shifts, _ = means.move(np.zeros(self.n_clusters))
@@ -455,6 +474,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._means = self._new_means(rows, self.cluster_centers_, self._shift, n_threads)
             self._means.restore(sums, masses)
             self._votes = (sums, masses)
+            self.counts_ = masses
         return rows.with_dtype(self._means.dtype)
 
 

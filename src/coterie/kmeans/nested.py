@@ -9,24 +9,26 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import LINE_BYTES, Array, FloatArray
+from coterie.arrays import Array, FloatArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.means import Means
 from coterie.centers.rounding import SettledAssignment, rounding_decides
 from coterie.centers.sparse_means import SparseMeans
+from coterie.estimators.declared import Declared
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.votes import EarlierVotes, Votes
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "have_settled", "n_bounds_per_row"]
+__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "have_settled"]
 
 # What `bounds` may be.
 BOUNDS = ("auto", "elkan", "yinyang", "off")
@@ -238,6 +240,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         NestedMiniBatchKMeans
             This estimator; `labels_`, `inertia_` and `history_` are those of X.
         """
+        self._check_goes_on()
         return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
@@ -311,6 +314,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 f"bounds={self.bounds!r} is for dense rows: sparse ones are compared with all centroids. "
                 'Use bounds="auto" or bounds="off".'
             )
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {**super().fitted_attributes(), **self._votes_of(3)}
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -390,24 +396,3 @@ class _Descent:
         self._n_without_progress = 0 if energy < self._lowest else self._n_without_progress + 1
         self._lowest = min(energy, self._lowest)
         return self._n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
-
-
-# Lower bounds may take this much of the memory of the rows themselves.
-_BOUNDS_OF_ROW = 0.5
-_LANE_BOUNDS_OF_ROW = 0.1
-
-
-def n_bounds_per_row(
-    n_rows: int, n_columns: int, n_clusters: int, itemsize: int, kind: str = "auto"
-) -> int | None:
-    """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
-    if kind == "off" or (kind == "auto" and n_clusters < 4):
-        return 0
-    if kind != "auto":
-        return n_bounds_of(kind, n_rows, n_clusters, itemsize)
-    lanes = LINE_BYTES // itemsize
-    if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
-        return None
-    groups = n_bounds_of("yinyang", n_rows, n_clusters, itemsize)
-    assert groups is not None
-    return max(1, min(groups, int(_BOUNDS_OF_ROW * n_columns)))

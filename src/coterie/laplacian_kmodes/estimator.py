@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.centers.labels import squares_to_centers
+from coterie.estimators.declared import Declared
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
@@ -29,7 +30,9 @@ from coterie.graphs import (
     graph_of_neighbors,
     nearest_neighbors,
 )
+from coterie.graphs.knn import check_weights
 from coterie.kmeans.exact import KMeans
+from coterie.laplacian_kmodes.attributes import attributes_of_modes
 from coterie.laplacian_kmodes.kernel_modes import KernelModes
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch, ModeUpdate
 from coterie.laplacian_kmodes.pairs import beside, checked_kernel, is_pair
@@ -383,6 +386,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.n_iter_ = len(run.history)
         self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
 
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {**super().fitted_attributes(), **attributes_of_modes(has_rows=self.affinity == "knn")}
+
     # --- a fitted model ------------------------------------------------------------------------------------------
 
     @property
@@ -421,8 +427,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         assert self.bandwidth_ is not None
         n_threads = effective_n_threads(self.n_threads)
         search = VectorModes(rows, self.bandwidth_, mode_update="byproduct", n_threads=n_threads)
-        scores = np.empty((rows.shape[0], self.n_clusters))
-        search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(self.n_clusters)), scores)
+        n_clusters = len(self.modes_)  # of the fit
+        scores = np.empty((rows.shape[0], n_clusters))
+        search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(n_clusters)), scores)
         weights = edge_weights(squares, self.weights, self.bandwidth_)
         for near, weight in zip(ids.T, weights.T):
             scores += self.lam * weight[:, None] * self.memberships_[near]
@@ -478,10 +485,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
         if self.shift not in (True, False, "auto"):
             raise ValueError(f"shift must be True, False or 'auto', got {self.shift!r}.")
-        if not self.lam >= 0:
-            raise ValueError(f"lam must not be negative, got {self.lam!r}.")
-        if self.bandwidth is not None and not self.bandwidth > 0:
-            raise ValueError(f"bandwidth must be positive, got {self.bandwidth!r}.")
+        if not 0 <= self.lam < np.inf:
+            raise ValueError(f"lam must not be negative or infinite, got {self.lam!r}.")
+        check_weights(self.weights, self.bandwidth)
         if self.n_init != "auto":
             check_positive_integer("n_init", self.n_init)
         self._check_init()

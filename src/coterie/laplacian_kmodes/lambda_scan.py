@@ -198,6 +198,7 @@ def select_lambda(
     for lam in reversed(values):
         model = clone(estimator).set_params(lam=lam)
         fitted = model._fit(X, earlier, rank)
+        model.check_finite()
         earlier = fitted if labels is not None else replace(fitted, ends=[fitted.best])
         models.append(model)
     return LambdaScan(tuple(reversed(models)), labels)
@@ -205,6 +206,12 @@ def select_lambda(
 
 def _checked_labels(y: npt.ArrayLike, X: Any) -> Array:
     labels = column_or_1d(y)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y holds NaN: a label that is not known is -1.")
+    if labels.dtype.kind in "OU":  # NumPy makes texts of -1 among names
+        unknown = np.array([name is None or name in (-1, "-1") for name in labels.tolist()])
+        labels = labels.astype(object)
+        labels[unknown] = -1
     check_consistent_length(X[0] if is_pair(X) else X, labels)
     if np.all(labels == -1):
         raise ValueError("y must know the label of a row: all of them are -1.")

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.outliers import OutlierScoring, OwnDistances
+from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
+from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads
@@ -96,7 +97,7 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
             C' entries in each row, in the order of the components, which sum to 1.
         """
         rows = self._fitted_rows(X)
-        n_kept = min(self.n_candidates, self.n_components_)
+        n_kept = int(min(self.n_candidates, self.n_components_))
         shape = (rows.shape[0], self.n_components_)
         ids, shares = np.empty((shape[0], n_kept), dtype=np.int32), np.empty((shape[0], n_kept))
         for part, found, energies in self._search.best(rows, n_kept, exact=self._is_exact()):
@@ -184,6 +185,28 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
             deviations = deviations[y].reshape(n_samples, -1)
         X = self.means_[y] + deviations * random.standard_normal((n_samples, self.means_.shape[1]))
         return X.astype(self.means_.dtype), y
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        smallest = float(np.finfo(np.float64).tiny)
+        shapes = {"spherical": ("k",), "diag": ("k", "d")}
+        shape = shapes.get(self.covariance_type)
+        return {
+            **super().fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "n_components_": Count("k"),
+            "means_": Numbers(("k", "d")),
+            "weights_": Numbers(("k",), least=0, are_shares=True),
+            "covariances_": One(least=smallest) if shape is None else Numbers(shape, least=smallest),
+            "neighbors_": Numbers(("k", "g"), "integer", least=0, below="k", needed=False),
+            "labels_": Numbers(("n",), "integer", least=0, below="k", needed=False),
+            "lower_bound_": One(needed=False),
+            "lower_bounds_": Numbers(("t",), needed=False),
+            "history_": History(needed=False),
+            "converged_": One("boolean", needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            **SCALES,
+            "_search": Absent(),
+        }
 
     def _n_parameters(self) -> int:
         n_components, n_columns = self.means_.shape

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.callbacks import with_callbacks
@@ -268,13 +269,22 @@ class TotalVariationClustering(GraphEstimator):
         self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
         self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
 
+    def fitted_attributes(self) -> dict[str, Declared]:
+        # Cuts with an empty cluster are infinite.
+        return {
+            **super().fitted_attributes(),
+            "energy_": One(finite=False),
+            "relaxed_energy_": One(needed=False),
+            "energies_": Numbers(("r",), needed=False, finite=False),
+        }
+
     # --- a fitted model ------------------------------------------------------------------------------------------
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         return np.asarray(affinities @ self.memberships_)
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        votes = np.zeros((len(ids), self.n_clusters))
+        votes = np.zeros((len(ids), self.memberships_.shape[1]))
         for near in ids.T:
             votes += self.memberships_[near]
         return votes
@@ -291,7 +301,12 @@ class TotalVariationClustering(GraphEstimator):
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise ValueError(f"y must have one label for each of the {n} rows, got shape {labels.shape}.")
-        if labels.dtype.kind not in "iuf" or not np.any(labels == -1):
+        if labels.dtype.kind not in "iuf":
+            _check_names(labels)
+            return unknown
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise ValueError("y holds NaN: a class that is not known is -1.")
+        if not np.any(labels == -1):
             return unknown
         if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= self.n_clusters:
             raise ValueError(
@@ -330,6 +345,19 @@ class TotalVariationClustering(GraphEstimator):
         check_asymmetry(self.asymmetry)
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
+
+
+def _check_names(labels: Array) -> None:
+    """Raise a ValueError for names of classes some of which are not known: clusters have numbers.
+
+    All names are known where scikit-learn's tools hand them over, and then ignored.
+    """
+    unknown = (None, -1, "-1", "", "nan")
+    if any(name in unknown or name != name for name in labels.tolist()):
+        raise ValueError(
+            f"y must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
+            "classes from 0: numpy.unique(names, return_inverse=True)."
+        )
 
 
 def _mean_distances(squares: Array) -> FloatArray:
