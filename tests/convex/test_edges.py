@@ -11,7 +11,7 @@ from coterie.graphs.edges import edges_of_graph
 @pytest.mark.parametrize("kind", ["knn", "dense"])
 def test_weights(kind):
     X = np.random.default_rng(0).normal(size=(30, 3))
-    edges = edges_of_graph(weight_graph(X, kind=kind, n_neighbors=4, phi=0.7, connect=False), X.dtype)
+    edges = edges_of_graph(weight_graph(X, kind=kind, n_neighbors=4, phi=0.7, connect=False)[0], X.dtype)
     squares = ((X[:, None] - X) ** 2).sum(axis=2)
     near = np.argsort(squares + np.diag(np.full(30, np.inf)), axis=1)[:, :4]
     expected = np.zeros((30, 30), dtype=bool)
@@ -24,7 +24,7 @@ def test_weights(kind):
 
 def test_renumbering_keeps_the_edges():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=4, phi=0.5, connect=False), X.dtype)
+    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=4, phi=0.5, connect=False)[0], X.dtype)
     order = edges.order_of_neighbors()
     other, places, is_turned = edges.renumbered(order)
     heads, tails = order[other.heads], order[other.tails]
