@@ -23,8 +23,8 @@ CONVEX_PATH = Method(
         Option(
             "phi",
             "--phi",
-            "neighbours at the distance d count exp(-phi d^2), in the units of the columns (0: all the same); with auto "
-            "it is free of units",
+            "neighbours at the distance d count exp(-phi d^2), in the units of the columns (0: all the same); auto "
+            "is free of units",
             type=float,
             choices={"auto": ""},
         ),

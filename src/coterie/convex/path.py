@@ -308,7 +308,7 @@ class ConvexClusterPath(ConvexEstimator):
     ) -> list[_Step]:
         """Solve for one gamma after the other."""
         done: list[_Step] = []
-        warm_start = WarmStart(setting.solver)
+        warm_start = WarmStart(setting.solver, has_even_steps=isinstance(gammas, GivenGammas))
         has_settled = setting.has_settled(self.stopping, self.tol)
         residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
