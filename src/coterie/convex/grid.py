@@ -26,12 +26,14 @@ _MOST_FACTORED = 20_000
 # What a flow may miss of the demand, relative to it.
 _MISSES = 1e-6
 
-# A step of log gamma is so much of the one before, at least and at most; the first and the longest of all; and the
-# share of the steps that are meant for fusions. No step is shorter than the last share of equal ones.
+# A step of log gamma is so much of the one before, at least and at most.
 _SHRINKS, _GROWS = 0.25, 1.5
-_FIRST_STEP, _LONGEST_STEP = 0.4, 0.7
+
+# Steps before the first fusion, the longest, and the shortest as a share of equal ones.
+_FIRST_STEP, _LONGEST_STEP, _LEAST_SHARE = 0.25, 0.7, 0.25
+
+# So many of the steps that are left are meant for fusions.
 _SHARE_OF_FUSIONS = 0.75
-_LEAST_SHARE = 0.25
 
 # A path that has not ended by then does so beyond the gamma at which all is sure to be fused, but for rounding.
 _BEYOND = 1.05
@@ -69,7 +71,7 @@ class FittingGammas:
         self._n_components = int(_components(problem).max()) + 1
         self._n_left = n_gammas
         self._gamma: float | None = None
-        self._count = 0
+        self._count = self._count_at_zero = 0
         self._step = _FIRST_STEP
 
     def following(self, n_clusters: int) -> float | None:
@@ -87,7 +89,7 @@ class FittingGammas:
         elif self._gamma is None:
             self._gamma = 0.0
         elif self._gamma == 0:
-            self._gamma = self._first
+            self._gamma, self._count_at_zero = self._first, n_clusters
         else:
             self._gamma *= float(np.exp(self._next_step(n_clusters)))
         if self._gamma >= self._last:
@@ -99,10 +101,12 @@ class FittingGammas:
     def _next_step(self, n_clusters: int) -> float:
         """Return how far the next gamma is in log gamma."""
         assert self._gamma is not None
+        usual = float(np.log(self._last / self._gamma)) / self._n_left
+        if n_clusters == self._count_at_zero:  # how fast rows will fuse is not known before they begin to
+            return max(_FIRST_STEP, usual)
         taken = float(np.log(self._count / n_clusters))
         wanted = float(np.log(n_clusters / self._n_components)) / (_SHARE_OF_FUSIONS * self._n_left)
         factor = np.clip(wanted / taken, _SHRINKS, _GROWS) if taken > 0 else _GROWS
-        usual = float(np.log(self._last / self._gamma)) / self._n_left
         self._step = float(np.clip(factor * self._step, _LEAST_SHARE * usual, max(_LONGEST_STEP, usual)))
         return self._step
 
@@ -133,8 +137,14 @@ def coalescing_gamma(problem: ConvexProblem) -> float:
     for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
         potentials = _potentials(problem, conductance)(demand)
         flow = conductance[:, None] * (potentials[edges.heads] - potentials[edges.tails])
-        loads = problem.dual_norms(flow) / weights
+        with np.errstate(over="ignore"):
+            loads = problem.dual_norms(flow) / weights
         highest = float(loads.max())
+        if not np.isfinite(highest):
+            raise ValueError(
+                f"Weights of the graph from {weights.min():.2g} to {weights.max():.2g} are too different: no finite "
+                'gamma fuses all rows. Choose a smaller phi or phi="auto", or give the gammas.'
+            )
         if highest == 0:
             return 1.0
         if _misses(problem, flow, demand) > _MISSES and lowest < np.inf:
