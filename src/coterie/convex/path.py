@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator
 from coterie.convex.edges import AUTO
 from coterie.convex.fusion import Certificate
@@ -43,7 +45,6 @@ class _Step(NamedTuple):
     """What was found for one gamma."""
 
     gamma: float
-    centroids: Array
     labels: IntArray
     certificate: Certificate
 
@@ -320,11 +321,13 @@ class ConvexClusterPath(ConvexEstimator):
             )  # fmt: skip
             if has_settled:
                 residuals.append(setting.residuals(self.tol))
-            centroids = setting.centroids(certificate)
-            done.append(_Step(gamma, centroids, setting.labels(certificate), certificate))
+            certificate = replace(
+                certificate, centroids=certificate.centroids.copy()
+            )  # the solver goes on with them
+            done.append(_Step(gamma, setting.labels(certificate), certificate))
             self.n_iter_ += n_steps
             stop = monitor.report(
-                certificate.objective, centroids, gamma=gamma, n_steps=n_steps,
+                certificate.objective, partial(setting.centroids, certificate), gamma=gamma, n_steps=n_steps,
                 gap=certificate.gap, n_clusters=certificate.n_clusters,
             )  # fmt: skip
             if stop:
@@ -334,7 +337,9 @@ class ConvexClusterPath(ConvexEstimator):
 
     def _store(self, setting: Setting, done: list[_Step]) -> None:
         self.gammas_ = np.array([step.gamma for step in done])
-        self.centroids_path_ = np.array([step.centroids for step in done])
+        self.centroids_path_ = np.empty((len(done), *setting.data.shape), dtype=setting.data.dtype)
+        for step, out in zip(done, self.centroids_path_):
+            setting.centroids(step.certificate, out)
         self.labels_path_ = np.array([step.labels for step in done])
         self.n_clusters_path_ = np.array([step.certificate.n_clusters for step in done])
         self.objectives_ = np.array([step.certificate.objective for step in done])

@@ -63,10 +63,10 @@ class Setting:
     data: Array
     basis: FloatArray | None = None
 
-    def centroids(self, certificate: Certificate) -> Array:
+    def centroids(self, certificate: Certificate, out: Array | None = None) -> Array:
         """Return the centroids in the order and the place of the data."""
         found = certificate.centroids
-        out = np.empty_like(self.data)
+        out = np.empty_like(self.data) if out is None else out
         if self.basis is None:
             out[self.order[:, None], self.columns] = found + self.mean[self.columns]
         else:
