@@ -1,6 +1,7 @@
 """Run the benchmark of convex clustering."""
 
 import benchmarks.convex
+from benchmarks.convex.any_data import measure_any
 from benchmarks.convex.iteration import measure_iteration
 from benchmarks.convex.paths import MOON_SIZES, measure_moons, measure_paper
 from benchmarks.harness.benchmark import Benchmark, run_steps
@@ -11,6 +12,7 @@ STEPS = {
     "dense": measure_paper,
     "moons": measure_moons,
     "iteration": measure_iteration,
+    "any": measure_any,
 }
 
 

@@ -21,7 +21,7 @@ def run_iteration(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]
     from coterie.convex.setting import make_setting
 
     X = moons(n_rows)
-    graph = weight_graph(X, kind="knn", n_neighbors=15, phi=PHI, connect=False, n_threads=n_threads)
+    graph, _ = weight_graph(X, kind="knn", n_neighbors=15, phi=PHI, connect=False, n_threads=n_threads)
     if n_columns > 2:
         X = np.column_stack([X, 0.05 * np.random.default_rng(0).standard_normal((n_rows, n_columns - 2))])
     solver = make_setting(X, graph, find_norm("l2", n_columns), n_threads=n_threads).solver

@@ -65,7 +65,7 @@ def convex_cases() -> Cases:
         "connected": fit(one(connect=True, n_neighbors=3), X),
         "own step": fit(one(step_size=0.01, max_iter=400), X),
         "own step, admm": fit(one(step_size=0.2, solver="admm"), X),
-        "gamma 0": fit(ConvexClustering(0.0), X),
+        "gamma 0": fit(ConvexClustering(0.0, phi=0.5), X),
         "path, float32": fit(path(tol=1e-3), single),
         "path, not connected": fit(path(connect=False, n_neighbors=2), X),
         "path, precomputed": partial(on_graph, path(), X),
@@ -77,6 +77,13 @@ def convex_cases() -> Cases:
         "path, 21,000 rows": fit(ConvexClusterPath(n_gammas=3, max_iter=20, **on_moons), larger),
         "admm, 4,000 rows": fit(ConvexClustering(1.0, solver="admm", max_iter=60, **on_moons), large),
         "admm, 21,000 rows": fit(ConvexClustering(1.0, solver="admm", max_iter=5, **on_moons), larger),
+        "own phi": fit(ConvexClustering(1.5), teeth),
+        "own phi, dense, float32": fit(ConvexClustering(1.5, weights="dense"), single),
+        "path, own phi": fit(ConvexClusterPath(), teeth, 5, "index_at", "labels_at"),
+        "path, own phi, not connected": fit(
+            ConvexClusterPath(n_gammas=20, connect=False, n_neighbors=2), votes
+        ),
+        "path, wide": fit(ConvexClusterPath(n_gammas=20), blobs(40, 90, 4)),
         "file": partial(from_file, "csv", X, lambda rows: fitted(one(), rows)),
         "callback": watch(one(norm="l1"), X),
         "callback, path": watch(path(), X),

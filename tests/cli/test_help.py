@@ -47,7 +47,8 @@ def test_path(helped):
     text = helped("path")
     assert "Of the differences of centroids: l2, l1 or linf. [default: l2]" in text
     assert "--phi FLOAT" in text
-    assert "[default: 0.5]" in text
+    assert "[choices: auto] [default: auto]" in text
+    assert "--connect --no-connect" in text
 
 
 def test_methods_that_share_a_text():

@@ -52,6 +52,7 @@ def test_path_of_a_table(folder, table, X, capsys):
         (["--solver", "ama", "--step-size", "paper"], dict(step_size="paper")),
         (["--solver", "plain-ama", "--step-size", "0.05"], dict(solver="plain-ama", step_size=0.05)),
         (["--solver", "admm", "--stopping", "residuals"], dict(solver="admm", stopping="residuals")),
+        (["--phi", "auto", "--no-connect"], dict(connect=False)),
     ],
 )
 def test_every_solver(folder, rows, X, options, parameters):

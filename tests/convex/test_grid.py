@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie import ConvexClustering
-from coterie.convex.grid import coalescing_gamma, default_gammas
+from coterie.convex.grid import FittingGammas, coalescing_gamma, default_gammas
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
 
@@ -36,3 +36,41 @@ def test_the_last_gamma_leaves_one_centroid_for_each_component(name, norm):
 def test_a_problem_without_edges():
     problem, _ = kernel_problem(np.eye(3), np.zeros((0, 2), dtype=np.int32), np.zeros(0), "l2")
     assert coalescing_gamma(problem) == 1
+
+
+class TestFittingGammas:
+    def gammas(self, count_of, n_gammas=100):
+        """The gammas of a path that would leave so many clusters."""
+        X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
+        problem, _ = kernel_problem(X, edges, w, "l2")
+        fitting, found, count = FittingGammas(problem, n_gammas), [], 0
+        while (gamma := fitting.following(count)) is not None:
+            found.append(gamma)
+            count = count_of(gamma)
+        return np.array(found), coalescing_gamma(problem)
+
+    def test_they_begin_with_0_and_end_where_all_is_fused(self):
+        gammas, last = self.gammas(lambda gamma: 30)
+        assert gammas[0] == 0
+        assert np.all(np.diff(gammas) > 0)
+        assert last < gammas[-1] <= 1.1 * last
+        assert len(gammas) < 30  # nothing happens: steps are long
+
+    def test_they_are_close_where_rows_fuse(self):
+        _, last = self.gammas(lambda gamma: 30)
+        fused = 0.3 * last
+        gammas, _ = self.gammas(lambda gamma: 30 if gamma < fused else max(2, int(30 * (fused / gamma) ** 3)))
+        steps = np.diff(np.log(gammas[1:]))
+        among = (gammas[1:-1] > 1.3 * fused) & (gammas[1:-1] < 2 * fused)
+        assert steps[among].mean() < 0.3 * steps[: np.flatnonzero(gammas[2:] > fused)[0]].max()
+
+    def test_they_end_with_the_last_fusion(self):
+        _, last = self.gammas(lambda gamma: 30)
+        gammas, _ = self.gammas(lambda gamma: 30 if gamma < 0.2 * last else 1)
+        assert gammas[-2] < 0.2 * last <= gammas[-1] < 0.5 * last
+
+    @pytest.mark.parametrize("n_gammas", [1, 2, 3, 7])
+    def test_there_are_never_more_than_wanted(self, n_gammas):
+        gammas, last = self.gammas(lambda gamma: max(2, int(30 / (1 + 50 * gamma))), n_gammas)
+        assert len(gammas) <= n_gammas
+        assert gammas[-1] >= last

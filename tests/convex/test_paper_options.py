@@ -74,7 +74,9 @@ class TestPaperStep:
         X = np.array([[0.0], [1e6], [2e12]])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model = ConvexClustering(1.0, weights="dense", phi=10.0, step_size="paper").fit(X)
+            model = ConvexClustering(1.0, weights="precomputed", step_size="paper").fit(
+                X, graph=np.zeros((3, 3))
+            )
         np.testing.assert_array_equal(model.centroids_, X)
 
 

@@ -6,6 +6,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import ConvexClustering, ConvexClusterPath
+from coterie.convex.tree import has_fission
 from tests.convex.problems import graph_of
 
 
@@ -26,14 +27,34 @@ def test_every_gamma_is_certified(moons):
         assert len(np.unique(labels)) == labels.max() + 1
 
 
-def test_labels_at(moons):
-    path = ConvexClusterPath(n_gammas=20, n_neighbors=10).fit(moons)
-    labels = path.labels_at(5)
-    assert len(np.unique(labels)) <= 5
-    np.testing.assert_array_equal(labels, path.labels_path_[path.index_at(5)])
+def test_labels_at_every_number_of_clusters(moons):
+    path = ConvexClusterPath(n_gammas=12).fit(moons)
+    assert len(np.unique(path.n_clusters_path_)) < 20
+    before = np.arange(len(moons))
+    for n_clusters in range(len(moons), 0, -1):
+        labels = path.labels_at(n_clusters)
+        assert len(np.unique(labels)) == labels.max() + 1 == n_clusters
+        assert labels[0] == 0
+        at = path.index_at(n_clusters)
+        if path.n_clusters_path_[at] == n_clusters:
+            np.testing.assert_array_equal(labels, path.labels_path_[at])
+        elif n_clusters < len(moons) and len(path.fissions_) == 0:
+            assert not has_fission(before, labels)
+        before = labels
+
+
+def test_labels_of_a_path_that_begins_late(moons):
+    path = ConvexClusterPath([1.0, 1e6]).fit(moons)
+    assert path.n_clusters_path_[0] < 250
+    assert len(np.unique(path.labels_at(250))) == 250
+
+
+def test_numbers_of_clusters_that_a_path_has_not(moons):
     short = ConvexClusterPath([0.0, 0.001], n_neighbors=10).fit(moons)
     with pytest.raises(ValueError, match="at least"):
         short.labels_at(1)
+    with pytest.raises(ValueError, match="n_clusters=301 is more than the 300 different rows"):
+        short.labels_at(301)
 
 
 @pytest.mark.parametrize(

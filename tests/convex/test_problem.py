@@ -70,7 +70,7 @@ def test_a_sweep_is_a_step_and_its_points(p, norm, dtype):
     X = np.random.default_rng(0).normal(size=(1500, p)).astype(dtype)
     if p != 3 and not isinstance(norm, str):
         norm = [list(range(p))]
-    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=9, phi=0.1, connect=False), dtype)
+    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=9, phi=0.1, connect=False)[0], dtype)
     edges, _, _ = edges.renumbered(np.lexsort(X.T[::-1]))
     found = find_norm(norm, p)
     results = []

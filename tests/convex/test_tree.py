@@ -4,7 +4,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 
 from coterie import ConvexClusterPath
-from coterie.convex.tree import has_fission, linkage_of_path
+from coterie.convex.tree import cut_between, has_fission, linkage_of_path
 
 
 def test_the_tree_is_one_of_scipy(moons):
@@ -25,3 +25,13 @@ def test_rows_that_part_again_are_told():
     tree = linkage_of_path(np.array([0.0, 1.0, 2.0]), labels)
     np.testing.assert_array_equal(tree[:, 2], [1.0, 2.0, 2.5])
     np.testing.assert_array_equal(tree[:, 3], [2, 3, 4])
+
+
+def test_cuts_between_two_gammas():
+    finer = np.array([0, 0, 1, 2, 3, 4], dtype=np.int32)
+    coarser = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)
+    edges = np.array([[0, 2], [1, 2], [2, 3], [3, 4], [4, 5]])
+    lengths = np.array([5.0, 2.0, 1.0, 0.1, 3.0])  # the edge from 3 to 4 stays: its ends do not fuse here
+    np.testing.assert_array_equal(cut_between(finer, coarser, edges, lengths, 4), [0, 0, 1, 1, 2, 3])
+    np.testing.assert_array_equal(cut_between(finer, coarser, edges, lengths, 3), [0, 0, 0, 0, 1, 2])
+    np.testing.assert_array_equal(cut_between(finer, coarser, edges, 0 * lengths, 3), [0, 0, 0, 0, 1, 2])

@@ -356,7 +356,7 @@ def path(
     job = PathJob(
         file=file,
         out=out,
-        parameters={**given(limits), **given(parameters)},
+        parameters={name: value for name, value in (limits | dict(parameters)).items() if value is not None},
         n_clusters=clusters,
         columns=_names(columns, "--columns"),
         exclude=_names(exclude, "--exclude"),

@@ -139,7 +139,9 @@ def _as_parameter(
     shown = Parameter(name=flag, help=option_help(options, is_for_all=is_for_all))
     annotation: Any = Annotated[_type_of(list(options.values())), shown]
     if is_switch:
-        annotation = Annotated[annotation, Parameter(negative="")]
+        # One that an estimator may set by itself can also be set off.
+        is_open = option.parameter in defaults and defaults[option.parameter] is None
+        annotation = Annotated[annotation, Parameter(negative=f"--no-{flag.strip('-')}" if is_open else "")]
     if kinds & {int, float}:
         annotation = Annotated[annotation, NUMBER]
     if not is_for_all:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray
-from coterie.convex.edges import WEIGHTS, weight_graph
+from coterie.convex.edges import AUTO, WEIGHTS, weight_graph
 from coterie.convex.norms import find_norm
 from coterie.convex.setting import PAPER_STEP, SOLVERS, STOPPING, Setting, make_setting
 from coterie.estimators.base import Estimator
@@ -26,8 +27,8 @@ class ConvexEstimator(Estimator):
 
     weights: str
     n_neighbors: int
-    phi: float
-    connect: bool
+    phi: float | str
+    connect: bool | None
     norm: Any
     solver: str
     acceleration: bool
@@ -41,6 +42,7 @@ class ConvexEstimator(Estimator):
     n_threads: int | None
     callback: Callable[[FitProgress], Any] | None
 
+    phi_: float
     residuals_: FloatArray
 
     def _data(self, X: Any, graph: Any) -> Array:
@@ -51,12 +53,15 @@ class ConvexEstimator(Estimator):
         return rows.read()
 
     def _setting(self, data: Array, graph: Any) -> Setting:
-        n_threads = effective_n_threads(self.n_threads)
-        graph = weight_graph(
+        found, phi = weight_graph(
             data, kind=self.weights, n_neighbors=self.n_neighbors, phi=self.phi, connect=self.connect, graph=graph,
-            random_state=self.random_state, n_threads=n_threads,
+            random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
-        return self._setting_on(data, graph)
+        if self.phi == AUTO and phi is not None:
+            self.phi_ = phi
+        elif hasattr(self, "phi_"):
+            del self.phi_
+        return self._setting_on(data, found)
 
     def _setting_on(self, data: Array, graph: sp.csr_array) -> Setting:
         return make_setting(
@@ -99,8 +104,7 @@ class ConvexEstimator(Estimator):
         check_positive_integer("n_neighbors", self.n_neighbors)
         check_option("weights", self.weights, WEIGHTS)
         check_option("solver", self.solver, SOLVERS)
-        if not 0 <= self.phi < np.inf:
-            raise ValueError(f"phi must be finite and not negative, got {self.phi!r}.")
+        self._check_phi()
         check_option("stopping", self.stopping, STOPPING)
         self._check_step_size()
         if self.stopping == "residuals" and self.solver != "admm":
@@ -108,6 +112,12 @@ class ConvexEstimator(Estimator):
                 f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
             )
         check_iteration_parameters(self)
+
+    def _check_phi(self) -> None:
+        phi = self.phi
+        is_right = phi == AUTO if isinstance(phi, str) else isinstance(phi, Real) and 0 <= phi < np.inf
+        if not is_right:
+            raise ValueError(f'phi must be "auto", or finite and not negative, got {phi!r}.')
 
     def _check_step_size(self) -> None:
         step_size = self.step_size

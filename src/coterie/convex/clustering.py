@@ -53,12 +53,16 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         `fit`.
     n_neighbors : int
         Nearest neighbours of each row, with `weights="knn"`.
-    phi : float
-        Weights are exp(-phi ||x_i - x_j||^2), on the features as they are: scale them first if their units
-        differ, and note that phi has the unit of 1 / feature^2. 0: all weights are 1.
-    connect : bool
+    phi : float or "auto"
+        "auto": free of units. Weights are exp(-phi (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least
+        squared distance in the graph and phi such that between its 10% and 90% quantiles weights fall by half. Equal
+        rows are one vertex of the graph, with as many edges as they are. A number: weights are
+        exp(-phi ||x_i - x_j||^2), as in the paper; it has the unit of 1 / feature^2. 0: all weights are 1. Either way
+        scale features first whose units differ.
+    connect : bool, optional
         Add the shortest edges that connect the components of the graph (a spanning tree of them), so that one cluster
-        is left in the end. Else each component has its own limit.
+        is left in the end. Else each component has its own limit. None: where phi is "auto" and the graph is not
+        given.
     norm : {"l2", "l1", "linf"}, list of groups of columns, or object
         Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
@@ -110,6 +114,8 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         The different centroids.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
+    phi_ : float
+        The phi that was chosen; only with `phi="auto"`, and not of a given graph.
     edges_ : ndarray of shape (n_edges, 2), int32
         Ends of the edges, the lower one first.
     edge_weights_ : ndarray of shape (n_edges,)
@@ -154,6 +160,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
     References
     ----------
     Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: weights free of units.
     Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
     direction method of multipliers, Foundations and Trends in Machine Learning, 2011.
 
@@ -177,8 +184,8 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         *,
         weights: str = "knn",
         n_neighbors: int = 5,
-        phi: float = 0.5,
-        connect: bool = False,
+        phi: float | str = "auto",
+        connect: bool | None = None,
         norm: Any = "l2",
         solver: str = "ama",
         acceleration: bool = True,
@@ -308,7 +315,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         self.warm_n_iter_ = []
         before: Setting | None = None
         for n_neighbors in self.warm_neighbors:
-            graph = weight_graph(
+            graph, _ = weight_graph(
                 data, kind="knn", n_neighbors=n_neighbors, phi=self.phi, connect=False,
                 random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
             )  # fmt: skip

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import cg, splu
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
 from coterie.graphs import graph_laplacian
 
-__all__ = ["coalescing_gamma", "default_gammas"]
+__all__ = ["FittingGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
 
 
 # Which of the edges, ascending by the gamma that can fuse them, the grid begins with.
@@ -25,6 +25,90 @@ _MOST_FACTORED = 20_000
 
 # What a flow may miss of the demand, relative to it.
 _MISSES = 1e-6
+
+# A step of log gamma is so much of the one before, at least and at most.
+_SHRINKS, _GROWS = 0.25, 1.5
+
+# Steps before the first fusion, the longest, and the shortest as a share of equal ones.
+_FIRST_STEP, _LONGEST_STEP, _LEAST_SHARE = 0.25, 0.7, 0.25
+
+# So many of the steps that are left are meant for fusions.
+_SHARE_OF_FUSIONS = 0.75
+
+# A path that has not ended by then does so beyond the gamma at which all is sure to be fused, but for rounding.
+_BEYOND = 1.05
+
+
+class GivenGammas:
+    """Gammas that are known before the path begins."""
+
+    def __init__(self, gammas: FloatArray) -> None:
+        self._gammas = iter(gammas.tolist())
+
+    def following(self, n_clusters: int) -> float | None:
+        """Return the next gamma, None after the last one; how many clusters the one before left makes no difference."""
+        return next(self._gammas, None)
+
+
+class FittingGammas:
+    """0 and ascending gammas until each component is one cluster: close to each other where many rows fuse.
+
+    How far the next gamma is depends on how many clusters the last step took, as a solver of differential equations
+    chooses its steps: half of the steps that are left should suffice for the clusters that are left, each taking the
+    same share of them; where nothing fuses, steps grow.
+
+    Parameters
+    ----------
+    problem : ConvexProblem
+        Whose path it is.
+    n_gammas : int
+        How many, at most.
+    """
+
+    def __init__(self, problem: ConvexProblem, n_gammas: int) -> None:
+        self._last = _BEYOND * coalescing_gamma(problem)
+        self._first = min(_first_gamma(problem), 0.1 * self._last)
+        self._n_components = int(_components(problem).max()) + 1
+        self._n_left = n_gammas
+        self._gamma: float | None = None
+        self._count = self._count_at_zero = 0
+        self._step = _FIRST_STEP
+
+    def following(self, n_clusters: int) -> float | None:
+        """Return the next gamma, None after the last one.
+
+        Parameters
+        ----------
+        n_clusters : int
+            How many the gamma before left; of no account for the first one.
+        """
+        if self._n_left == 0 or (self._gamma is not None and n_clusters <= self._n_components):
+            return None
+        if self._n_left == 1:
+            self._gamma = self._last
+        elif self._gamma is None:
+            self._gamma = 0.0
+        elif self._gamma == 0:
+            self._gamma, self._count_at_zero = self._first, n_clusters
+        else:
+            self._gamma *= float(np.exp(self._next_step(n_clusters)))
+        if self._gamma >= self._last:
+            self._gamma, self._n_left = self._last, 1
+        self._count = n_clusters
+        self._n_left -= 1
+        return self._gamma
+
+    def _next_step(self, n_clusters: int) -> float:
+        """Return how far the next gamma is in log gamma."""
+        assert self._gamma is not None
+        usual = float(np.log(self._last / self._gamma)) / self._n_left
+        if n_clusters == self._count_at_zero:  # how fast rows will fuse is not known before they begin to
+            return max(_FIRST_STEP, usual)
+        taken = float(np.log(self._count / n_clusters))
+        wanted = float(np.log(n_clusters / self._n_components)) / (_SHARE_OF_FUSIONS * self._n_left)
+        factor = np.clip(wanted / taken, _SHRINKS, _GROWS) if taken > 0 else _GROWS
+        self._step = float(np.clip(factor * self._step, _LEAST_SHARE * usual, max(_LONGEST_STEP, usual)))
+        return self._step
 
 
 def default_gammas(problem: ConvexProblem, n_gammas: int) -> FloatArray:
@@ -53,8 +137,14 @@ def coalescing_gamma(problem: ConvexProblem) -> float:
     for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
         potentials = _potentials(problem, conductance)(demand)
         flow = conductance[:, None] * (potentials[edges.heads] - potentials[edges.tails])
-        loads = problem.dual_norms(flow) / weights
+        with np.errstate(over="ignore"):
+            loads = problem.dual_norms(flow) / weights
         highest = float(loads.max())
+        if not np.isfinite(highest):
+            raise ValueError(
+                f"Weights of the graph from {weights.min():.2g} to {weights.max():.2g} are too different: no finite "
+                'gamma fuses all rows. Choose a smaller phi or phi="auto", or give the gammas.'
+            )
         if highest == 0:
             return 1.0
         if _misses(problem, flow, demand) > _MISSES and lowest < np.inf:
@@ -89,11 +179,16 @@ def _misses(problem: ConvexProblem, flow: FloatArray, demand: FloatArray) -> flo
 
 
 def _means(problem: ConvexProblem) -> FloatArray:
-    edges = problem.edges
-    labels = csgraph.connected_components(edges.adjacency(np.ones(len(edges))), directed=False)[1]
+    labels = _components(problem)
     counts = np.bincount(labels)
     columns = problem.rows.astype(np.float64).T
     return np.column_stack([(np.bincount(labels, column) / counts)[labels] for column in columns])
+
+
+def _components(problem: ConvexProblem) -> IntArray:
+    edges = problem.edges
+    labels: IntArray = csgraph.connected_components(edges.adjacency(np.ones(len(edges))), directed=False)[1]
+    return labels
 
 
 def _potentials(problem: ConvexProblem, conductance: FloatArray) -> Callable[[Array], Array]:

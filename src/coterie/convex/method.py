@@ -56,8 +56,10 @@ CONVEX_PATH = Method(
         Option(
             "phi",
             "--phi",
-            "neighbours at the distance d count exp(-phi d^2), in the units of the columns; 0: all the same",
+            "neighbours at the distance d count exp(-phi d^2), in the units of the columns (0: all the same); auto "
+            "is free of units",
             type=float,
+            choices={"auto": ""},
         ),
         Option(
             "weights",
@@ -66,7 +68,10 @@ CONVEX_PATH = Method(
             choices={"knn": "those of nearest neighbours", "dense": "all"},
         ),
         Option(
-            "connect", "--connect", "connect the graph, so that one cluster is left in the end", type=bool
+            "connect",
+            "--connect",
+            "connect the graph, so that one cluster is left in the end; usual with --phi auto",
+            type=bool,
         ),
         Option("norm", "--norm", "of the differences of centroids", choices=dict.fromkeys(NAMES, "")),
         Option(
@@ -92,7 +97,7 @@ CONVEX_PATH = Method(
             "what tells that a gamma is done",
             choices={"gap": "the duality gap", "residuals": "primal and dual residuals, for admm"},
         ),
-        Option("n_gammas", "--gammas", "how many strengths of the penalty", type=int),
+        Option("n_gammas", "--gammas", "how many strengths of the penalty, at most", type=int),
         Option(
             "tol",
             "--tol",

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator
+from coterie.convex.edges import AUTO
 from coterie.convex.fusion import Certificate
-from coterie.convex.grid import default_gammas
+from coterie.convex.grid import FittingGammas, GivenGammas, default_gammas
 from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
-from coterie.convex.tree import has_fission, linkage_of_path
+from coterie.convex.tree import cut_between, has_fission, linkage_of_path
 from coterie.convex.warm_start import WarmStart
 from coterie.estimators.declared import Count, Declared, Numbers
 from coterie.fitting.callbacks import with_callbacks
@@ -39,6 +42,14 @@ _HISTORY_FIELDS = (
 )
 
 
+class _Step(NamedTuple):
+    """What was found for one gamma."""
+
+    gamma: float
+    labels: IntArray
+    certificate: Certificate
+
+
 class ConvexClusterPath(ConvexEstimator):
     """Follow the centroids of convex clustering from every row by itself to one cluster per component.
 
@@ -47,10 +58,11 @@ class ConvexClusterPath(ConvexEstimator):
     Parameters
     ----------
     gammas : array-like of shape (m,), optional
-        Strengths of the penalty, ascending. None: 0 and a geometric grid from the first that can fuse rows to one at
-        which each component of the graph is one cluster.
+        Strengths of the penalty, ascending. None: 0 and further ones until each component of the graph is one cluster.
+        With `phi="auto"` they are as close to each other as rows fuse fast; with a number for phi they are a geometric
+        grid, from the first that can fuse rows.
     n_gammas : int
-        How many, if they are not given.
+        How many, if they are not given; with `phi="auto"` at most.
     weights, n_neighbors, phi, connect, norm, solver, acceleration, step_size, stopping
         See `ConvexClustering`.
     tol : float
@@ -86,6 +98,8 @@ class ConvexClusterPath(ConvexEstimator):
     linkage_ : ndarray of shape (n - 1, 4)
         The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Rows that part again stay
         together in it; what never fuses is joined at 1.25 times the last gamma.
+    phi_ : float
+        The phi that was chosen; only with `phi="auto"`, and not of a given graph.
     edges_, edge_weights_ : ndarray of shape (n_edges, 2) and (n_edges,)
         The graph.
     converged_ : bool
@@ -136,8 +150,8 @@ class ConvexClusterPath(ConvexEstimator):
         n_gammas: int = 100,
         weights: str = "knn",
         n_neighbors: int = 5,
-        phi: float = 0.5,
-        connect: bool = False,
+        phi: float | str = "auto",
+        connect: bool | None = None,
         norm: Any = "l2",
         solver: str = "ama",
         acceleration: bool = True,
@@ -194,11 +208,11 @@ class ConvexClusterPath(ConvexEstimator):
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             setting = self._setting(self._data(X, graph), graph)
-            gammas = default_gammas(setting.solver.problem, n_gammas) if given is None else given
+            gammas = self._gammas(setting, given)
             monitor.start_run()
             done = self._follow(setting, gammas, monitor)
         self.history_ = monitor.history()
-        self._store(setting, gammas[: len(done)], done)
+        self._store(setting, done)
         n_open = self._n_open(setting)
         self.converged_ = bool(n_open == 0)
         if n_open and monitor.stopped_by is None:
@@ -209,7 +223,7 @@ class ConvexClusterPath(ConvexEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        if len(done) < len(gammas) or n_open:
+        if n_open or gammas.following(done[-1].certificate.n_clusters) is not None:
             monitor.warn_if_out_of_time()
         return self
 
@@ -228,6 +242,14 @@ class ConvexClusterPath(ConvexEstimator):
             "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
         }
 
+    def _gammas(self, setting: Setting, given: FloatArray | None) -> FittingGammas | GivenGammas:
+        """Return what tells one gamma after the other."""
+        if given is not None:
+            return GivenGammas(given)
+        if self.phi == AUTO:
+            return FittingGammas(setting.solver.problem, self.n_gammas)
+        return GivenGammas(default_gammas(setting.solver.problem, self.n_gammas))
+
     def _n_open(self, setting: Setting) -> int:
         """Return how many gammas have not converged."""
         if self.stopping == "residuals":
@@ -237,23 +259,40 @@ class ConvexClusterPath(ConvexEstimator):
         )
 
     def labels_at(self, n_clusters: int) -> IntArray:
-        """Return the labels at the first gamma that leaves at most so many clusters.
+        """Return the labels of so many clusters.
+
+        They are those of the first gamma that leaves so many. Where the path jumps over the number, the tree is cut
+        between two gammas: of the clusters that fuse there, those whose centroids are closest have.
 
         Parameters
         ----------
         n_clusters : int
-            The most clusters. The path may jump over a number: then there are fewer.
+            From 1 (or the number of components of the graph) to the number of rows (that differ, where the path begins
+            with gamma = 0).
 
         Returns
         -------
         ndarray of shape (n,), int32
+            Clusters, numbered by their first rows.
 
         Raises
         ------
         ValueError
-            If the path does not get to so few clusters.
+            If the path does not get to so few clusters, or there are not so many rows that differ.
         """
-        return self.labels_path_[self.index_at(n_clusters)]
+        at = self.index_at(n_clusters)
+        if self.n_clusters_path_[at] == n_clusters:
+            return self.labels_path_[at]
+        n = self.labels_path_.shape[1]
+        most = int(self.n_clusters_path_[0]) if self.gammas_[0] == 0 else n
+        if n_clusters > most:
+            raise ValueError(f"n_clusters={n_clusters} is more than the {most} different rows of the path.")
+        if at > 0:
+            finer, centroids = self.labels_path_[at - 1], self.centroids_path_[at - 1]
+            lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
+        else:  # before the first gamma each row is by itself, and the nearest ones have the heaviest edges
+            finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
+        return cut_between(finer, self.labels_path_[at], self.edges_, lengths, n_clusters)
 
     def index_at(self, n_clusters: int) -> int:
         """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""
@@ -282,27 +321,29 @@ class ConvexClusterPath(ConvexEstimator):
         return plot_path_dendrogram(self, names=names, n_clusters=n_clusters, ax=ax)
 
     def _follow(
-        self, setting: Setting, gammas: Array, monitor: FitMonitor
-    ) -> list[tuple[Array, IntArray, Certificate]]:
-        """Solve for one gamma after the other; return centroids, labels and certificate of each."""
-        done: list[tuple[Array, IntArray, Certificate]] = []
-        warm_start = WarmStart(setting.solver)
+        self, setting: Setting, gammas: FittingGammas | GivenGammas, monitor: FitMonitor
+    ) -> list[_Step]:
+        """Solve for one gamma after the other."""
+        done: list[_Step] = []
+        warm_start = WarmStart(setting.solver, has_even_steps=isinstance(gammas, GivenGammas))
         has_settled = setting.has_settled(self.stopping, self.tol)
         residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
-        for gamma in gammas:
-            warm_start.predict(float(gamma))
+        while (gamma := gammas.following(done[-1].certificate.n_clusters if done else 0)) is not None:
+            warm_start.predict(gamma)
             certificate, n_steps, _ = solve(
-                setting.solver, setting.fuser, float(gamma), tol=self.tol, max_iter=self.max_iter,
+                setting.solver, setting.fuser, gamma, tol=self.tol, max_iter=self.max_iter,
                 is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time, has_settled=has_settled,
             )  # fmt: skip
             if has_settled:
                 residuals.append(setting.residuals(self.tol))
-            centroids = setting.centroids(certificate)
-            done.append((centroids, setting.labels(certificate), certificate))
+            certificate = replace(
+                certificate, centroids=certificate.centroids.copy()
+            )  # the solver goes on with them
+            done.append(_Step(gamma, setting.labels(certificate), certificate))
             self.n_iter_ += n_steps
             stop = monitor.report(
-                certificate.objective, centroids, gamma=gamma, n_steps=n_steps,
+                certificate.objective, partial(setting.centroids, certificate), gamma=gamma, n_steps=n_steps,
                 gap=certificate.gap, n_clusters=certificate.n_clusters,
             )  # fmt: skip
             if stop:
@@ -310,15 +351,15 @@ class ConvexClusterPath(ConvexEstimator):
         self._store_residuals(residuals)
         return done
 
-    def _store(
-        self, setting: Setting, gammas: Array, done: list[tuple[Array, IntArray, Certificate]]
-    ) -> None:
-        self.gammas_ = gammas
-        self.centroids_path_ = np.array([centroids for centroids, _, _ in done])
-        self.labels_path_ = np.array([labels for _, labels, _ in done])
-        self.n_clusters_path_ = np.array([certificate.n_clusters for _, _, certificate in done])
-        self.objectives_ = np.array([certificate.objective for _, _, certificate in done])
-        self.dual_gaps_ = np.array([certificate.gap for _, _, certificate in done])
+    def _store(self, setting: Setting, done: list[_Step]) -> None:
+        self.gammas_ = np.array([step.gamma for step in done])
+        self.centroids_path_ = np.empty((len(done), *setting.data.shape), dtype=setting.data.dtype)
+        for step, out in zip(done, self.centroids_path_):
+            setting.centroids(step.certificate, out)
+        self.labels_path_ = np.array([step.labels for step in done])
+        self.n_clusters_path_ = np.array([step.certificate.n_clusters for step in done])
+        self.objectives_ = np.array([step.certificate.objective for step in done])
+        self.dual_gaps_ = np.array([step.certificate.gap for step in done])
         self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])
         self.edge_weights_ = setting.edges.weights
         pairs = zip(self.labels_path_[:-1], self.labels_path_[1:])

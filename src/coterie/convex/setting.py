@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.convex.distinct import distinct_rows
 from coterie.convex.fusion import Certificate, Fuser
-from coterie.convex.norms import KernelNorm, Norm
+from coterie.convex.norms import KernelNorm, Norm, find_norm
 from coterie.convex.problem import make_problem
+from coterie.convex.rotation import own_coordinates
 from coterie.convex.solvers import ADMM, AMA, Solver
 from coterie.graphs.edges import Edges, edges_of_graph
 
@@ -46,6 +48,8 @@ class Setting:
         Of the data.
     data : ndarray of shape (n, p)
         The rows.
+    basis : ndarray of shape (p, n - 1), optional
+        Of the coordinates that the problem has in place of columns, where rows are wide.
     """
 
     solver: Solver
@@ -57,12 +61,19 @@ class Setting:
     columns: IndexArray
     mean: FloatArray
     data: Array
+    basis: FloatArray | None = None
 
-    def centroids(self, certificate: Certificate) -> Array:
+    def centroids(self, certificate: Certificate, out: Array | None = None) -> Array:
         """Return the centroids in the order and the place of the data."""
         found = certificate.centroids
-        out = np.empty_like(found)
-        out[self.order[:, None], self.columns] = found + self.mean[self.columns]
+        out = np.empty_like(self.data) if out is None else out
+        if self.basis is None:
+            out[self.order[:, None], self.columns] = found + self.mean[self.columns]
+        else:
+            distinct, places = distinct_rows(
+                found
+            )  # a product of matrices may round equal rows in different ways
+            out[self.order] = (distinct @ self.basis.T + self.mean)[places]
         return out
 
     def labels(self, certificate: Certificate) -> IntArray:
@@ -89,7 +100,7 @@ class Setting:
         theirs, ours = (part.heads.astype(np.int64) * n + part.tails for part in (edges, self.edges))
         _, at_theirs, at_ours = np.intersect1d(theirs, ours, assume_unique=True, return_indices=True)
         in_order = np.zeros_like(self.solver.duals)
-        in_order[at_ours] = duals[at_theirs]
+        in_order[at_ours] = duals[at_theirs] if self.basis is None else duals[at_theirs] @ self.basis
         signs = np.where(self.is_turned, -1, 1).astype(in_order.dtype)
         self.solver.resume(signs[:, None] * in_order[self.places[:, None], self.columns])
 
@@ -99,7 +110,7 @@ class Setting:
         out = np.empty_like(found)
         signs = np.where(self.is_turned, -1, 1).astype(found.dtype)
         out[self.places[:, None], self.columns] = signs[:, None] * found
-        return out
+        return out if self.basis is None else (out @ self.basis.T).astype(out.dtype)
 
 
 def make_setting(
@@ -139,15 +150,19 @@ def make_setting(
     edges = edges_of_graph(graph, data.dtype)
     order = edges.order_of_neighbors()
     inner, places, is_turned = edges.renumbered(order)
-    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
     mean = data.mean(axis=0, dtype=np.float64)
-    centered = (data - mean).astype(data.dtype)[order[:, None], columns]
+    centered = data - mean
+    basis = own_coordinates(centered, norm)
+    if basis is not None:
+        centered, norm = centered @ basis, find_norm("l2", basis.shape[1])
+    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
+    inside = centered.astype(data.dtype)[order[:, None], columns]
     is_admm = solver == "admm"
     acceleration = acceleration and solver == "ama"
     step = _admm_step(inner, step_size) if is_admm else _ama_step(inner, step_size, acceleration)
-    problem = make_problem(centered, inner, norm, step_size=step, n_threads=n_threads)
+    problem = make_problem(inside, inner, norm, step_size=step, n_threads=n_threads)
     solving: Solver = ADMM(problem) if is_admm else AMA(problem, acceleration=acceleration)
-    return Setting(solving, Fuser(problem), edges, places, is_turned, order, columns, mean, data)
+    return Setting(solving, Fuser(problem), edges, places, is_turned, order, columns, mean, data, basis)
 
 
 def _admm_step(edges: Edges, step_size: float | str | None) -> float:

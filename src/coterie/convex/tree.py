@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 
-__all__ = ["has_fission", "linkage_of_path"]
+__all__ = ["cut_between", "has_fission", "linkage_of_path"]
 
 
 # Clusters that never fuse are joined above the last gamma, by so much.
@@ -61,6 +61,51 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
     top = _BEYOND_THE_END * height if height > 0 else 1.0
     _merged(current, np.zeros(n, dtype=np.int32), names, sizes, top, merges, n)
     return np.array(merges, dtype=np.float64).reshape(-1, 4)
+
+
+def cut_between(
+    finer: IntArray, coarser: IntArray, edges: IntArray, lengths: Array, n_clusters: int
+) -> IntArray:
+    """Return so many clusters between two steps of a path: those whose ends are closest have fused already.
+
+    Parameters
+    ----------
+    finer, coarser : ndarray of shape (n,), int32
+        Clusters of both steps, more and fewer than are wanted.
+    edges : ndarray of shape (n_edges, 2)
+        Of the graph: rows fuse along them.
+    lengths : ndarray of shape (n_edges,)
+        How far their ends are apart at the finer step.
+    n_clusters : int
+        How many.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+        Clusters, numbered by their first rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.tree import cut_between
+    >>> finer, coarser = np.arange(4, dtype=np.int32), np.zeros(4, dtype=np.int32)
+    >>> edges = np.array([[0, 1], [1, 2], [2, 3]], dtype=np.int32)
+    >>> cut_between(finer, coarser, edges, np.array([3.0, 1.0, 2.0]), 2)
+    array([0, 1, 1, 1], dtype=int32)
+    """
+    inside = (coarser[edges[:, 0]] == coarser[edges[:, 1]]) & (finer[edges[:, 0]] != finer[edges[:, 1]])
+    order = np.argsort(lengths[inside], kind="stable")
+    ends = np.sort(finer[edges[inside]][order].astype(np.int64), axis=1)
+    n_finer = int(finer.max()) + 1
+    # Of several edges between two clusters the shortest; ranks as weights, for SciPy takes 0 for no edge.
+    places = np.unique(ends[:, 0] * n_finer + ends[:, 1], return_index=True)[1]
+    ranks = sp.coo_array((places + 1.0, ends[places].T), shape=(n_finer, n_finer))
+    tree = sp.coo_array(csgraph.minimum_spanning_tree(ranks.tocsr()))
+    fused = np.argsort(tree.data)[: n_finer - n_clusters]
+    joined = sp.coo_array((np.ones(len(fused)), (tree.row[fused], tree.col[fused])), shape=tree.shape)
+    labels = csgraph.connected_components(joined, directed=False)[1][finer]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return first.argsort().argsort().astype(np.int32)[inverse]
 
 
 def _pairs(first: IntArray, second: IntArray) -> IndexArray:

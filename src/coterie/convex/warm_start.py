@@ -20,19 +20,23 @@ class WarmStart:
     need not grow. Both are continued along a line; the solver makes them feasible.
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, *, has_even_steps: bool) -> None:
         self._solver = solver
+        self._has_even_steps = has_even_steps
         self._gamma: float | None = None
         self._ratio: float | None = None
+        self._step = 0.0
         self._before = np.empty_like(solver.duals)
 
     def predict(self, gamma: float) -> None:
         """Replace the solver's duals, those of the last gamma, by a guess for the next one."""
         if self._gamma is not None and self._gamma > 0:
-            self._continue(gamma / self._gamma)
+            longer = 1.0 if self._has_even_steps or self._step == 0 else (gamma - self._gamma) / self._step
+            self._continue(gamma / self._gamma, longer)
+            self._step = gamma - self._gamma
         self._gamma = gamma
 
-    def _continue(self, ratio: float) -> None:
+    def _continue(self, ratio: float, longer: float) -> None:
         solver = self._solver
         assert self._gamma is not None
         lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
@@ -44,6 +48,6 @@ class WarmStart:
             start = solver.duals[part]
             start *= np.where(is_apart, ratio, 1.0)
             if self._ratio is not None:
-                start += found - before * np.where(is_apart, self._ratio, 1.0)
+                start += longer * (found - before * np.where(is_apart, self._ratio, 1.0))
             before[:] = found
         self._ratio = ratio

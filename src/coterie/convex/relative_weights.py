@@ -1,0 +1,156 @@
+"""Weights that are free of units: what a distance counts depends on the other distances in the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+
+from coterie.arrays import Array, IndexArray
+from coterie.convex.distinct import distinct_rows
+from coterie.graphs import bridge_components, knn_graph
+
+__all__ = ["relative_graph"]
+
+
+# The long edges weigh this share of the short ones; which quantiles of the squared distances these are; and the least
+# weight of any edge, relative to the largest.
+_FALL, _SHORT, _LONG = 0.5, 0.1, 0.9
+_LEAST_WEIGHT = 0.01
+
+# Squared distances that differ by less than this share of them are taken to be equal.
+_LEAST_SPREAD = 0.01
+
+
+def relative_graph(
+    X: Array, *, kind: str, n_neighbors: int, connect: bool, random_state: Any = None, n_threads: int = 1
+) -> tuple[sp.csr_array, float]:
+    """Build a graph whose weights do not depend on the units of the rows, nor on how often each of them occurs.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        The rows.
+    kind : {"knn", "dense"}
+        Edges to the nearest neighbours of either end, equal rows not counted, or between all rows.
+    n_neighbors : int
+        Neighbours of each row; all others, where there are fewer that differ.
+    connect : bool
+        Add the shortest edges that connect the components.
+    random_state, n_threads
+        See `coterie.graphs.knn_graph`.
+
+    Returns
+    -------
+    graph : csr_array of shape (n, n)
+        Symmetric weights, from 0.01 to 1, and larger ones between equal rows.
+    phi : float
+        Weights are exp(-phi (d^2 - m)), but at least 0.01, where d is the distance and m the least squared one. Of two
+        edges, at the 10% and the 90% quantile of the squared distances, the longer one weighs half as much. 0 where all
+        distances are about equal.
+
+    Notes
+    -----
+    Of equal rows each has edges of its own, so that a row that occurs twice counts twice; they are joined by edges that
+    hold them together.
+
+    References
+    ----------
+    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: squared distances relative to their
+    mean, connected graphs. Weylandt, Nagorski and Allen, Dynamic visualization and fast computation for convex
+    clustering via algorithmic regularization, Journal of Computational and Graphical Statistics, 2020: the phi for
+    which weights vary most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.relative_weights import relative_graph
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> graph, _ = relative_graph(X, kind="knn", n_neighbors=1, connect=False)
+    >>> other, _ = relative_graph(1000 * X, kind="knn", n_neighbors=1, connect=False)
+    >>> bool(abs(graph - other).max() < 1e-12)
+    True
+    """
+    rows, scale = _without_units(X)
+    if kind == "dense":
+        heads, tails = np.triu_indices(len(X), 1)
+        weights, phi = _relative_weights(pdist(rows, "sqeuclidean"))
+        return _graph_of(heads, tails, weights, len(X), X.dtype), phi / scale**2
+    distinct, groups = distinct_rows(rows)
+    if len(distinct) == 1:
+        weights, phi = np.empty(0), 0.0
+        heads = tails = np.empty(0, dtype=np.int64)
+    else:
+        squares = _squares_of_neighbors(distinct, n_neighbors, connect, random_state, n_threads)
+        heads, tails = squares.row.astype(np.int64), squares.col.astype(np.int64)
+        weights, phi = _relative_weights(squares.data.astype(np.float64))
+    return _of_all_copies(heads, tails, weights, groups, X.dtype), phi / scale**2
+
+
+def _without_units(X: Array) -> tuple[Array, float]:
+    """Return the rows around their mean, divided by a power of two that makes them less than 1, and that power."""
+    centered = X - X.mean(axis=0, dtype=np.float64)
+    _, exponent = np.frexp(np.abs(centered).max(initial=0.0))
+    scale = float(np.ldexp(1.0, int(exponent)))
+    return np.ascontiguousarray((centered / scale).astype(X.dtype)), scale
+
+
+def _squares_of_neighbors(
+    rows: Array, n_neighbors: int, connect: bool, random_state: Any, n_threads: int
+) -> sp.coo_array:
+    """Return the squared lengths of the edges, each once."""
+    least = np.finfo(rows.dtype).tiny
+
+    def squares(found: Array) -> Array:
+        return np.maximum(found, least)  # rows that differ have an edge, even where the square underflows
+
+    k = min(n_neighbors, len(rows) - 1)
+    graph = knn_graph(rows, k, weights=squares, random_state=random_state, n_threads=n_threads)
+    if connect:
+        graph = bridge_components(graph, rows, weights=squares, n_threads=n_threads)
+    return sp.coo_array(sp.triu(graph, 1))
+
+
+def _relative_weights(squares: Array) -> tuple[Array, float]:
+    """Return weights from 0.01 to 1 and phi."""
+    apart = squares[squares > 0]
+    if len(apart) == 0:
+        return np.ones(len(squares)), 0.0
+    short, long = np.quantile(apart, [_SHORT, _LONG])
+    phi = float(-np.log(_FALL) / (long - short)) if long - short > _LEAST_SPREAD * long else 0.0
+    beyond = np.maximum(squares - apart.min(), 0)
+    return np.exp(np.maximum(-phi * beyond, np.log(_LEAST_WEIGHT))), phi
+
+
+def _of_all_copies(
+    heads: IndexArray, tails: IndexArray, weights: Array, groups: IndexArray, dtype: Any
+) -> sp.csr_array:
+    """Give each of several equal rows its own edges, and join them to the first of them."""
+    counts = np.bincount(groups)
+    members, starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
+    # An edge is there as often as the more frequent of its ends; what is left over goes to other copies each time.
+    times = np.maximum(counts[heads], counts[tails])
+    of_edge = np.repeat(np.arange(len(heads)), times)
+    turn = np.arange(len(of_edge)) - np.repeat(np.cumsum(times) - times, times) + of_edge
+    ends = [members[starts[side][of_edge] + turn % counts[side][of_edge]] for side in (heads, tails)]
+    # Of the edges to one other row, a copy has at most one more than another copy: what pulls it away from the mean of
+    # the copies is less than the weights of one edge to each of these rows, and an edge of that weight holds it.
+    degrees = np.bincount(heads, weights, len(counts)) + np.bincount(tails, weights, len(counts))
+    others = np.delete(members, starts)
+    holding = np.where(degrees > 0, degrees, 1.0)[groups[others]]
+    return _graph_of(
+        np.concatenate([ends[0], members[starts[groups[others]]]]),
+        np.concatenate([ends[1], others]),
+        np.concatenate([weights[of_edge], holding]),
+        len(groups),
+        dtype,
+    )
+
+
+def _graph_of(heads: IndexArray, tails: IndexArray, weights: Array, n: int, dtype: Any) -> sp.csr_array:
+    ends = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+    graph = sp.coo_array((np.concatenate([weights, weights]).astype(dtype), ends), shape=(n, n)).tocsr()
+    graph.sort_indices()
+    return graph

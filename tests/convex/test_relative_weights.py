@@ -1,0 +1,122 @@
+"""Weights that are free of units."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from coterie import ConvexClustering, ConvexClusterPath
+from coterie.convex.relative_weights import relative_graph
+from tests.support.bits import same_bits
+
+OPTIONS = dict(kind="knn", n_neighbors=4, connect=True)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(80, 3))
+
+
+def edges_of(graph):
+    upper = sp.triu(graph, 1).tocoo()
+    return upper.row, upper.col, upper.data
+
+
+def test_weights_fall_by_half_between_the_quantiles(rows):
+    graph, phi = relative_graph(rows, **OPTIONS)
+    heads, tails, weights = edges_of(graph)
+    squares = ((rows[heads] - rows[tails]) ** 2).sum(axis=1)
+    short, long = np.quantile(squares, [0.1, 0.9])
+    np.testing.assert_allclose(phi, np.log(2) / (long - short), rtol=1e-12)
+    np.testing.assert_allclose(weights, np.maximum(np.exp(-phi * (squares - squares.min())), 0.01), rtol=1e-9)
+    assert weights.max() == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e6, 1e30])
+@pytest.mark.parametrize("kind", ["knn", "dense"])
+def test_units_make_no_difference(rows, dtype, scale, kind):
+    first, phi = relative_graph(rows.astype(dtype), **(OPTIONS | {"kind": kind}))
+    other, other_phi = relative_graph((rows * scale).astype(dtype), **(OPTIONS | {"kind": kind}))
+    assert (first != other).nnz == 0 or abs(first - other).max() < 1e-4
+    np.testing.assert_allclose(other_phi, phi / scale**2, rtol=1e-4)
+
+
+def test_far_rows_keep_a_weight(rows):
+    far = np.concatenate([rows, rows[:10] + 1e9])
+    for kind in ("knn", "dense"):
+        graph, _ = relative_graph(far, **(OPTIONS | {"kind": kind}))
+        assert graph.data.min() >= 0.01
+        assert csgraph.connected_components(graph)[0] == 1
+    apart, _ = relative_graph(far, **(OPTIONS | {"connect": False}))
+    assert csgraph.connected_components(apart)[0] == 2
+
+
+def test_equal_distances_weigh_the_same():
+    grid = np.stack(np.meshgrid(*[np.arange(4.0)] * 2), axis=-1).reshape(-1, 2)
+    graph, phi = relative_graph(grid, kind="knn", n_neighbors=2, connect=False)
+    assert phi == 0
+    assert set(graph.data) == {1.0}
+
+
+def test_copies_have_edges_of_their_own(rows):
+    once, phi = relative_graph(rows, **OPTIONS)
+    twice, other_phi = relative_graph(np.repeat(rows, 2, axis=0), **OPTIONS)
+    np.testing.assert_allclose(other_phi, phi)
+    members = sp.csr_array((np.ones(160), (np.repeat(np.arange(80), 2), np.arange(160))))
+    summed = (members @ twice @ members.T).toarray()
+    np.fill_diagonal(summed, 0)
+    np.testing.assert_allclose(summed, 2 * once.toarray(), rtol=1e-12)
+    assert all(twice[2 * i, 2 * i + 1] > 0 for i in range(80))
+
+
+def test_copies_stay_together_however_often_they_are_there():
+    random = np.random.default_rng(3)
+    distinct = random.normal(size=(12, 2))
+    which = np.concatenate([np.arange(12), np.repeat([0, 3, 5], [40, 1, 7])])
+    X = distinct[which]
+    path = ConvexClusterPath(n_gammas=15, n_neighbors=3).fit(X)
+    assert path.n_clusters_path_[0] == 12
+    assert path.n_clusters_path_[-1] == 1
+    for labels, centroids in zip(path.labels_path_, path.centroids_path_):
+        assert len(np.unique(np.column_stack([which, labels]), axis=0)) == 12
+        np.testing.assert_allclose(centroids, centroids[which], atol=1e-3)
+
+
+def test_rows_that_are_all_equal():
+    path = ConvexClusterPath().fit(np.full((10, 2), 3.0))
+    np.testing.assert_array_equal(path.n_clusters_path_, [1])
+    np.testing.assert_array_equal(path.labels_at(1), 0)
+    np.testing.assert_array_equal(path.centroids_path_[0], 3.0)
+
+
+def test_fewer_different_rows_than_neighbours():
+    X = np.repeat([[0.0], [1.0], [5.0]], 10, axis=0)
+    path = ConvexClusterPath().fit(X)
+    np.testing.assert_array_equal(path.labels_at(2), np.repeat([0, 0, 1], 10))
+
+
+def test_the_order_of_the_rows_makes_no_difference(rows):
+    order = np.random.default_rng(1).permutation(80)
+    first, _ = relative_graph(rows, **OPTIONS)
+    second, _ = relative_graph(rows[order], **OPTIONS)
+    assert abs(first[order][:, order] - second).max() < 1e-12
+
+
+@pytest.mark.parametrize("weights", ["knn", "dense"])
+def test_the_phi_that_was_chosen(rows, weights):
+    model = ConvexClustering(0.1, weights=weights).fit(rows)
+    _, phi = relative_graph(rows, kind=weights, n_neighbors=5, connect=True)
+    assert model.phi_ == phi
+    assert not hasattr(model.set_params(phi=phi).fit(rows), "phi_")
+
+
+def test_a_given_graph_stays_as_it_is_unless_asked(rows):
+    graph = np.zeros((80, 80))
+    graph[0, 1] = graph[1, 0] = 0.3
+    graph[2, 3] = graph[3, 2] = 2.0
+    alone = ConvexClustering(1.0, weights="precomputed").fit(rows, graph=graph)
+    same_bits(alone.edge_weights_, np.array([0.3, 2.0]))
+    connected = ConvexClustering(1.0, weights="precomputed", connect=True).fit(rows, graph=graph)
+    assert len(connected.edge_weights_) == 79
+    same_bits(np.unique(connected.edge_weights_), np.array([0.3, 2.0]))
