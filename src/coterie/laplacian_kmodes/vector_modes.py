@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.labels import nearest_labels
+from coterie.laplacian_kmodes.criterion import cluster_means
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeUpdate, densest_rows, surest_members
 from coterie.rows import Block, as_rows
@@ -56,8 +57,19 @@ class VectorModes:
             return Modes(seeds, nowhere)
         shift = np.zeros(seeds.shape[1])
         labels = nearest_labels(as_rows(self.rows), seeds, shift, self._n_threads)
-        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(seeds))])
-        return self._at_rows(Modes(seeds, nowhere), indices)
+        return self._at_densest(Modes(seeds, nowhere), labels, random)
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return the modes that a run with these clusters begins with: their means, or their densest rows."""
+        modes = Modes(cluster_means(self.rows, labels, n_clusters), np.full(n_clusters, -1, dtype=np.int64))
+        if self._mode_update == "mean_shift":
+            return modes
+        if self._mode_update == "byproduct":
+            return self._at_densest(modes, labels, random)
+        members = np.zeros((len(labels), n_clusters), dtype=self.rows.dtype)
+        members[np.arange(len(labels)), labels] = 1
+        filled = np.bincount(labels, minlength=n_clusters) > 0
+        return self._at_rows(modes, np.where(filled, self._densities(members).argmax(axis=0), -1))
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
@@ -74,6 +86,11 @@ class VectorModes:
         if self._mode_update == "densest":
             return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
         return self._at_rows(modes, surest_members(memberships, len(modes.points)))
+
+    def _at_densest(self, modes: Modes, labels: IntArray, random: np.random.RandomState) -> Modes:
+        n_clusters = len(modes.points)
+        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(n_clusters)])
+        return self._at_rows(modes, indices)
 
     def _at_rows(self, modes: Modes, indices: IndexArray) -> Modes:
         found = indices >= 0
