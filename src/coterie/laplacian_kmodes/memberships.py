@@ -42,6 +42,10 @@ class MembershipFit:
     is_shifted: bool
 
 
+# Memberships whose largest ones are found before threads have begun.
+_SMALL_SIZE = 2**20
+
+
 class GraphMemberships:
     """Memberships z that minimise the relaxed objective R while the affinities to the modes stay as they are.
 
@@ -104,6 +108,8 @@ class GraphMemberships:
     @property
     def labels(self) -> IntArray:
         """The cluster with the largest membership of each row."""
+        if self._labels is None and self.memberships.size <= _SMALL_SIZE:
+            self._labels = self.memberships.argmax(axis=1).astype(np.int32)
         if self._labels is None:
             parts = np.array_split(self.memberships, self._n_threads)
             with ThreadPoolExecutor(self._n_threads) as pool:

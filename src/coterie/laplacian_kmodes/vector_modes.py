@@ -25,6 +25,9 @@ _SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
 # What a thread works on at a time, so that it stays in the cache.
 _ROWS_PER_PART = 1024
 
+# Multiply-adds up to which one thread is done before others have begun.
+_SMALL_WORK = 2**24
+
 # Members that stand for a cluster in the search for its densest one.
 _DENSITY_SAMPLE = 1000
 
@@ -49,6 +52,7 @@ class VectorModes:
         self.rows = rows
         self.bandwidth: float = bandwidth
         self._mode_update, self._n_threads = mode_update, n_threads
+        self._pool: ThreadPoolExecutor | None = None
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a run with these centres begins with: the centres, or the densest rows there."""
@@ -165,5 +169,13 @@ class VectorModes:
             affinities = np.exp(np.maximum(squares, 0) / (-2 * self.bandwidth**2))
             return do(slice(start, start + len(rows)), rows, affinities)
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(one, range(0, self.rows.shape[0], _ROWS_PER_PART)))
+        return self._map(one, len(points))
+
+    def _map(self, one: Callable[[int], Any], n_points: int) -> list[Any]:
+        """Return what `one` makes of each part, by its first row."""
+        starts = range(0, self.rows.shape[0], _ROWS_PER_PART)
+        if self._n_threads == 1 or self.rows.shape[0] * self.rows.shape[1] * n_points <= _SMALL_WORK:
+            return [one(start) for start in starts]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._n_threads)
+        return list(self._pool.map(one, starts))
