@@ -53,6 +53,7 @@ class VectorModes:
         self.bandwidth: float = bandwidth
         self._mode_update, self._n_threads = mode_update, n_threads
         self._pool: ThreadPoolExecutor | None = None
+        self._about_mean: tuple[Array, Array, Array] | None = None
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a run with these centres begins with: the centres, or the densest rows there."""
@@ -149,9 +150,39 @@ class VectorModes:
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
         # The sum of the parts is in their order: the same for any number of threads.
-        parts = self._for_parts(points, sums)
+        if sp.issparse(self.rows):
+            parts, origin = self._for_parts(points, sums), points.mean(axis=0)
+        else:
+            origin = self._rows_about_mean()[0]
+            parts = self._for_parts_about_mean(points - origin, sums)
         masses = np.sum([mass for _, mass in parts], axis=0)
-        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * points.mean(axis=0), masses
+        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * origin, masses
+
+    def _rows_about_mean(self) -> tuple[Array, Array, Array]:
+        """Return the mean of all rows, the rows relative to it and their squared lengths; all steps share them."""
+        if self._about_mean is None:
+            mean = self.rows.mean(axis=0, dtype=np.float64).astype(self.rows.dtype)
+            relative = self.rows - mean
+            self._about_mean = mean, relative, np.einsum("ij,ij->i", relative, relative)
+        return self._about_mean
+
+    def _for_parts_about_mean(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
+        """As `_for_parts`, of points relative to the mean of all rows, which all steps of a mean shift share."""
+        rows, norms = self._rows_about_mean()[1:]
+        points = points.astype(rows.dtype, copy=False)
+        point_norms = np.einsum("ij,ij->i", points, points)
+
+        def one(start: int) -> Any:
+            part = slice(start, start + _ROWS_PER_PART)
+            exponents = rows[part] @ points.T
+            exponents *= -2
+            exponents += norms[part, None]
+            exponents += point_norms
+            np.maximum(exponents, 0, out=exponents)
+            exponents *= -0.5 / self.bandwidth**2
+            return do(part, rows[part], np.exp(exponents, out=exponents))
+
+        return self._map(one, len(points))
 
     def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
         """Return what `do` makes of each part of the rows: of their place, of them and of their kernel with the points.
