@@ -33,7 +33,7 @@ def some_labels(digits):
 
 @pytest.fixture(scope="module")
 def scan(digits, some_labels):
-    estimator = LaplacianKModes(10, normalize=True, random_state=0)
+    estimator = LaplacianKModes(10, init="k-means++", normalize=True, random_state=0)
     return select_lambda(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
 
 
