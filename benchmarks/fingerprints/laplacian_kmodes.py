@@ -21,7 +21,7 @@ def laplacian_cases() -> Cases:
     X, others = np.split(digits()[0], [N_ROWS])
     some_labels = np.where(np.arange(N_ROWS) % 10, -1, digits()[1][:N_ROWS])
     words, larger = sparse_blobs(1_000), blobs(6_000, 20)
-    modes = partial(LaplacianKModes, 10, lam=1.3, n_init=3)
+    modes = partial(LaplacianKModes, 10, lam=1.3, init="k-means++", n_init=3)
     shifted = partial(modes, mode_update="mean_shift")
     return {
         "byproduct": fit(modes(), X, others, "predict"),
@@ -58,12 +58,15 @@ def laplacian_cases() -> Cases:
 def on_graph(rows: npt.NDArray[Any], **options: Any) -> list[Any]:
     """Fit a graph, sparse and dense; return both models, and labels of some of its rows."""
     graph = graphs.knn_graph(rows, 8, weights="gaussian")
-    model = partial(LaplacianKModes, 10, affinity="precomputed", **options)
+    model = partial(
+        LaplacianKModes, 10, **{"lam": 1.0, "init": "k-means++", "affinity": "precomputed"} | options
+    )
     return [fitted(model(), given, given[:200], "predict") for given in (graph, graph.toarray())]
 
 
 def selected(rows: npt.NDArray[Any], labels: npt.NDArray[Any] | None) -> list[Any]:
     """Select a lambda; return all that there is to know of it."""
-    scan = select_lambda(LaplacianKModes(10, n_init=2, random_state=0), rows, [1.0, 1.6, 3.0], y=labels)
+    start = LaplacianKModes(10, init="k-means++", n_init=2, random_state=0)
+    scan = select_lambda(start, rows, [1.0, 1.6, 3.0], y=labels)
     scores = scan.accuracy, scan.normalized_mutual_information
     return [scan, scan.best_lambda, scan.objectives, scan.sizes, scores, str(scan)]

@@ -35,7 +35,7 @@ def model_cases() -> Cases:
         NestedMiniBatchKMeans(6, batch_size=200),
         MiniBatchKMeans(6, batch_size=200),
         TruncatedGaussianMixture(6, covariance_type="diag"),
-        LaplacianKModes(6, n_init=2),
+        LaplacianKModes(6, lam=1.0, init="k-means++", n_init=2),
         TotalVariationClustering(6, n_init=2, max_iter=300),
     )
     return {
@@ -45,7 +45,7 @@ def model_cases() -> Cases:
             for model in (ConvexClustering(0.3, phi=0.5), ConvexClusterPath(n_gammas=6, phi=0.5))
         },
         "sparse": keep(KMeans(5), words, words[::9]),
-        "sparse, Laplacian": keep(LaplacianKModes(5, n_init=2), words, words[::9]),
+        "sparse, Laplacian": keep(LaplacianKModes(5, lam=1.0, init="k-means++", n_init=2), words, words[::9]),
         "nested goes on": go_on(NestedMiniBatchKMeans(6, batch_size=100), X, others),
         "mini-batch goes on": go_on(MiniBatchKMeans(6), X, others),
         "mini-batch goes on, sparse": go_on(MiniBatchKMeans(6), words, words[::9]),
@@ -66,7 +66,8 @@ def picture_cases() -> Cases:
     """All pictures that show no seconds."""
     X, y = digits()[0][:500], digits()[1][:500]
     teeth = datasets.load_mammals()
-    means, modes = KMeans(10, random_state=0), LaplacianKModes(10, n_init=2, random_state=0)
+    means = KMeans(10, random_state=0)
+    modes = LaplacianKModes(10, lam=1.0, init="k-means++", n_init=2, random_state=0)
     cut = TotalVariationClustering(3, n_init=1, max_iter=200, random_state=0)
     path = ConvexClusterPath(n_gammas=8, phi=0.5, connect=True)
     return {

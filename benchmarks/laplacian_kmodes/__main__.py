@@ -3,6 +3,7 @@
 import benchmarks.laplacian_kmodes
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, above_zero, at_least
+from benchmarks.laplacian_kmodes.any_data import measure_any
 from benchmarks.laplacian_kmodes.criteria import measure_criteria
 from benchmarks.laplacian_kmodes.given_graph import measure_gan
 from benchmarks.laplacian_kmodes.labelled import measure_row
@@ -12,6 +13,7 @@ from benchmarks.laplacian_kmodes.whole import measure_blobs
 
 STEPS = {
     **dict.fromkeys(ROWS, measure_row),
+    "any": measure_any,
     "lambda": measure_criteria,
     "gan": measure_gan,
     "update": measure_update,
@@ -25,7 +27,7 @@ def parser() -> SystemParser:
         "laplacian_kmodes",
         benchmarks.laplacian_kmodes.__doc__,
         list(STEPS),
-        quick=("digits", "lambda", "update", "blobs"),
+        quick=("digits", "any", "lambda", "update", "blobs"),
     )
     parser.add(
         "--seeds", type=at_least(0), default=10, quick=2, help="single starts for each lambda, 0 for none"

@@ -69,10 +69,12 @@ _STARTS_OF_MODES = 10
 def _laplacian_k_modes(task: Task) -> np.ndarray:
     from coterie import LaplacianKModes
 
-    options = dict(mode_update="byproduct", random_state=task.seed, n_threads=task.n_threads)
+    options = dict(lam=1.0, mode_update="byproduct", random_state=task.seed, n_threads=task.n_threads)
     n_init = min(task.n_init, _STARTS_OF_MODES)
     if task.rows is None:
-        model = LaplacianKModes(task.n_clusters, affinity="precomputed", n_init=n_init, **options)
+        model = LaplacianKModes(
+            task.n_clusters, affinity="precomputed", init="random", n_init=n_init, **options
+        )
         return model.fit(task.graph).labels_
     # The same graph, found anew; modes have coordinates then.
     model = LaplacianKModes(

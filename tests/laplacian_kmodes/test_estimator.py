@@ -96,9 +96,10 @@ class TestFit:
 
     def test_the_start_with_the_lowest_objective_is_kept(self, blobs):
         X = blobs[0]
-        several = LaplacianKModes(6, lam=0.7, n_init=5, random_state=3).fit(X)
+        several = LaplacianKModes(6, lam=0.7, init="k-means++", n_init=5, random_state=3).fit(X)
         random = np.random.RandomState(3)
-        alone = [LaplacianKModes(6, lam=0.7, n_init=1, random_state=random).fit(X) for _ in range(5)]
+        options = dict(lam=0.7, init="k-means++", n_init=1, random_state=random)
+        alone = [LaplacianKModes(6, **options).fit(X) for _ in range(5)]
         assert several.objective_ == min(model.objective_ for model in alone)
 
     def test_without_a_graph_rows_go_to_the_closest_mode(self, blobs):
@@ -106,7 +107,7 @@ class TestFit:
         affinities = oracle.kernel(blobs[0], model.modes_, model.bandwidth_)
         np.testing.assert_array_equal(model.labels_, affinities.argmax(axis=1))
 
-    @pytest.mark.parametrize("init", ["k-means++", "k-means", "afk-mc2", "random"])
+    @pytest.mark.parametrize("init", ["auto", "k-means++", "k-means", "afk-mc2", "random"])
     def test_starts(self, blobs, init):
         model = LaplacianKModes(6, lam=0.7, init=init, random_state=0).fit(blobs[0])
         assert normalized_mutual_info_score(blobs[1], model.labels_) > 0.9
@@ -133,7 +134,7 @@ class TestFit:
                 np.testing.assert_array_equal(getattr(model, name), getattr(models[0], name))
 
     @pytest.mark.parametrize("normalize", [False, True])
-    @pytest.mark.parametrize("init", ["k-means++", "k-means", "random"])
+    @pytest.mark.parametrize("init", ["auto", "k-means++", "k-means", "random"])
     def test_rows_are_read_once_for_all_starts(self, blobs, init, normalize):
         X = blobs[0]
         rows = CountingSource(as_rows(X))
@@ -144,7 +145,7 @@ class TestFit:
 
     def test_rows_are_measured_once_for_all_starts(self, blobs):
         with patch("coterie.laplacian_kmodes.estimator.Dataset", wraps=Dataset) as measure:
-            LaplacianKModes(6, n_init=4, random_state=0).fit(blobs[0])
+            LaplacianKModes(6, init="k-means++", n_init=4, random_state=0).fit(blobs[0])
         assert measure.call_count == 1
 
     def test_sparse_rows(self, blobs):
@@ -244,7 +245,7 @@ class TestPrecomputed:
         (dict(n_clusters=21), "n_samples=20 should be >= n_clusters=21"),
         (dict(n_neighbors=0), "n_neighbors"),
         (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
-        (dict(lam=-1), "lam"),
+        (dict(lam=-1), "lam must be 'auto' or a number"),
         (dict(lam=float("nan")), "lam"),
         (dict(affinity="cosine"), "affinity must be one of 'knn', 'precomputed'"),
         (dict(symmetrize="sum"), "symmetrize must be one of 'none', 'mean', 'max'"),

@@ -33,7 +33,7 @@ def some_labels(digits):
 
 @pytest.fixture(scope="module")
 def scan(digits, some_labels):
-    estimator = LaplacianKModes(10, normalize=True, random_state=0)
+    estimator = LaplacianKModes(10, init="k-means++", normalize=True, random_state=0)
     return select_lambda(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
 
 
@@ -144,7 +144,9 @@ def test_labels_do_not_let_an_empty_cluster_win():
     """Two blobs are the classes: rows of the other clusters are wrong, so that fewer clusters are more accurate."""
     X, y = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
     with pytest.warns(UserWarning, match="empty"):
-        scan = select_lambda(LaplacianKModes(6, n_neighbors=20, random_state=0), X, [0.01, 8], y=y)
+        scan = select_lambda(
+            LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8], y=y
+        )
     n_empty = np.sum(scan.sizes == 0, axis=1)
     assert n_empty[0] < n_empty[1]
     assert scan.accuracy[0] < scan.accuracy[1]
@@ -164,7 +166,9 @@ def test_given_affinities(digits):
 def test_empty_clusters_come_last():
     X, _ = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
     with pytest.warns(UserWarning, match="empty"):
-        scan = select_lambda(LaplacianKModes(6, n_neighbors=20, random_state=0), X, [0.01, 8])
+        scan = select_lambda(
+            LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8]
+        )
     n_empty = np.sum(scan.sizes == 0, axis=1)
     assert n_empty[0] < n_empty[1]
     assert scan.best_lambda == 0.01
@@ -196,7 +200,7 @@ def test_the_picture(scan, labelled, tmp_path):
     [
         ([], None, "different numbers"),
         ([1, 1.0], None, "different numbers"),
-        ([1, -1], None, "lam must not be negative"),
+        ([1, -1], None, "lam must be 'auto' or a number that is not negative"),
         ([1], [0, 1], "inconsistent numbers of samples"),
         ([1], [-1] * 30, "all of them are -1"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -37,11 +36,23 @@ from coterie.laplacian_kmodes.kernel_modes import KernelModes
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch, ModeUpdate
 from coterie.laplacian_kmodes.pairs import beside, checked_kernel, is_pair
 from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping, cut_weight
+from coterie.laplacian_kmodes.starts import (
+    MOST_RUNS,
+    Fitted,
+    Start,
+    automatic_lambda,
+    automatic_starts,
+    best_run,
+    careful_rank,
+    careful_run,
+    check_lambda,
+    given_rows,
+)
 from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["Fitted", "LaplacianKModes"]
+__all__ = ["LaplacianKModes"]
 
 
 SYMMETRIES = ("none", "mean", "max")
@@ -49,15 +60,6 @@ MODE_UPDATES = get_args(ModeUpdate)
 
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """With what another lambda can begin: the problem, and the modes of the best start and of all."""
-
-    problem: GraphModes
-    best: Modes
-    ends: list[Modes]
 
 
 class LaplacianKModes(GraphEstimator, SeededEstimator):
@@ -70,8 +72,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     ----------
     n_clusters : int
         Number of clusters L.
-    lam : float
-        Weight of the graph against the modes, lambda; the paper chooses between 1 and 4. See `select_lambda`.
+    lam : float or "auto"
+        Weight of the graph against the modes, lambda; the paper chooses between 1 and 4 on graphs of 5 neighbours. See
+        `select_lambda`. "auto": by the degrees of the graph, `lam_`; see Notes.
     n_neighbors : int
         Nearest neighbours of each row in the graph, itself not counted.
     affinity : {"knn", "precomputed"}
@@ -90,19 +93,21 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         kernel: this reads the kernel of all pairs of rows in each update, O(n^2 (d + L)).
     bandwidth : float, optional
         s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). By default s^2 is the mean squared distance to the
-        nearest neighbours.
+        nearest neighbours, whatever the unit of the rows.
     shift : bool or "auto"
         Add each row's degree to the diagonal of the graph. Then updates of a symmetric graph cannot raise the relaxed
         objective, but they are smaller, and end in worse minima. "auto": only where it would rise without, before it
         has settled. In any case memberships whose objective rose are not kept.
     normalize : bool
         Divide each row by its length first.
-    init : {"k-means++", "k-means", "afk-mc2", "random"}, array-like of shape (L, d), fitted model, or callable
-        Where the modes begin: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
-        `affinity="precomputed"`: "random", or L row numbers.
+    init : {"auto", "k-means++", "k-means", "afk-mc2", "random"}, array-like of shape (L, d), fitted model, or callable
+        "auto": k-means, the eigenvectors of the graph (up to n L^2 = 5e7), k-means++ and k-means by turns. Clusters
+        that empty get half of another one, and no end is worse than its start (see Notes). Else where the modes begin,
+        and the run is the paper's: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
+        `affinity="precomputed"`: "auto", "random", or L row numbers.
     n_init : int or "auto"
         Starts, all on one graph. Kept is the one with the fewest empty clusters, of these the one with the lowest
-        discrete objective. "auto": 10 where starts are drawn.
+        discrete objective; with `init="auto"` the one with the best cut and spread. "auto": 10 where starts are drawn.
     max_iter : int
         Updates of the modes, at most.
     tol : float
@@ -146,6 +151,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Whether R is that of the graph with the shift.
     bandwidth_ : float
         s.
+    lam_ : float
+        lambda.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph, without the shift.
     converged_ : bool
@@ -174,7 +181,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     update z_p = softmax(a_p + lambda sum_q K_pq z_q) minimises a bound of R for all rows at once (Eq. 8).
 
     The graph takes O(n^2 d) operations where it is exact; an update O(n (rho + 1) L). Memory: three arrays of n x L
-    floats and the graph.
+    floats, the graph and, for mean shifts, another copy of the rows.
 
     Why lambda / 4: the paper prints lambda tr(Z' L Z) = lambda / 2 sum_pq K_pq ||z_p - z_q||^2 in E (Eq. 1), and R
     without the last 1/2 (Eq. 2). That counts each pair of rows twice, as (p, q) and as (q, p), and the bound of that R
@@ -182,7 +189,12 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     pair once, so that `lam` is the lambda of the paper's update, with the same clusters. `published_objective_`, for
     comparisons with printed figures, is E of the same labels and modes at twice the lambda.
 
-    A cluster that empties keeps its last mode; a ConvergenceWarning says so.
+    What is chosen by default has no unit. lambda is 1.5 times the least one at which memberships settle where all
+    affinities are the same, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. Ends and starts compare by empty
+    clusters, then by log(normalised cut) + 3 log(squared distances to the means of the clusters). After five updates of
+    the modes memberships go on as modes move, so that R settles; with another `init` they begin anew, as in the paper.
+
+    A cluster that empties keeps its last mode, with a ConvergenceWarning; `init="auto"` should keep all.
 
     References
     ----------
@@ -207,7 +219,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self,
         n_clusters: int = 8,
         *,
-        lam: float = 1.0,
+        lam: float | str = "auto",
         n_neighbors: int = 5,
         affinity: str = "knn",
         weights: Any = "binary",
@@ -216,7 +228,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         bandwidth: float | None = None,
         shift: bool | str = "auto",
         normalize: bool = False,
-        init: Any = "k-means++",
+        init: Any = "auto",
         n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -278,7 +290,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.check_parameters()
         X, kernel = self._apart(X)
         n_starts = self._n_starts() if earlier is None else len(earlier.ends)
-        monitor = FitMonitor(self, n_starts, HISTORY_FIELDS)
+        is_careful = isinstance(self.init, str) and self.init == "auto"
+        monitor = FitMonitor(self, n_starts * (MOST_RUNS if is_careful else 1), HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
@@ -288,34 +301,22 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                 problem = self._problem(rows.read(), kernel, random, n_threads)
                 starts = self._starts(X, problem, given, random)
             else:
-                problem, starts = earlier.problem, iter(earlier.ends)
+                problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
+            lam = self._lambda_of(problem.graph)
+            stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
+
+            def run_of(start: Start) -> Run:
+                if is_careful:
+                    return careful_run(problem, start, lam, stopping, monitor, random)
+                return problem.run(start.modes, lam, stopping, monitor)
+
             some = islice(starts, n_starts)
-            best, ends = self._best_run(problem, some, monitor, rank or (lambda _, run: run.rank))
+            by_default = careful_rank if is_careful else (lambda _, run: run.rank)
+            best, ends = best_run(problem, some, run_of, rank or by_default, monitor)
         self._store(best, problem)
         self._fitted_to_pair = kernel is not None
         monitor.warn_if_out_of_time()
         return Fitted(problem, best.modes, ends)
-
-    def _best_run(
-        self,
-        problem: GraphModes,
-        starts: Iterable[Modes],
-        monitor: FitMonitor,
-        rank: Callable[[GraphModes, Run], Any],
-    ) -> tuple[Run, list[Modes]]:
-        """Return the best run, and the modes with which each ended."""
-        stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
-        best, best_rank, ends = None, None, []
-        for modes in starts:
-            run = problem.run(modes, self.lam, stopping, monitor)
-            run_rank = rank(problem, run)
-            if best is None or run_rank < best_rank:
-                best, best_rank = run, run_rank
-            ends.append(run.modes)
-            if monitor.stopped_by is not None:
-                break
-        assert best is not None
-        return best, ends
 
     def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int) -> GraphModes:
         graph, search = self._graph_and_search(rows, kernel, random, n_threads)
@@ -340,9 +341,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
     def _starts(
         self, X: Any, problem: GraphModes, given: Array | None, random: np.random.RandomState
-    ) -> Iterator[Modes]:
-        """Yield the modes of one start after the other; X is what a function as `init` gets."""
+    ) -> Iterator[Start]:
+        """Yield one start after the other; X is what a function as `init` gets."""
         seeds: Iterable[Array]
+        if isinstance(self.init, str) and self.init == "auto":
+            yield from automatic_starts(problem, random, effective_n_threads(self.n_threads))
         if given is not None:
             seeds = [given]
         elif self.affinity == "precomputed":
@@ -350,7 +353,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         else:
             seeds = self._centers(X, problem.search.rows, random)
         for some in seeds:
-            yield problem.search.start(some, random)
+            yield Start(problem.search.start(some, random))
 
     def _row_numbers(self, n_rows: int, random: np.random.RandomState) -> Iterator[Array]:
         while True:
@@ -398,10 +401,19 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         return self.modes_
 
     @property
+    def lam_(self) -> float:
+        """lambda, also where it is chosen by the degrees of the graph."""
+        check_is_fitted(self, "labels_")
+        return self._lambda_of(self.affinity_matrix_)
+
+    def _lambda_of(self, graph: sp.csr_array) -> float:
+        return automatic_lambda(graph, self.n_clusters) if self.lam == "auto" else float(self.lam)
+
+    @property
     def published_objective_(self) -> float:
         """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
         check_is_fitted(self, "labels_")
-        return self.objective_ + 0.5 * self.lam * cut_weight(self.affinity_matrix_, self.labels_)
+        return self.objective_ + 0.5 * self.lam_ * cut_weight(self.affinity_matrix_, self.labels_)
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         return self._distances_to_modes(rows, labels)
@@ -420,7 +432,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         n = len(self.labels_)
         graph, kernel = (affinities[:, :n], affinities[:, n:]) if self._fitted_to_pair else (affinities,) * 2
         own, near = kernel[:, self.mode_indices_], graph @ self.memberships_
-        return (own.toarray() if sp.issparse(own) else own) + self.lam * near
+        return (own.toarray() if sp.issparse(own) else own) + self.lam_ * near
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
         """Return k(x, m_l) + lambda times the memberships of the nearest training rows."""
@@ -432,7 +444,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(n_clusters)), scores)
         weights = edge_weights(squares, self.weights, self.bandwidth_)
         for near, weight in zip(ids.T, weights.T):
-            scores += self.lam * weight[:, None] * self.memberships_[near]
+            scores += self.lam_ * weight[:, None] * self.memberships_[near]
         return scores
 
     # --- checks --------------------------------------------------------------------------------------------------
@@ -463,18 +475,15 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def _given_start(self, rows: RowSource) -> Array | None:
         if self.affinity == "knn" or self._draws_centers():
             return self._given_centers(rows, self.n_init)
-        indices = np.asarray(self.init)
-        if indices.shape != (self.n_clusters,) or not np.issubdtype(indices.dtype, np.integer):
-            raise ValueError(f"init must be 'random' or {self.n_clusters} row numbers, got {self.init!r}.")
-        if indices.min() < 0 or indices.max() >= rows.shape[0] or len(set(indices.tolist())) < len(indices):
-            raise ValueError("init must hold distinct row numbers of X.")
-        return indices
+        return given_rows(self.init, self.n_clusters, rows.shape[0])
 
     def _check_init(self) -> None:
         if self.affinity == "precomputed":
-            if isinstance(self.init, str) and self.init not in ("random", "k-means++"):
-                raise ValueError(f"init must be 'random' or row numbers with affinities, got {self.init!r}.")
-        elif not (isinstance(self.init, str) and self.init == "k-means"):
+            if isinstance(self.init, str) and self.init not in ("auto", "random", "k-means++"):
+                raise ValueError(
+                    f"init must be 'auto', 'random' or row numbers with affinities, got {self.init!r}."
+                )
+        elif not (isinstance(self.init, str) and self.init in ("auto", "k-means")):
             super()._check_init()
 
     def check_parameters(self) -> None:
@@ -485,8 +494,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
         if self.shift not in (True, False, "auto"):
             raise ValueError(f"shift must be True, False or 'auto', got {self.shift!r}.")
-        if not 0 <= self.lam < np.inf:
-            raise ValueError(f"lam must not be negative or infinite, got {self.lam!r}.")
+        check_lambda(self.lam)
         check_weights(self.weights, self.bandwidth)
         if self.n_init != "auto":
             check_positive_integer("n_init", self.n_init)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeUpdate, densest_rows, surest_members
 from coterie.rows import Block
@@ -34,6 +34,17 @@ class KernelModes:
     def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
         """Return the modes at the rows of these numbers; nothing is drawn."""
         return Modes(np.empty((len(seeds), 0)), np.asarray(seeds, dtype=np.int64))
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return the row where each cluster is densest, one of its own but with "densest"; nothing is drawn."""
+        indices = np.zeros(n_clusters, dtype=np.int64)
+        for cluster in range(n_clusters):
+            members = np.flatnonzero(labels == cluster)
+            if len(members):
+                rows = np.arange(len(labels)) if self._mode_update == "densest" else members
+                densities = self._candidates[rows][:, members].sum(axis=1)
+                indices[cluster] = rows[np.asarray(densities).ravel().argmax()]
+        return Modes(np.empty((n_clusters, 0)), indices)
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""

@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.laplacian_kmodes.estimator import Fitted, LaplacianKModes
+from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.pairs import is_pair
 from coterie.laplacian_kmodes.problem import GraphModes, Run
+from coterie.laplacian_kmodes.starts import Fitted
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 
 if TYPE_CHECKING:

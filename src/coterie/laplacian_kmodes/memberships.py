@@ -42,6 +42,10 @@ class MembershipFit:
     is_shifted: bool
 
 
+# Memberships whose largest ones are found before threads have begun.
+_SMALL_SIZE = 2**20
+
+
 class GraphMemberships:
     """Memberships z that minimise the relaxed objective R while the affinities to the modes stay as they are.
 
@@ -104,6 +108,8 @@ class GraphMemberships:
     @property
     def labels(self) -> IntArray:
         """The cluster with the largest membership of each row."""
+        if self._labels is None and self.memberships.size <= _SMALL_SIZE:
+            self._labels = self.memberships.argmax(axis=1).astype(np.int32)
         if self._labels is None:
             parts = np.array_split(self.memberships, self._n_threads)
             with ThreadPoolExecutor(self._n_threads) as pool:
@@ -117,7 +123,13 @@ class GraphMemberships:
         self._current = padded_rows(len(taken), self._n_clusters, taken.dtype)
         return taken
 
-    def minimise(self, lam: float, *, tol: float, max_updates: int) -> MembershipFit:
+    def put(self, labels: IntArray) -> None:
+        """Let each row belong to its cluster alone."""
+        self._labels = None
+        self._current[:] = 0
+        self._current[np.arange(len(labels)), labels] = 1
+
+    def minimise(self, lam: float, *, tol: float, max_updates: int, goes_on: bool = False) -> MembershipFit:
         """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
 
         Parameters
@@ -128,13 +140,15 @@ class GraphMemberships:
             When R has settled.
         max_updates : int
             Updates, at most.
+        goes_on : bool
+            Start with the memberships that there are instead.
 
         Returns
         -------
         MembershipFit
         """
         self._labels = None
-        own = self._start()
+        own = self._go_on() if goes_on else self._start()
         shifted, n_updates = self._shift is True, 0
         relaxations: list[float] = []
         while True:
@@ -166,6 +180,10 @@ class GraphMemberships:
         # Without lambda it makes no difference what the memberships were.
         self._update(False, 0.0, -1.0)
         return self._advance()
+
+    def _go_on(self) -> float:
+        self._moved[:] = 1
+        return self._renew_own_terms()
 
     def _renew_own_terms(self) -> float:
         memberships = self.memberships.astype(np.float64)

@@ -32,10 +32,23 @@ LAPLACIAN_KMODES = Method(
     objective=Objective("objective_", "objective"),
     progress=Progress(name="relaxed objective"),
     options=(
-        replace(INIT, choices={**INIT.choices, "k-means": "of a fit of k-means"}),
+        replace(
+            INIT,
+            choices={
+                "auto": "k-means and the graph, by turns",
+                **INIT.choices,
+                "k-means": "of a fit of k-means",
+            },
+        ),
         N_INIT,
         GRAPH_NEIGHBORS,
-        Option("lam", "--lam", "weight of the graph against the modes, 1 to 4 as a rule", type=float),
+        Option(
+            "lam",
+            "--lam",
+            "weight of the graph against the modes, 1 to 4 as a rule",
+            type=float,
+            choices={"auto": "by the degrees of the graph"},
+        ),
         Option(
             "mode_update", "--modes", "what modes are", choices=dict(zip(MODE_UPDATES, _MODES, strict=True))
         ),

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 
 __all__ = ["ModeSearch", "ModeUpdate", "Modes", "densest_rows", "surest_members"]
@@ -49,6 +49,9 @@ class ModeSearch(Protocol):
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a run begins with; seeds are centres, or numbers of rows without coordinates."""
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return the modes that a run with these clusters begins with."""
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""

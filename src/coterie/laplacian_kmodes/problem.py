@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import FitMonitor
+from coterie.graphs import bridge_components
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
@@ -16,6 +18,12 @@ __all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
 
 # What is known of an update of the modes, besides what is known of every iteration.
 HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
+
+# Multiply-adds up to which parts of the graph are joined: about half a second.
+_BRIDGED_MULTIPLY_ADDS = 5e10
+
+# Updates of the modes around which memberships begin anew in a run that goes on: most have settled by then.
+_FRESH_ROUNDS = 5
 
 # Updates of the memberships for the same modes, at most.
 _MOST_UPDATES = 3000
@@ -81,18 +89,59 @@ class GraphModes:
         self, graph: sp.csr_array, search: ModeSearch, n_clusters: int, *, shift: bool | str, n_threads: int
     ) -> None:
         self.graph, self.search, self.n_clusters = graph, search, n_clusters
+        self._n_threads = n_threads
         self._memberships = GraphMemberships(graph, n_clusters, shift=shift, n_threads=n_threads)
 
-    def run(self, modes: Modes, lam: float, stopping: Stopping, monitor: FitMonitor) -> Run:
-        """Memberships around the modes, modes of the memberships, until both stay."""
+    @cached_property
+    def connected_graph(self) -> sp.csr_array:
+        """The graph, its parts joined by the shortest edges that do: parts are accidents of few neighbours.
+
+        The weight of these edges is s^2 / (s^2 + distance^2), relative to the mean weight, so that any length counts.
+        Large graphs and those without rows stay as they are.
+        """
+        rows, bandwidth = self.search.rows, self.search.bandwidth
+        if rows is None or bandwidth is None or self.graph.nnz == 0:
+            return self.graph
+        if float(rows.shape[0]) ** 2 * rows.shape[1] > _BRIDGED_MULTIPLY_ADDS:
+            return self.graph
+        usual = float(self.graph.data.mean(dtype=np.float64))
+        return bridge_components(
+            self.graph,
+            rows,
+            weights=lambda squares: usual * bandwidth**2 / (bandwidth**2 + squares),
+            n_threads=self._n_threads,
+        )
+
+    def run(
+        self,
+        modes: Modes,
+        lam: float,
+        stopping: Stopping,
+        monitor: FitMonitor,
+        *,
+        clusters: IntArray | None = None,
+        goes_on: bool = False,
+    ) -> Run:
+        """Memberships around the modes, modes of the memberships, until both stay.
+
+        Memberships begin anew around each set of modes, as in the paper; where the run goes on for some rounds only,
+        or never if they begin as `clusters`: then R settles.
+        """
         monitor.start_run()
         memberships = self._memberships
+        if clusters is not None:
+            memberships.put(clusters)
         moved = list(range(self.n_clusters))
         relaxation, converged = np.inf, False
-        for _ in range(stopping.max_iter):
+        for iteration in range(stopping.max_iter):
             self.search.write_affinities(modes, moved, memberships.affinities)
             before = relaxation
-            fit = memberships.minimise(lam, tol=stopping.membership_tol, max_updates=_MOST_UPDATES)
+            fit = memberships.minimise(
+                lam,
+                tol=stopping.membership_tol,
+                max_updates=_MOST_UPDATES,
+                goes_on=clusters is not None or (goes_on and iteration >= _FRESH_ROUNDS),
+            )
             relaxation, labels = fit.relaxation, memberships.labels
             discrete = self._discrete_objective(memberships.affinities, labels, lam)
             former, modes = modes, self.search.update(modes, memberships)
@@ -116,6 +165,18 @@ class GraphModes:
             relaxation -= float(np.einsum("ij,ij->", Z[:, moved], changes, dtype=np.float64))
         discrete = self._discrete_objective(memberships.affinities, labels, lam)
         return Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
+
+    def held(self, modes: Modes, labels: IntArray, lam: float, monitor: FitMonitor) -> Run:
+        """Return the run that ends as it begins: with these modes and labels."""
+        monitor.start_run()
+        memberships = self._memberships
+        self.search.write_affinities(modes, list(range(self.n_clusters)), memberships.affinities)
+        memberships.put(labels)
+        discrete = self._discrete_objective(memberships.affinities, labels, lam)
+        # Each row is sure: no entropy, and what is not cut holds together.
+        relaxation = discrete - 0.5 * lam * float(self.graph.sum(dtype=np.float64))
+        monitor.report(relaxation, modes.points, discrete=discrete, n_updates=0, n_modes_moved=0)
+        return Run(discrete, relaxation, labels, memberships.take(), modes, False, False, monitor.history())
 
     def _discrete_objective(self, affinities: Array, labels: IntArray, lam: float) -> float:
         """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""

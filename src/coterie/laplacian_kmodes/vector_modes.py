@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.labels import nearest_labels
+from coterie.laplacian_kmodes.criterion import cluster_means
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeUpdate, densest_rows, surest_members
 from coterie.rows import Block, as_rows
@@ -23,6 +24,9 @@ _SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
 
 # What a thread works on at a time, so that it stays in the cache.
 _ROWS_PER_PART = 1024
+
+# Multiply-adds up to which one thread is done before others have begun.
+_SMALL_WORK = 2**24
 
 # Members that stand for a cluster in the search for its densest one.
 _DENSITY_SAMPLE = 1000
@@ -48,6 +52,8 @@ class VectorModes:
         self.rows = rows
         self.bandwidth: float = bandwidth
         self._mode_update, self._n_threads = mode_update, n_threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._about_mean: tuple[Array, Array, Array] | None = None
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return the modes that a run with these centres begins with: the centres, or the densest rows there."""
@@ -56,8 +62,19 @@ class VectorModes:
             return Modes(seeds, nowhere)
         shift = np.zeros(seeds.shape[1])
         labels = nearest_labels(as_rows(self.rows), seeds, shift, self._n_threads)
-        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(len(seeds))])
-        return self._at_rows(Modes(seeds, nowhere), indices)
+        return self._at_densest(Modes(seeds, nowhere), labels, random)
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return the modes that a run with these clusters begins with: their means, or their densest rows."""
+        modes = Modes(cluster_means(self.rows, labels, n_clusters), np.full(n_clusters, -1, dtype=np.int64))
+        if self._mode_update == "mean_shift":
+            return modes
+        if self._mode_update == "byproduct":
+            return self._at_densest(modes, labels, random)
+        members = np.zeros((len(labels), n_clusters), dtype=self.rows.dtype)
+        members[np.arange(len(labels)), labels] = 1
+        filled = np.bincount(labels, minlength=n_clusters) > 0
+        return self._at_rows(modes, np.where(filled, self._densities(members).argmax(axis=0), -1))
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
@@ -74,6 +91,11 @@ class VectorModes:
         if self._mode_update == "densest":
             return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
         return self._at_rows(modes, surest_members(memberships, len(modes.points)))
+
+    def _at_densest(self, modes: Modes, labels: IntArray, random: np.random.RandomState) -> Modes:
+        n_clusters = len(modes.points)
+        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(n_clusters)])
+        return self._at_rows(modes, indices)
 
     def _at_rows(self, modes: Modes, indices: IndexArray) -> Modes:
         found = indices >= 0
@@ -128,9 +150,39 @@ class VectorModes:
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
         # The sum of the parts is in their order: the same for any number of threads.
-        parts = self._for_parts(points, sums)
+        if sp.issparse(self.rows):
+            parts, origin = self._for_parts(points, sums), points.mean(axis=0)
+        else:
+            origin = self._rows_about_mean()[0]
+            parts = self._for_parts_about_mean(points - origin, sums)
         masses = np.sum([mass for _, mass in parts], axis=0)
-        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * points.mean(axis=0), masses
+        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * origin, masses
+
+    def _rows_about_mean(self) -> tuple[Array, Array, Array]:
+        """Return the mean of all rows, the rows relative to it and their squared lengths; all steps share them."""
+        if self._about_mean is None:
+            mean = self.rows.mean(axis=0, dtype=np.float64).astype(self.rows.dtype)
+            relative = self.rows - mean
+            self._about_mean = mean, relative, np.einsum("ij,ij->i", relative, relative)
+        return self._about_mean
+
+    def _for_parts_about_mean(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
+        """As `_for_parts`, of points relative to the mean of all rows, which all steps of a mean shift share."""
+        rows, norms = self._rows_about_mean()[1:]
+        points = points.astype(rows.dtype, copy=False)
+        point_norms = np.einsum("ij,ij->i", points, points)
+
+        def one(start: int) -> Any:
+            part = slice(start, start + _ROWS_PER_PART)
+            exponents = rows[part] @ points.T
+            exponents *= -2
+            exponents += norms[part, None]
+            exponents += point_norms
+            np.maximum(exponents, 0, out=exponents)
+            exponents *= -0.5 / self.bandwidth**2
+            return do(part, rows[part], np.exp(exponents, out=exponents))
+
+        return self._map(one, len(points))
 
     def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
         """Return what `do` makes of each part of the rows: of their place, of them and of their kernel with the points.
@@ -148,5 +200,13 @@ class VectorModes:
             affinities = np.exp(np.maximum(squares, 0) / (-2 * self.bandwidth**2))
             return do(slice(start, start + len(rows)), rows, affinities)
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(one, range(0, self.rows.shape[0], _ROWS_PER_PART)))
+        return self._map(one, len(points))
+
+    def _map(self, one: Callable[[int], Any], n_points: int) -> list[Any]:
+        """Return what `one` makes of each part, by its first row."""
+        starts = range(0, self.rows.shape[0], _ROWS_PER_PART)
+        if self._n_threads == 1 or self.rows.shape[0] * self.rows.shape[1] * n_points <= _SMALL_WORK:
+            return [one(start) for start in starts]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._n_threads)
+        return list(self._pool.map(one, starts))
