@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint papers bench clean
+.PHONY: demo test lint papers sanitize fuzz bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -20,6 +20,16 @@ lint: $(VENV)/.lint
 # Every figure and table of the papers, small: does all of it run? Figures mean nothing then.
 papers: $(VENV)/.test
 	$(BIN)/python -m benchmarks.papers --all --quick
+
+# The kernels with sanitizers, both builds and both runs at a time: tests/sanitizers/run says what for.
+sanitize: $(VENV)/.test
+	tests/sanitizers/run $(BIN)/python address & address=$$!; \
+	tests/sanitizers/run $(BIN)/python thread; thread=$$?; \
+	wait $$address && exit $$thread
+
+# FUZZ_SECONDS is for each of the four targets, of which two run at a time.
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python -m tests.fuzz
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
@@ -46,6 +56,10 @@ $(VENV)/.demo: $(BIN)/python $(SOURCES)
 
 $(VENV)/.test: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	touch $@
+
+$(VENV)/.fuzz: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[fuzz]'
 	touch $@
 
 $(VENV)/.bench: $(BIN)/python $(SOURCES)

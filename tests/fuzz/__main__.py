@@ -47,7 +47,9 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("targets", nargs="*", default=list(TARGETS), help=f"of {', '.join(TARGETS)}")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each target")
-    parser.add_argument("--slowest", type=int, default=10, help="seconds that an input may take, by the clock")
+    parser.add_argument(
+        "--slowest", type=int, default=10, help="seconds that an input may take, by the clock"
+    )
     parser.add_argument("--at-once", type=int, default=2, help="processes")
     parser.add_argument("--folder", type=Path, default=Path("build/fuzz"), help="where inputs are kept")
     parser.add_argument("--replay", type=Path, nargs="+", help="run these files of inputs instead")
