@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import resource
 import sys
 import traceback
@@ -51,7 +52,8 @@ def kind_of(error: BaseException) -> str:
     """Return what tells a finding from others: its type, and where in coterie it was raised."""
     frames = traceback.extract_tb(error.__cause__.__traceback__ if error.__cause__ else error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}coterie{os.sep}" in frame.filename] or list(frames)
-    return f"{type(error).__name__} {Path(ours[-1].filename).name}:{ours[-1].name} {str(error)[:20]}"
+    told = re.sub(r"\d+", "N", str(error))[:20]
+    return f"{type(error).__name__} {Path(ours[-1].filename).name}:{ours[-1].name} {told}"
 
 
 if __name__ == "__main__":

@@ -155,7 +155,9 @@ def _array_member() -> str:
 # Where the commands have understood their options and begin their work.
 _WORK = (
     "fit.check_writable",
+    "fit.output_folder",
     "path.check_writable",
+    "path.output_folder",
     "predict.persistence.load",
     "verify.verify",
     "info.describe",
@@ -187,7 +189,7 @@ def _parse_command(kind: str, content: bytes) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch("coterie.cli.app.build_app", _command_line))
         for name in _WORK:
-            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached))
+            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached, create=True))
         stack.enter_context(mock.patch.dict(os.environ, {"COTERIE_TRACEBACK": "1"}))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
