@@ -58,8 +58,9 @@ $(VENV)/.test: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
 	touch $@
 
-$(VENV)/.fuzz: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[fuzz]'
+# Beside what the tests need, without building coterie anew.
+$(VENV)/.fuzz: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3'
 	touch $@
 
 $(VENV)/.bench: $(BIN)/python $(SOURCES)

@@ -70,7 +70,7 @@ def fuzz(name: str, options: argparse.Namespace) -> str | None:
         f"-rss_limit_mb={MOST_MEGABYTES}",
         f"-max_len={LONGEST_INPUT}",
         f"-artifact_prefix={findings}/{name}-",
-        "-verbosity=1",
+        f"-seed={options.seed}",
         "-print_final_stats=1",
     ]
     log = options.folder / f"{name}.log"
