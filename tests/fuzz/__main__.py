@@ -50,6 +50,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument(
         "--slowest", type=int, default=10, help="seconds that an input may take, by the clock"
     )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="another one tries other inputs; 0 is a random one"
+    )
     parser.add_argument("--at-once", type=int, default=2, help="processes")
     parser.add_argument("--folder", type=Path, default=Path("build/fuzz"), help="where inputs are kept")
     parser.add_argument("--replay", type=Path, nargs="+", help="run these files of inputs instead")
