@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint papers docs bench clean
+.PHONY: demo test lint papers docs sanitize fuzz bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -26,6 +26,16 @@ docs: $(VENV)/.docs
 	rm -rf build/docs docs/reference docs/gallery
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "The site is in build/docs/index.html."
+
+# The kernels with sanitizers, both builds and both runs at a time: tests/sanitizers/run says what for.
+sanitize: $(VENV)/.test
+	tests/sanitizers/run $(BIN)/python address & address=$$!; \
+	tests/sanitizers/run $(BIN)/python thread; thread=$$?; \
+	wait $$address && exit $$thread
+
+# FUZZ_SECONDS is for each of the four targets, of which two run at a time.
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python -m tests.fuzz
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
@@ -54,8 +64,10 @@ $(VENV)/.test: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
 	touch $@
 
-$(VENV)/.docs: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[docs]'
+# Beside what the tests need, without building coterie anew.
+$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
+		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$*'])")
 	touch $@
 
 $(VENV)/.bench: $(BIN)/python $(SOURCES)

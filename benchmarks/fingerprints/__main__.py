@@ -8,6 +8,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -22,6 +23,7 @@ from benchmarks.fingerprints.results import fingerprint
 from benchmarks.fingerprints.runs import Case, Cases
 from benchmarks.fingerprints.steps import coreset_cases, graph_cases, measure_cases, seeding_cases
 from benchmarks.fingerprints.storages import storage_cases
+from benchmarks.fingerprints.stress import LOAD, differences_under_stress, stressed
 from benchmarks.fingerprints.total_variation import total_variation_cases
 from coterie._kernels import available_instruction_sets, use_instruction_set
 
@@ -50,6 +52,10 @@ def main() -> int:
     """Print the fingerprint of each case; return 1 if one failed or differs from the file to compare with."""
     options = read_options()
     warnings.simplefilter("ignore")
+    if options.stress:
+        wrong = differences_under_stress(partial(stressed, load=options.load))
+        say(*wrong, f"{len(wrong)} wrong under stress")
+        return 1 if wrong else 0
     found: dict[str, str] = {}
     with threadpool_limits(1, user_api="blas"):
         for instruction_set in options.instruction_sets:
@@ -74,6 +80,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--instruction-set", default=available[0], choices=[*available, "all"])
     parser.add_argument("--out", type=Path, help="write the lines to this file too")
     parser.add_argument("--compare", type=Path, help="a file that --out wrote: list what differs from it")
+    parser.add_argument("--stress", action="store_true", help="instead: the same bits in every setting")
+    parser.add_argument("--load", type=int, default=LOAD, help="busy processes beside --stress")
     options = parser.parse_args()
     options.instruction_sets = available if options.instruction_set == "all" else [options.instruction_set]
     return options

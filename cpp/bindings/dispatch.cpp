@@ -11,9 +11,13 @@ std::vector<const KernelTable*> runnable_tables() {
     std::vector<const KernelTable*> tables;
 #if defined(__x86_64__)
     __builtin_cpu_init();
+#endif
+#if defined(COTERIE_COMPILED_avx512)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         tables.push_back(&kAvx512Kernels);
+#endif
+#if defined(COTERIE_COMPILED_avx2)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(&kAvx2Kernels);
 #endif
     tables.push_back(&kBaselineKernels);

@@ -33,6 +33,7 @@ EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
 FORMAT_VERSION = 1
 _HEADER = "coterie.json"
+_TOLD = 200
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
 
@@ -412,9 +413,9 @@ def _is_function(value: Any) -> bool:
 
 
 def _told(error: BaseException) -> str:
-    """One line about an error from a library."""
+    """One short line about an error from a library, which may quote the file at any length."""
     text = " ".join(str(error).split())
-    return text or type(error).__name__
+    return (text if len(text) <= _TOLD else f"{text[:_TOLD]}...") or type(error).__name__
 
 
 def _skops_io() -> Any:

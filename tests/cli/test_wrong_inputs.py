@@ -1,25 +1,64 @@
 """Whatever is wrong with a file is said in one line that names it and the way out, and nothing is written."""
 
+import resource
 import shlex
+import time
 
 import pytest
 
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("h5py")
+pytest.importorskip("zarr")
 
+from tests.cli import wrong_companions, wrong_files
 from tests.cli.running import everything, failed
 from tests.cli.wrong_inputs import WRONG_INPUTS
 
+TABLE = {**WRONG_INPUTS, **wrong_files.WRONG_FILES, **wrong_companions.WRONG_COMPANIONS}
+WAITING = {**wrong_files.WAITING, **wrong_companions.WAITING}
 
-@pytest.mark.parametrize("name", WRONG_INPUTS)
-def test_one_line_and_a_way_out(name, folder, capsys):
-    write, command, said, code = WRONG_INPUTS[name]
+MOST_BYTES = 2**30
+MOST_SECONDS = 10  # of a processor: others may have it meanwhile
+
+
+def cases():
+    """Return the names of all cases, those marked that are known to be answered wrongly."""
+    bombs = "takes 16 GB"
+    return [
+        pytest.param(
+            name,
+            marks=[pytest.mark.xfail(strict=True, reason=WAITING[name], run=bombs not in WAITING[name])]
+            if name in WAITING
+            else [],
+        )
+        for name in TABLE
+    ]
+
+
+def test_the_table_is_long():
+    """No case hides another of the same name."""
+    parts = (WRONG_INPUTS, wrong_files.WRONG_FILES, wrong_companions.WRONG_COMPANIONS)
+    assert len(TABLE) == sum(map(len, parts)) >= 250
+    assert set(WAITING) <= set(TABLE)
+
+
+@pytest.mark.parametrize("name", cases())
+def test_one_line_and_a_way_out(name, folder, capsys, recwarn):
+    write, command, said, code = TABLE[name]
     write(folder)
     capsys.readouterr()
     before = everything(folder)
+    seconds, peak = time.process_time(), peak_bytes()
     message = failed(capsys, code, *shlex.split(command))
+    assert time.process_time() - seconds < MOST_SECONDS
+    assert peak_bytes() - peak < MOST_BYTES
+    assert not recwarn.list  # which would be further lines
     for part in said:
         assert part in message
     assert len(message) < 800
     assert everything(folder) == before
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,69 @@
+"""Rows in a working folder, and commands by every method."""
+
+import importlib
+import os
+import sys
+
+import numpy as np
+import pytest
+
+COMMANDS = [f"coterie.cli.{name}" for name in ("app", "fit", "predict", "path", "info")]
+
+METHODS = {
+    "k-means": "fit {file} -k 8 --algorithm lloyd --max-iter 3",
+    "k-means, bounds": "fit {file} -k 8 --algorithm elkan --max-iter 3",
+    "nested": "fit {file} -k 8 --method nested --max-iter 3",
+    "mini-batch": "fit {file} -k 8 --method mini-batch --max-iter 1",
+    "gmm": "fit {file} -k 8 --method gmm --max-iter 2",
+    "coreset": "fit {file} -k 8 --coreset 200 --max-iter 2",
+    "laplacian-kmodes": "fit {file} -k 8 --method laplacian-kmodes --max-iter 2",
+    "total-variation": "fit {file} -k 8 --method total-variation --max-iter 5",
+    "path": "path {file} --gammas 3 --max-iter 5",
+}
+"""Each way to cluster, briefly."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def system():
+    """Forks, limits and users are those of Linux."""
+    if sys.platform != "linux":
+        pytest.skip("limits of processes are those of Linux")
+    for module in ("cyclopts", "skops", "pandas", "pyarrow", "matplotlib"):
+        pytest.importorskip(module)
+    # Once for all children, which would spend seconds on it.
+    for module in (
+        "skops.io",
+        "pyarrow.csv",
+        "pyarrow.parquet",
+        "pyarrow.feather",
+        "matplotlib.pyplot",
+        *COMMANDS,
+    ):
+        importlib.import_module(module)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty working folder that everybody may enter and write to."""
+    monkeypatch.chdir(tmp_path)
+    os.chmod(tmp_path, 0o777)
+    return tmp_path
+
+
+@pytest.fixture
+def rows(folder):
+    """The name of a file of 2,000 rows."""
+    rng = np.random.default_rng(0)
+    np.save("rows.npy", rng.normal(size=(2_000, 8)) + 5 * rng.integers(4, size=(2_000, 1)))
+    return "rows.npy"
+
+
+@pytest.fixture(params=METHODS)
+def command(request, rows):
+    """A command by each method in turn; convex clustering gets few rows, for it is slow."""
+    if request.param == "path":
+        np.save("few.npy", np.load(rows)[:60])
+    return (
+        METHODS[request.param].format(file="few.npy" if request.param == "path" else rows)
+        + " --quiet --out out"
+    )

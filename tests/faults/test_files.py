@@ -1,0 +1,152 @@
+"""Files that vanish, shrink, change or become slow in the middle of a command, and files that are no files."""
+
+import json
+import os
+import resource
+import time
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from coterie.blocks import kernel_rows
+from coterie.centers.lloyd import Lloyd
+from coterie.rows import RowSource
+from tests.faults.children import failed_in_one_line, in_child, listed
+
+GUARDED = "the same file is believed to be the same rows"
+OPENED = "whatever has a name is opened"
+
+
+def write(ending):
+    """Write rows to a file of this kind; return its name."""
+    import pandas as pd
+
+    X = np.random.default_rng(0).normal(size=(3_000, 4))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    name = f"rows.{ending}"
+    {
+        "npy": lambda: np.save(name, X),
+        "npz": lambda: np.savez(name, X=X),
+        "csv": lambda: frame.to_csv(name, index=False),
+        "parquet": lambda: frame.to_parquet(name),
+        "feather": lambda: frame.to_feather(name, compression="uncompressed"),
+    }[ending]()
+    return name
+
+
+def between_passes(change):
+    """Return what prepares a child: files are read anew in each pass, and `change` is called after the first."""
+
+    def prepare():
+        mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
+        first = iter([change])
+        step = Lloyd.step
+
+        def step_and_change(*arguments, **options):
+            result = step(*arguments, **options)
+            next(first, lambda: None)()
+            return result
+
+        mock.patch.object(Lloyd, "step", step_and_change).start()
+
+    return prepare
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather"])
+def test_a_file_that_vanishes(folder, ending):
+    name = write(ending)
+    ended = in_child(f"fit {name} -k 5 --quiet --out out", between_passes(lambda: os.unlink(name)))
+    if ending in ("csv", "parquet"):  # which fits read from a copy of their own
+        assert ended.code in (0, 1)
+    if ended.code:
+        failed_in_one_line(ended, name)
+        assert listed(folder) == []
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather"])
+def test_a_file_that_shrinks(folder, ending):
+    name = write(ending)
+    size = os.path.getsize(name)
+    ended = in_child(
+        f"fit {name} -k 5 --quiet --out out", between_passes(lambda: os.truncate(name, size // 2))
+    )
+    if ended.code:
+        failed_in_one_line(ended, name)
+        assert listed(folder) == [name]
+
+
+@pytest.mark.xfail(strict=True, reason=GUARDED)
+def test_a_file_that_changes(folder):
+    name = write("npy")
+
+    def change():
+        with open(name, "r+b") as file:
+            file.seek(-800, os.SEEK_END)
+            file.write(np.full(100, np.nan).tobytes())
+
+    failed_in_one_line(in_child(f"fit {name} -k 5 --quiet --out out", between_passes(change)), name)
+    assert listed(folder) == [name]
+
+
+def test_a_file_that_becomes_a_folder(folder):
+    name = write("npy")
+
+    def change():
+        os.unlink(name)
+        os.mkdir(name)
+
+    failed_in_one_line(in_child(f"fit {name} -k 5 --quiet --out out", between_passes(change)), name)
+    assert listed(folder) == [name]
+
+
+def test_a_file_that_becomes_slow(folder):
+    """Half a second for each pass: the time is up after some of the 300 iterations, with a result."""
+    name = write("npy")
+    blocks = RowSource.blocks
+
+    def slow(*arguments):
+        time.sleep(0.5)
+        return blocks(*arguments)
+
+    def prepare():
+        mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
+        mock.patch.object(RowSource, "blocks", slow).start()
+
+    ended = in_child(f"fit {name} -k 40 --max-time 1 --tol 0 --quiet --out out", prepare)
+    assert ended.code == 0, ended
+    assert json.loads(Path("out/summary.json").read_text())["iterations"] < 30
+
+
+@pytest.mark.xfail(strict=True, reason=OPENED, run=False)
+@pytest.mark.parametrize("name", ["t.npy", "t.csv", "t.parquet", "t.svm", "t.h5"])
+@pytest.mark.parametrize("kind", ["pipe", "endless", "socket"])
+def test_no_regular_file(folder, name, kind):
+    make_special(name, kind)
+    ended = in_child(f"fit {name} -k 2 --quiet --out out", little_memory, seconds=10)
+    failed_in_one_line(ended, name)
+    assert listed(folder) == [name]
+
+
+@pytest.mark.xfail(strict=True, reason=OPENED, run=False)
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+@pytest.mark.parametrize("command", ["predict m.coterie rows.npy", "info m.coterie"])
+def test_a_model_that_is_no_regular_file(folder, command, kind):
+    write("npy")
+    make_special("m.coterie", kind)
+    failed_in_one_line(in_child(command, little_memory, seconds=10), "m.coterie")
+
+
+def make_special(name, kind):
+    """Make a file that never ends, or never begins."""
+    if kind == "pipe":
+        os.mkfifo(name)
+    elif kind == "endless":
+        Path(name).symlink_to("/dev/zero")
+    else:
+        os.mknod(name, 0o600 | 0o140000)  # a socket that nobody has bound
+
+
+def little_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))

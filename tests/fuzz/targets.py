@@ -1,0 +1,205 @@
+"""What is fuzzed: functions that take any bytes, and raise only what is a finding.
+
+Whatever the bytes are, coterie either works or raises an error that its documentation lists, with a message that a
+person can read. Anything else is a finding: other exceptions, endless messages, and more memory than `MOST_BYTES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import shlex
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from cyclopts import App
+from sklearn.utils._param_validation import InvalidParameterError
+
+import coterie
+from coterie.cli import UsageError, main
+from coterie.cli.app import build_app
+from coterie.cli.info import describe
+
+__all__ = ["MOST_BYTES", "TARGETS", "Finding", "Target"]
+
+MOST_BYTES = 2**30
+"""What one input may add to the memory of the process."""
+
+_DOCUMENTED = (ValueError, OSError, MemoryError, ImportError)
+_LONGEST_MESSAGE = 1_000
+
+# So many blocks of so many rows are read: a small file may well hold very many rows.
+_BLOCKS, _ROWS = 8, 1_000
+
+_HEADER = b'{"format": 1, "coterie": "0.1.0", "estimator": "KMeans", "metadata": {}}'
+
+
+class Finding(Exception):
+    """Something that coterie must not do, whatever its input is."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Inputs that are fuzzed together.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        What the bytes of an input may be; a file of the corpus ends in its kind.
+    run : callable
+        Takes kind and bytes, in an empty working folder.
+    """
+
+    kinds: tuple[str, ...]
+    run: Callable[[str, bytes], None]
+
+
+@contextlib.contextmanager
+def _documented(*allowed: type[Exception]) -> Iterator[None]:
+    """Let pass what the documentation lists, with a short message; make a finding of more memory than is allowed."""
+    before = _peak_bytes()
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except allowed as error:
+        text = str(error)
+        if len(text) > _LONGEST_MESSAGE:
+            raise Finding(f"a message of {len(text)} characters: {text[:200]!r}") from error
+        if not text and not isinstance(error, MemoryError):
+            raise Finding(f"{type(error).__name__} without a message") from error
+    grown = _peak_bytes() - before
+    if grown > MOST_BYTES:
+        raise Finding(f"{grown / 2**30:.1f} GiB of memory")
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _read_rows(kind: str, content: bytes) -> None:
+    path = _written(kind, content)
+    with _documented(*_DOCUMENTED):
+        describe(path)
+    with _documented(*_DOCUMENTED):
+        rows = coterie.open_rows(path)
+        for _ in islice(rows.blocks(_ROWS), _BLOCKS):
+            pass
+        rows.take([0, rows.shape[0] // 2])
+
+
+def _written(kind: str, content: bytes) -> str:
+    """Write bytes to where they are read as rows of a kind."""
+    if kind == "member":
+        with zipfile.ZipFile("rows.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("X.npy", content)
+        return "rows.npz"
+    if kind in ("zarray", "zarr"):  # the metadata of an array of formats 2 and 3; its chunks stay the same
+        Path("rows.zarr/c/0").mkdir(parents=True, exist_ok=True)
+        for chunk in ("0.0", "c/0/0"):
+            Path("rows.zarr", chunk).write_bytes(np.arange(8.0).tobytes())
+        for name, of_kind in ((".zarray", "zarray"), ("zarr.json", "zarr")):
+            Path("rows.zarr", name).unlink(missing_ok=True)
+            if kind == of_kind:
+                Path("rows.zarr", name).write_bytes(content)
+        return "rows.zarr"
+    Path(f"rows.{kind}").write_bytes(content)
+    return f"rows.{kind}"
+
+
+def _read_model(kind: str, content: bytes) -> None:
+    if kind == "coterie":
+        Path("m.coterie").write_bytes(content)
+    else:
+        members = dict(_model_members())
+        members[{"header": "coterie.json", "schema": "schema.json"}.get(kind, _array_member())] = content
+        with zipfile.ZipFile("m.coterie", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, member in members.items():
+                archive.writestr(name, member)
+    with _documented(*_DOCUMENTED):
+        describe("m.coterie")
+    with _documented(*_DOCUMENTED):
+        model = coterie.load("m.coterie")
+        model.predict(np.zeros((3, 2)))
+
+
+def _model_members() -> dict[str, bytes]:
+    """Return the members of a small model's file."""
+    if not _MODEL:
+        buffer = io.BytesIO()
+        model = coterie.KMeans(2, random_state=0, n_init=1).fit([[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]])
+        model.save("whole.coterie")
+        buffer.write(Path("whole.coterie").read_bytes())
+        with zipfile.ZipFile(buffer) as archive:
+            _MODEL.update({name: archive.read(name) for name in archive.namelist()})
+        _MODEL["coterie.json"] = _HEADER
+    return _MODEL
+
+
+_MODEL: dict[str, bytes] = {}
+
+
+def _array_member() -> str:
+    return next(name for name in _model_members() if name.endswith(".npy"))
+
+
+# Where the commands have understood their options and begin their work.
+_WORK = (
+    "fit.check_writable",
+    "fit.output_folder",
+    "path.check_writable",
+    "path.output_folder",
+    "predict.persistence.load",
+    "verify.verify",
+    "info.describe",
+    "demo.run_demo",
+)
+
+
+class _Reached(BaseException):
+    """All options were understood: the command would begin its work now."""
+
+
+@cache
+def _command_line() -> App:
+    """Build the command line once: that takes longer than to parse."""
+    return build_app()
+
+
+def _reached(*_: object, **__: object) -> None:
+    raise _Reached
+
+
+def _parse_command(kind: str, content: bytes) -> None:
+    """Parse the words of a command; whatever is wrong with them must be a wrong option, in one line."""
+    text = content.decode("utf-8", "replace").replace("\0", " ")
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch("coterie.cli.app.build_app", _command_line))
+        for name in _WORK:
+            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached, create=True))
+        stack.enter_context(mock.patch.dict(os.environ, {"COTERIE_TRACEBACK": "1"}))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        with contextlib.suppress(_Reached), _documented(UsageError, InvalidParameterError):
+            main(words)
+
+
+TARGETS = {
+    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows),
+    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows),
+    "models": Target(("coterie", "header", "schema", "array"), _read_model),
+    "commands": Target(("words",), _parse_command),
+}
