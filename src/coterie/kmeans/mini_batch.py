@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.smoothed_inertia import BatchStep, SmoothedInertia
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans"]
@@ -330,7 +330,7 @@ class MiniBatchKMeans(CentroidEstimator):
         mass = total_weight(n_rows, weights)
         batch_size = min(self.batch_size, n_rows)
         run, reader = run_length(rows, batch_size), RowReader(rows)
-        smoothed = _SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)
+        smoothed = SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)
         for _ in range(self._most_steps(n_rows)):
             numbers = draw_batch(n_rows, batch_size, run, random)
             batch = Batch(rows, weights, numbers, reader, self.n_clusters)
@@ -350,7 +350,7 @@ class MiniBatchKMeans(CentroidEstimator):
         """Return how many batches are as many rows as `max_iter` passes."""
         return self.max_iter * n_rows // min(self.batch_size, n_rows)
 
-    def _step(self, batch: Batch, random: np.random.RandomState) -> _Step:
+    def _step(self, batch: Batch, random: np.random.RandomState) -> BatchStep:
         """Assign the rows of a batch, let them vote, move the centroids."""
         means = self._means
         labels, inertia = self._assigned(batch)
@@ -363,7 +363,7 @@ class MiniBatchKMeans(CentroidEstimator):
         shifts, _ = means.move(np.zeros(self.n_clusters))
         self._n_since_reassignment += batch.n_rows
         self._reassign_starved(batch, random)
-        return _Step(inertia, float(np.sum(shifts**2)))
+        return BatchStep(inertia, float(np.sum(shifts**2)))
 
     def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
@@ -476,39 +476,6 @@ class MiniBatchKMeans(CentroidEstimator):
             self._votes = (sums, masses)
             self.counts_ = masses
         return rows.with_dtype(self._means.dtype)
-
-
-@dataclass
-class _Step:
-    """What one batch did."""
-
-    inertia: float
-    center_shift: float
-
-
-class _SmoothedInertia:
-    """An exponentially weighted mean of the inertia per row, and how long it has not fallen."""
-
-    def __init__(self, weight: float, patience: int | None) -> None:
-        self._weight = weight
-        self._patience = patience
-        self._n_batches = 0
-        self._value = 0.0
-        self._lowest = np.inf
-        self._n_without_progress = 0
-
-    def has_stalled(self, inertia: float) -> bool:
-        """Take in the next batch; return whether it is time to stop. The first one only tells of the start."""
-        self._n_batches += 1
-        if self._n_batches == 1 or self._patience is None:
-            return False
-        first = self._n_batches == 2
-        self._value = inertia if first else (1 - self._weight) * self._value + self._weight * inertia
-        self._n_without_progress += 1
-        if self._value < self._lowest:
-            self._lowest = self._value
-            self._n_without_progress = 0
-        return self._n_without_progress >= self._patience
 
 
 def _inertia(centers: Array, data: Dataset) -> float:

@@ -468,9 +468,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         return NormalizedRows(rows) if self.normalize else rows
 
     def _n_starts(self) -> int:
-        if not self._draws_centers():
-            return 1
-        return _STARTS if self.n_init == "auto" else int(self.n_init)
+        n_init = _STARTS if self.n_init == "auto" else int(self.n_init)
+        return n_init if self._draws_centers() else 1
 
     def _given_start(self, rows: RowSource) -> Array | None:
         if self.affinity == "knn" or self._draws_centers():
