@@ -30,8 +30,11 @@ def _is_model(file: str) -> bool:
         return True
     if not os.path.isfile(file) or not zipfile.is_zipfile(file):
         return False
-    with zipfile.ZipFile(file) as archive:
-        return "coterie.json" in archive.namelist()
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return "coterie.json" in archive.namelist()
+    except zipfile.BadZipFile:  # damaged: its reader says how
+        return False
 
 
 def _row_facts(file: str) -> dict[str, Any]:
