@@ -16,34 +16,18 @@ from tests.cli.running import everything, failed
 from tests.cli.wrong_inputs import WRONG_INPUTS
 
 TABLE = {**WRONG_INPUTS, **wrong_files.WRONG_FILES, **wrong_companions.WRONG_COMPANIONS}
-WAITING = {**wrong_files.WAITING, **wrong_companions.WAITING}
 
 MOST_BYTES = 2**30
 MOST_SECONDS = 10  # of a processor: others may have it meanwhile
-
-
-def cases():
-    """Return the names of all cases, those marked that are known to be answered wrongly."""
-    bombs = "takes 16 GB"
-    return [
-        pytest.param(
-            name,
-            marks=[pytest.mark.xfail(strict=True, reason=WAITING[name], run=bombs not in WAITING[name])]
-            if name in WAITING
-            else [],
-        )
-        for name in TABLE
-    ]
 
 
 def test_the_table_is_long():
     """No case hides another of the same name."""
     parts = (WRONG_INPUTS, wrong_files.WRONG_FILES, wrong_companions.WRONG_COMPANIONS)
     assert len(TABLE) == sum(map(len, parts)) >= 250
-    assert set(WAITING) <= set(TABLE)
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", TABLE)
 def test_one_line_and_a_way_out(name, folder, capsys, recwarn):
     write, command, said, code = TABLE[name]
     write(folder)

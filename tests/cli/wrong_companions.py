@@ -10,25 +10,9 @@ import scipy.sparse as sp
 
 from tests.cli.wrong_inputs import GOOD, cut
 
-__all__ = ["WAITING", "WRONG_COMPANIONS"]
+__all__ = ["WRONG_COMPANIONS"]
 
 WRONG_COMPANIONS = {}
-
-# What is wrong with what is said of some of them.
-WAITING = {
-    "a model with a NaN among its centroids": "it is believed",
-    "a model with a NaN among its centroids, described": "it is believed",
-    "a model whose centroids are cut": "a kernel finds it, whose words say nothing of the model",
-    "a model whose centroids are cut, described": "it is believed",
-    "a model of a negative number of columns, described": "it is believed",
-    "labels that are texts in .npy": "an error of NumPy",
-    "labels that are complex": "an error of NumPy",
-    "labels that are dates": "an error of NumPy",
-    "labels that are records": "an error of NumPy",
-    "labels that are empty": "a warning of NumPy beside the line",
-    "labels that are an archive": "an internal error",
-    "labels that are a sparse matrix": "an internal error",
-}
 
 
 def note(title, write, command, *said, code=1):

@@ -14,20 +14,9 @@ from pyarrow import feather, parquet
 
 from tests.cli.wrong_inputs import GOOD
 
-__all__ = ["WAITING", "WRONG_FILES"]
+__all__ = ["WRONG_FILES"]
 
 WRONG_FILES = {}
-
-# What is wrong with what is said of some of them.
-WAITING = {
-    "t.svm of zeros": "the line is echoed whole",
-    "t.csv with one long line": "all columns are listed",
-    "t.npy that declares minus one row": "a negative shape is believed",
-    "t.npy that declares minus one row and column": "a negative shape is believed",
-    "t.npz that declares minus one row": "a negative shape is believed",
-    "t.npz that declares a billion rows": "the shape is believed and takes 16 GB",
-    "t.npz that declares a billion rows column after column": "the shape is believed and takes 16 GB",
-}
 
 FIT = "fit {name} -k 2"
 

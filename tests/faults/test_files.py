@@ -15,9 +15,6 @@ from coterie.centers.lloyd import Lloyd
 from coterie.rows import RowSource
 from tests.faults.children import failed_in_one_line, in_child, listed
 
-GUARDED = "the same file is believed to be the same rows"
-OPENED = "whatever has a name is opened"
-
 
 def write(ending):
     """Write rows to a file of this kind; return its name."""
@@ -77,7 +74,6 @@ def test_a_file_that_shrinks(folder, ending):
         assert listed(folder) == [name]
 
 
-@pytest.mark.xfail(strict=True, reason=GUARDED)
 def test_a_file_that_changes(folder):
     name = write("npy")
 
@@ -119,7 +115,6 @@ def test_a_file_that_becomes_slow(folder):
     assert json.loads(Path("out/summary.json").read_text())["iterations"] < 30
 
 
-@pytest.mark.xfail(strict=True, reason=OPENED, run=False)
 @pytest.mark.parametrize("name", ["t.npy", "t.csv", "t.parquet", "t.svm", "t.h5"])
 @pytest.mark.parametrize("kind", ["pipe", "endless", "socket"])
 def test_no_regular_file(folder, name, kind):
@@ -129,7 +124,6 @@ def test_no_regular_file(folder, name, kind):
     assert listed(folder) == [name]
 
 
-@pytest.mark.xfail(strict=True, reason=OPENED, run=False)
 @pytest.mark.parametrize("kind", ["pipe", "endless"])
 @pytest.mark.parametrize("command", ["predict m.coterie rows.npy", "info m.coterie"])
 def test_a_model_that_is_no_regular_file(folder, command, kind):

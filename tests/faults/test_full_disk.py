@@ -19,9 +19,6 @@ def files_of_at_most(n_bytes):
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
-no_path = pytest.mark.xfail(strict=True, reason="the line does not name the file that could not be written")
-
-
 @pytest.mark.parametrize("n_bytes", [0, 4_000])
 def test_every_method(folder, command, n_bytes):
     before = listed(folder)
@@ -30,7 +27,6 @@ def test_every_method(folder, command, n_bytes):
     assert listed(folder) == before
 
 
-@no_path
 def test_the_line_names_the_file(folder, rows):
     failed_in_one_line(in_child(f"fit {rows} -k 3 --quiet --out out", partial(files_of_at_most, 0)), "out")
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <new>
 
 #include "coterie/machine/numbers.hpp"
 
@@ -14,10 +15,9 @@ template <class T>
 class Buffer {
    public:
     explicit Buffer(Index size) : size_(size) {
-        // An allocation that fails inside a parallel region cannot be reported from there: end loudly.
         const Index bytes = ((size * static_cast<Index>(sizeof(T)) + 63) / 64 + 1) * 64;
         data_ = static_cast<T*>(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
-        if (data_ == nullptr) std::abort();
+        if (data_ == nullptr) throw std::bad_alloc();  // see parallel_for
     }
     Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }
     Buffer(const Buffer&) = delete;

@@ -6,6 +6,8 @@
 // other packages bring into the process.
 #pragma once
 
+#include <new>
+
 #include "coterie/machine/numbers.hpp"
 
 namespace coterie {
@@ -25,20 +27,31 @@ void parallel_for(Index n_tasks, int n_threads, MakeScratch make_scratch, Body b
         Index next, n_tasks;
         MakeScratch& make_scratch;
         Body& body;
+        bool is_out_of_memory;
 
+        // Nothing may leave a thread of the pool: what it could not get is told to the caller.
         static void work(void* context) {
             Loop& loop = *static_cast<Loop*>(context);
-            Index task = __atomic_fetch_add(&loop.next, 1, __ATOMIC_RELAXED);
-            if (task >= loop.n_tasks) return;
-            auto scratch = loop.make_scratch();
-            for (; task < loop.n_tasks; task = __atomic_fetch_add(&loop.next, 1, __ATOMIC_RELAXED))
-                loop.body(task, scratch);
+            try {
+                loop.do_tasks();
+            } catch (const std::bad_alloc&) {
+                __atomic_store_n(&loop.is_out_of_memory, true, __ATOMIC_RELAXED);
+                __atomic_store_n(&loop.next, loop.n_tasks, __ATOMIC_RELAXED);
+            }
+        }
+
+        void do_tasks() {
+            Index task = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+            if (task >= n_tasks) return;
+            auto scratch = make_scratch();
+            for (; task < n_tasks; task = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) body(task, scratch);
         }
     };
-    Loop loop{0, n_tasks, make_scratch, body};
+    Loop loop{0, n_tasks, make_scratch, body, false};
     if (n_threads > n_tasks) n_threads = static_cast<int>(n_tasks);
     if (n_threads <= 1) Loop::work(&loop);
     else run_on_threads(n_threads, Loop::work, &loop);
+    if (loop.is_out_of_memory) throw std::bad_alloc();
 }
 
 struct NoScratch {};
