@@ -154,9 +154,7 @@ def _array_member() -> str:
 
 # Where the commands have understood their options and begin their work.
 _WORK = (
-    "fit.check_writable",
     "fit.output_folder",
-    "path.check_writable",
     "path.output_folder",
     "predict.persistence.load",
     "verify.verify",

@@ -139,6 +139,7 @@ class ArrowFileSource(RowSource):
             for batch in self._batches(file, 0, [carried[i] for i in positions]):
                 if pages is not None:
                     pages.check()
+                batch.validate(full=True)  # of texts, each of which begins where the file says
                 yield batch
                 if pages is not None:
                     release_map(pages.map)
