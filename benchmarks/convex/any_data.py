@@ -92,8 +92,8 @@ def _generated(name: str) -> Rows:
 
 KNOWN = ("iris", "senate", "mammals", "moons", "digits", "wine", "breast_cancer", "diabetes")
 SHARED = (
-    "iris.npz", "mammals.npz", "senate2001.npz", "two_half_moons_150.npz", "optdigits.npz", "pendigits.npz",
-    "shuttle.npz", "cod_rna.npz", "four_moons_regen.npz", "song_head1176.npz", "kddc98_pva97nk.npz", "mnist.npz",
+    "optdigits.npz", "pendigits.npz", "shuttle.npz", "cod_rna.npz", "four_moons_regen.npz", "kddc98_pva97nk.npz",
+    "mnist.npz",
     "searchsnippets.parquet",
 )  # fmt: skip
 GENERATED = (

@@ -106,6 +106,8 @@ def _models(job: FitJob) -> list[tuple[Method, Any]]:
     """Return the models one of which will be fitted, each with its method."""
     if job.n_clusters < 1:
         raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
+    if job.n_clusters >= 2**63:
+        raise UsageError(f"-k must be less than 2**63, got {job.n_clusters}.")
     return [
         (method, make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed))
         for method in _candidates(job)

@@ -39,6 +39,9 @@ _OF_LIBRARIES = (
 # Characters of what a library says of a file: some repeat what they have read.
 _MOST_TOLD = 300
 
+# Ours name all columns that are in the way, and the command that leaves them out.
+_MOST_OF_OURS = 1000
+
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
 
@@ -206,9 +209,9 @@ def reading(path: object) -> Iterator[None]:
         message = str(error).removeprefix(f"Cannot read {path}: ") or type(error).__name__
         if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
             raise
-        if len(message) > _MOST_TOLD:
-            message = shortened(message, _MOST_TOLD)
         is_ours = type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
+        if len(message) > (_MOST_OF_OURS if is_ours else _MOST_TOLD):
+            message = shortened(message, _MOST_TOLD)
         # Files elsewhere say themselves what is wrong with them.
         hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
         end = "" if not hint else " " if message.endswith(".") else ". "

@@ -218,8 +218,8 @@ class TestThousandsOfColumns:
     def test_same_bits(self, both, header):
         names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
         wide, usual = both(self.text(*[names] * header))
-        assert wide._is_wide
-        assert not usual._is_wide
+        assert wide.source._is_wide
+        assert not usual.source._is_wide
         for rows in (wide, wide.with_dtype(np.float32)):
             other = usual.with_dtype(rows.dtype)
             same_bits(rows.read(), other.read())
@@ -230,13 +230,13 @@ class TestThousandsOfColumns:
         names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
         whole = ",".join(str(i) for i in range(self.N_COLUMNS))
         wide, usual = both(f"{names}\n{whole}\n{whole}\n", columns=["c7", "c3"])
-        assert wide._is_wide
+        assert wide.source._is_wide
         assert wide.read().tolist() == usual.read().tolist() == [[7.0, 3.0]] * 2
         assert wide.carried.read(["c2000"]).equals(usual.carried.read(["c2000"]))
 
     def test_semicolons_and_decimal_commas(self, both):
         wide, usual = both(self.text().replace(",", ";").replace(".", ","))
-        assert wide._is_wide
+        assert wide.source._is_wide
         same_bits(wide.read(), usual.read())
 
     @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ class TestThousandsOfColumns:
             rows = open_rows(tmp_path / "x.csv", header=False)
         except ValueError:
             return
-        assert rows._is_wide == (odd == '"1"')  # quotes are the reader's matter
+        assert rows.source._is_wide == (odd == '"1"')  # quotes are the reader's matter
 
     def test_a_ragged_line(self, tmp_path):
         row = ",".join(["1.5"] * self.N_COLUMNS)

@@ -166,7 +166,11 @@ class _Pages:
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115
-        self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # of an empty file
+            self._file.close()
+            raise
         self._address = np.frombuffer(self.map, dtype=np.uint8).ctypes.data
 
     def __enter__(self) -> Self:
