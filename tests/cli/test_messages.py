@@ -52,7 +52,8 @@ def test_labels_that_are_compressed_by_their_name_only(folder, rows, capsys):
         file.write("no")
     line = f"fit {rows} -k 3 --method total-variation --labels known.csv.gz"
     assert failed(capsys, 1, *line.split()) == (
-        "known.csv.gz must have one integer on each line, -1 where a class is not known."
+        "known.csv.gz must have one integer on each line, -1 where a class is not known. Number the names of classes "
+        "from 0."
     )
     with gzip.open("known.csv.gz", "wt") as file:
         file.write("0\n" * 10)

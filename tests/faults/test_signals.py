@@ -99,6 +99,13 @@ def test_at_any_time(rows, number):
         assert files() in ([], FILES)
 
 
+def answer_signals():
+    """Answer them also where whoever started the tests ignores them, as a shell does in the background."""
+    for number in ENDS:
+        signal.signal(number, signal.SIG_DFL)
+    coterie_command.answer_signals()
+
+
 @pytest.mark.parametrize("number", ENDS)
 def test_at_each_step_of_writing(tmp_path, number):
     def write():
@@ -108,7 +115,7 @@ def test_at_each_step_of_writing(tmp_path, number):
                     path.write_text("new")
 
     def run(step):
-        coterie_command.answer_signals()
+        answer_signals()
         before_step(step, STEPS, lambda: os.kill(os.getpid(), number))
         write()
 
@@ -143,7 +150,7 @@ def test_a_terminal_gets_its_cursor_back(monkeypatch):
     def interrupted():
         os.dup2(theirs, 2)
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-        coterie_command.answer_signals()
+        answer_signals()
         with display(quiet=False) as screen:
             screen.show(Step(1, 2, "iteration", 1.0, 1.0))
             os.kill(os.getpid(), signal.SIGINT)
@@ -167,7 +174,7 @@ def test_forks_are_ended_without_the_files_of_their_parent(tmp_path):
     """As the workers of a pool are."""
 
     def run():
-        coterie_command.answer_signals()
+        answer_signals()
         with output_folder(tmp_path / "out") as outputs, outputs.writing("a") as path:
             path.write_text("new")
             worker = started(rest)

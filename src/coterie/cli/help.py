@@ -36,11 +36,15 @@ def option_help(options: Mapping[str, Option], *, is_for_all: bool) -> str:
         prefix = "" if is_for_all and len(names_of) == 1 else f"for {_listed(names, 'and')}: "
         alike = [options[name] for name in names]
         words = [f"{word} ({meaning})" if meaning else word for word, meaning in choices_of(alike).items()]
-        # cyclopts lists the words that stand beside numbers.
+        # cyclopts lists the words that stand beside numbers, but not what they mean.
         is_word = all(option.type is str for option in alike)
-        suffix = f": {_listed(words, 'or')}" if words and is_word else ""
+        suffix = f": {_listed(words, 'or')}" if words and is_word else _meanings(alike)
         texts.append(f"{prefix}{text}{suffix}")
     return _sentence("; ".join(texts))
+
+
+def _meanings(options: Sequence[Option]) -> str:
+    return "".join(f"; {word}: {meaning}" for word, meaning in choices_of(options).items() if meaning)
 
 
 def choices_of(options: Sequence[Option]) -> dict[str, str]:

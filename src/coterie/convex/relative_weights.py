@@ -94,12 +94,12 @@ def _without_units(X: Array) -> tuple[Array, float]:
     centered = X - X.mean(axis=0, dtype=np.float64)
     _, exponent = np.frexp(np.abs(centered).max(initial=0.0))
     # The objective is in squares of the units.
-    limits = np.finfo(X.dtype)
+    limits = np.finfo(np.float64)
     if 2 * exponent >= limits.maxexp:
-        raise ValueError(f"X is too large for {X.dtype}: squared distances overflow.")
+        raise ValueError("X is too large for float64: squared distances overflow.")
     if 2 * exponent <= limits.minexp and np.any(centered):
         raise ValueError(
-            f"The rows of X differ too little for {X.dtype}: squared distances vanish. Multiply X by a power of 2."
+            "The rows of X differ too little for float64: squared distances vanish. Multiply X by a power of 2."
         )
     scale = float(np.ldexp(1.0, int(exponent)))
     return np.ascontiguousarray((centered / scale).astype(X.dtype)), scale

@@ -127,6 +127,9 @@ class FileLock:
             holder = os.read(self._file, 200).decode(errors="replace").strip()
             self._close()
             raise BlockingIOError(errno.EAGAIN, holder or "another process", str(self.path)) from None
+        except OSError as error:  # such as a full disk, which names no file
+            self.give_back()
+            raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(self.path)) from error
         except BaseException:
             self.give_back()
             raise

@@ -102,12 +102,12 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        is_own = error.filename is None or str(error.filename) == str(temporary)
         # NumPy says how many numbers it wanted to write, and how many it did.
-        if error.errno in _NO_ROOM or re.search(r"requested and \d+ written", str(error)):
+        if is_own and (error.errno in _NO_ROOM or re.search(r"requested and \d+ written", str(error))):
             number = error.errno or errno.ENOSPC
             told = f"{os.strerror(number)}, so it was not written. Free some room, or write to another disk"
             raise OSError(number, told, str(path)) from error
-        is_own = error.filename is not None and str(error.filename) == str(temporary)
-        if is_own or (error.filename is None and error.errno == errno.EROFS):
+        if is_own and (error.filename is not None or error.errno == errno.EROFS):
             raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from error
         raise
