@@ -164,8 +164,9 @@ def test_a_terminal_gets_its_cursor_back(monkeypatch):
     assert told.rstrip().endswith("coterie: interrupted")
 
 
-def rest():
-    """Wait for a signal that may have come already."""
+def rest(begun):
+    """Tell that this has begun, and wait for a signal: Python forgets those that come while it forks."""
+    os.write(begun, b"!")
     while True:
         time.sleep(0.01)
 
@@ -177,7 +178,9 @@ def test_forks_are_ended_without_the_files_of_their_parent(tmp_path):
         answer_signals()
         with output_folder(tmp_path / "out") as outputs, outputs.writing("a") as path:
             path.write_text("new")
-            worker = started(rest)
+            told, begun = os.pipe()
+            worker = started(rest, begun)
+            os.read(told, 1)
             os.kill(worker, signal.SIGTERM)
             assert ended(worker) == -signal.SIGTERM
             assert path.read_text() == "new"
