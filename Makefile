@@ -3,13 +3,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test lint papers docs sanitize fuzz bench clean
+.PHONY: demo test test-slow lint papers docs sanitize fuzz bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# What `make test` leaves out: kills and signals, and whatever else takes many processes, a browser or minutes.
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from coterie.cli.hashes import hash_of_array
 from coterie.outputs import OutputFolder, newest, replacing
 from tests.support.processes import STEPS, ended, forks, killed_at, started
 
-pytestmark = forks
+pytestmark = [forks, pytest.mark.slow]
 
 NAMES = ("labels.npy", "model.coterie", "summary.json")
 

@@ -16,7 +16,7 @@ from coterie.cli.progress import Step, display
 from tests.cli.running import ENVIRONMENT
 from tests.support.processes import STEPS, before_step, ended, forks, started
 
-pytestmark = forks
+pytestmark = [forks, pytest.mark.slow]
 
 ENDS = {signal.SIGINT: (130, "coterie: interrupted"), signal.SIGTERM: (143, "coterie: terminated")}
 
