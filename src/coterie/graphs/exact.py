@@ -23,6 +23,7 @@ from coterie.rows import Block
 __all__ = [
     "distances_to_ids",
     "exact_neighbors",
+    "lowest_scores",
     "nearest_of_other_groups",
     "neighbors_by_differences",
     "relative_rows",
@@ -107,13 +108,7 @@ def _candidates_by_products(
     asked, asked_squares = (
         (centered, squares) if queries is None else relative_rows(queries, shift, n_threads)
     )
-    offsets = squares.astype(points.dtype)
-    size = _points_per_call(points, n_candidates)
-    blocks = (
-        (first, centered[first : first + size], offsets[first : first + size])
-        for first in range(0, len(points), size)
-    )
-    ids, scores = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    ids, scores = lowest_scores(asked, centered, squares.astype(points.dtype), n_candidates, n_threads)
     if n_candidates == len(points):
         return ids, np.full(len(ids), np.inf)
     return ids, _least_unseen(scores[:, -1], asked_squares, float(squares.max()), points)
@@ -136,7 +131,31 @@ def _points_per_call(points: Block, n_candidates: int) -> int:
     return -(-size // 64) * 64
 
 
-def _lowest_scores(
+def lowest_scores(
+    asked: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
+) -> tuple[IntArray, Array]:
+    """Return the points of lowest score |y|^2 - 2 x.y for each row x, and the scores, ascending.
+
+    Parameters
+    ----------
+    asked, points : ndarray of shape (q, d) and (n, d)
+        The rows x and the points y, relative to the mean.
+    offsets : ndarray of shape (n,), of the same dtype
+        Squared lengths of the points.
+    n_candidates : int
+        How many; at most n.
+    n_threads : int
+        Threads of the kernel.
+    """
+    size = _points_per_call(points, n_candidates)
+    blocks = (
+        (first, points[first : first + size], offsets[first : first + size])
+        for first in range(0, len(points), size)
+    )
+    return _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+
+
+def _lowest_of_blocks(
     asked: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the points of lowest score of each row, and the scores; blocks are (first point, points, offsets)."""
@@ -209,9 +228,9 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     return squares
 
 
-def without_self(ids: IntArray, squares: Array) -> Neighbors:
-    """Drop each row from its own list; the last one of lists that it is not in."""
-    drop = ids == row_ids(len(ids))[:, None]
+def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> Neighbors:
+    """Drop each row from its own list; the last one of lists that it is not in. `own`: which each is, if not all."""
+    drop = ids == (row_ids(len(ids)) if own is None else own)[:, None]
     drop[~drop.any(axis=1), -1] = True
     shape = (len(ids), ids.shape[1] - 1)
     return ids[~drop].reshape(shape), squares[~drop].reshape(shape)
@@ -280,7 +299,7 @@ def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: in
         (first, doubles[first : first + size].toarray(), offsets[first : first + size])
         for first in range(0, points.shape[0], size)
     )
-    ids, _ = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    ids, _ = _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
     ids.sort(axis=1)
     squares = sparse_square_distances(doubles, asked, ids)
     order = np.argsort(squares, axis=1, kind="stable")
