@@ -17,7 +17,7 @@ from coterie.blocks.dataset import check_vanishing
 from coterie.graphs.cell_search import CellSearch
 from coterie.graphs.directions import few_directions, in_directions
 from coterie.graphs.exact import (
-    Neighbors,
+    IdsAndSquares,
     distances_to_ids,
     neighbors_by_differences,
     relative_rows,
@@ -78,7 +78,7 @@ def approximate_neighbors(
         By distance, ascending; equally far ones by number.
     squares : ndarray of shape (q, n_neighbors), dtype of the points
     recall : float
-        The share of the nearest points that was found, as far as the probes tell.
+        The share of the nearest points that was found, as far as other probes tell than those it was planned by.
     """
     shift = points.mean(axis=0, dtype=np.float64)
     centered, squares = relative_rows(points, shift, n_threads)
@@ -86,9 +86,10 @@ def approximate_neighbors(
     offsets = squares.astype(points.dtype)
     are_points = queries is None
     asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
-    probes = draw_probes(
+    drawn = draw_probes(
         asked, centered, offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
     )
+    probes, judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
     n_candidates = min(_IN_DIRECTIONS * n_neighbors + are_points + _SPARE_IN_DIRECTIONS, len(points))
     # What directions miss and what cells miss add up.
     missed = 1 - aim.recall
@@ -103,12 +104,17 @@ def approximate_neighbors(
     search.plan(probes, 1 - 3 * missed / 4, aim.least_work)
     ids = search.candidates(offsets, n_candidates)
     ids, squares = _measured(points, queries, ids, search.row_order, n_neighbors, n_threads)
-    return ids, squares, probes.recall(centered, ids[probes.rows])
+    return ids, squares, judges.recall(centered, ids[judges.rows])
 
 
 def _measured(
-    points: Array, queries: Array | None, ids: IntArray, row_order: IndexArray, n_neighbors: int, n_threads: int
-) -> Neighbors:
+    points: Array,
+    queries: Array | None,
+    ids: IntArray,
+    row_order: IndexArray,
+    n_neighbors: int,
+    n_threads: int,
+) -> IdsAndSquares:
     asked = points if queries is None else queries
     # Rows whose cells hold too few points, for which any will do until they are compared with all.
     few = np.flatnonzero(ids[:, -1] < 0)

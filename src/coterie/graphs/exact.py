@@ -21,6 +21,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
 __all__ = [
+    "IdsAndSquares",
     "distances_to_ids",
     "exact_neighbors",
     "lowest_scores",
@@ -32,7 +33,7 @@ __all__ = [
     "without_self",
 ]
 
-Neighbors = tuple[IntArray, Array]
+IdsAndSquares = tuple[IntArray, Array]
 
 # Candidates beyond those asked for: the more there are, the fewer rows must be compared with all others.
 _SPARE = 4
@@ -49,7 +50,7 @@ _LEAST_COLUMNS = 16.0
 _DIFFERENCE_BYTES = 64 << 20
 
 
-def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> Neighbors:
+def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
     """Return the nearest points of each query and their squared distances, ascending; equal ones by number.
 
     Parameters
@@ -228,7 +229,7 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     return squares
 
 
-def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> Neighbors:
+def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> IdsAndSquares:
     """Drop each row from its own list; the last one of lists that it is not in. `own`: which each is, if not all."""
     drop = ids == (row_ids(len(ids)) if own is None else own)[:, None]
     drop[~drop.any(axis=1), -1] = True
@@ -238,7 +239,7 @@ def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> 
 
 def neighbors_by_differences(
     points: Array, asked: Array, own: IntArray | None, n_neighbors: int, n_threads: int
-) -> Neighbors:
+) -> IdsAndSquares:
     """Return the nearest points of some rows; own: which point each of them is."""
     groups = np.full(len(asked), -1, dtype=np.int32) if own is None else own
     return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
@@ -246,7 +247,7 @@ def neighbors_by_differences(
 
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
-) -> Neighbors:
+) -> IdsAndSquares:
     """Return the nearest points of each row that are not of its own group, by differences.
 
     Parameters
@@ -285,7 +286,7 @@ def nearest_of_other_groups(
 # --- sparse rows
 
 
-def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> Neighbors:
+def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
     # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
     doubles = points.astype(np.float64)
     asked = doubles if queries is None else queries.astype(np.float64)

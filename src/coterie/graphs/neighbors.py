@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import warnings
+from numbers import Real
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, BoolArray, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.approximate import approximate_neighbors
+from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["METRICS", "Seed", "nearest_neighbors", "read_rows"]
+__all__ = ["METRICS", "Neighbors", "Seed", "check_recall", "nearest_neighbors", "read_rows"]
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
@@ -26,6 +29,9 @@ _METHODS = ("auto", "exact", "approximate")
 # Multiply-adds up to which method="auto" searches exactly, and that it spends in any case where it does not: about
 # half a second on two processors.
 _EXACT_MULTIPLY_ADDS = 5e10
+
+# A recall that is so far below what was asked for is worth a warning; less may be the sample's.
+_MUCH_MISSED = 0.02
 
 
 class Neighbors(tuple[IntArray, Array]):
@@ -39,7 +45,7 @@ class Neighbors(tuple[IntArray, Array]):
         How they were found.
     recall : float
         The share of the nearest rows that is among them: 1 where the search was exact, else what a sample of at most
-        256 rows tells, which were compared with all.
+        192 rows tells, which were compared with all.
     """
 
     method: str
@@ -55,11 +61,11 @@ class Neighbors(tuple[IntArray, Array]):
 
     @property
     def ids(self) -> IntArray:
-        return cast(IntArray, self[0])
+        return self[0]
 
     @property
     def square_distances(self) -> Array:
-        return cast(Array, self[1])
+        return self[1]
 
 
 def nearest_neighbors(
@@ -96,7 +102,7 @@ def nearest_neighbors(
         with at least as much work, so that neither time nor recall jumps where the one gives way to the other.
     recall : float
         The share of the nearest rows that the approximate method is to find, above 0 and below 1. How many cells and
-        directions that takes is measured on at most 256 rows, which are compared with all; a `ConvergenceWarning`
+        directions that takes is measured on at most 192 rows, which are compared with all; a `ConvergenceWarning`
         says so where 128 cells a row are not enough.
     random_state : int, RandomState or None
         Seed of the approximate method; the exact one uses none.
@@ -156,6 +162,24 @@ def nearest_neighbors(
         _warn_of_missed(found[2], aim.recall)
         return Neighbors(*found[:2], "approximate", found[2])
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
+
+
+def check_recall(recall: Any) -> None:
+    """Raise a ValueError unless this is a share that a search can aim at."""
+    if isinstance(recall, bool) or not (isinstance(recall, Real) and 0 < float(recall) < 1):
+        raise ValueError(
+            f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
+        )
+
+
+def _warn_of_missed(reached: float, recall: float) -> None:
+    if reached < recall - _MUCH_MISSED:
+        warnings.warn(
+            f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "
+            'cells. method="exact" finds all.',
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:
