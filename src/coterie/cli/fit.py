@@ -170,7 +170,9 @@ def _fit_file(
     }
     report = None
     if job.report is not None:
-        report = fit_report(model, rows, summary, job.report, id=job.beside.id, keep=job.beside.keep)
+        # The classes that the fit has learned from, if it has.
+        options = job.report if known is None else replace(job.report, known=known)
+        report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
     _write(outputs, method, model, results, summary, picture)
     if report is not None:
         write_files(outputs, report, REPORT)

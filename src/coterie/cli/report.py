@@ -26,7 +26,15 @@ from coterie.reports import report as make_report
 from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
-__all__ = ["REPORT", "ReportJob", "ReportOptions", "check_report", "fit_report", "write_files", "write_report"]
+__all__ = [
+    "REPORT",
+    "ReportJob",
+    "ReportOptions",
+    "check_report",
+    "fit_report",
+    "write_files",
+    "write_report",
+]
 
 REPORT = "report.html"
 
@@ -125,9 +133,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
             )
         _check_same(job.folder, name, summary, rows)
         known = None if job.known is None else _classes(job.known, rows)
-        options = ReportOptions(
-            known, job.text, terms, job.image_shape, job.projection, job.stability
-        )
+        options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
         check_report(options)
         with about(name):
             made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
@@ -212,7 +218,9 @@ def _classes(known: str, rows: RowSource) -> Any:
         return np.array(carried.read([known])[known].to_pylist(), dtype=object)
     path = str(newest(known))
     if not os.path.exists(path):
-        columns = "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
+        columns = (
+            "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
+        )
         raise UsageError(f"--known must be a file or a column of the table, got {known!r}.{columns}")
     if not known.endswith(".npy"):
         classes: Any = np.array(_lines(known, "--known"), dtype=object)

@@ -115,7 +115,7 @@ def hashes_of_fit(model: Any) -> dict[str, str]:
 
 
 def read_run(folder: Path) -> tuple[dict[str, Any], Any]:
-    """Return summary and model of the fit that wrote a folder, both of the same one, even if another ends in between."""
+    """Return summary and model of the fit that wrote a folder, of the same one even if another ends in between."""
     while True:
         summary = _summary(folder)
         model = persistence.load(folder / "model.coterie")

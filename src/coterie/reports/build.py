@@ -191,7 +191,7 @@ def report(
     >>> import coterie
     >>> X, y = coterie.datasets.load_iris()
     >>> model = coterie.KMeans(3, random_state=0).fit(X)
-    >>> page = coterie.report(model, X, known=y)
+    >>> page = coterie.report(model, X, known=y)  # doctest: +SKIP
     >>> page.save("iris.html")  # doctest: +SKIP
     """
     require_report()

@@ -52,8 +52,8 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
         ]),
         Text(
             "Accuracy and purity count rows: those of the class that a cluster is matched with, one to one, and those "
-            "of the commonest class of each cluster. Mutual information and the Rand index are 1 for the same groups and "
-            "near 0 for groups by chance."
+            "of the commonest class of each cluster. Mutual information and the Rand index are 1 for the same groups "
+            "and near 0 for groups by chance."
         ),
         _table(subject, counts, list(names)),
         *_strangers(subject, counts, list(names), classes, np.flatnonzero(counted)),

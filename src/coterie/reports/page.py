@@ -16,9 +16,9 @@ A page is data. Whoever has something to say makes parts, which know nothing of 
     html = page.html()  # a str: no address in it is ever asked, texts are escaped
     text, pictures = page.markdown()  # pictures: {"seconds.png": bytes}
 
-Parts are `Text`, `Warnings`, `Facts`, `Table`, `Picture` (a matplotlib figure: drawn as SVG whose ink and paper follow
-the reader's theme, or as PNG where it has many points), `Images`, `Cards` (each with a title and parts of its own),
-`Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown shows
+Parts are `Text`, `Code`, `Warnings`, `Facts`, `Table`, `Picture` (a matplotlib figure: drawn as SVG whose ink and
+paper follow the reader's theme, or as PNG where it has many points), `Images`, `Cards` (each with a title and parts of
+its own), `Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown shows
 instead, and scripts). Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or `Image`.
 All that comes from data must be handed over as str: only the templates write HTML.
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Bar", "Card", "Cards", "Cell", "Column", "Custom", "Facts", "Folded", "Image", "Images", "Mark", "Page", "Part",
-    "Picture", "Section", "Table", "Text", "Warnings", "data_address", "environment", "require_jinja",
+    "Bar", "Card", "Cards", "Cell", "Code", "Column", "Custom", "Facts", "Folded", "Image", "Images", "Mark", "Page",
+    "Part", "Picture", "Section", "Table", "Text", "Warnings", "data_address", "environment", "require_jinja",
 ]  # fmt: skip
 
 _TEMPLATES = files("coterie.reports") / "templates"
@@ -122,6 +122,15 @@ class Text:
 
     text: str
     kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What can be typed, such as a command, under a caption."""
+
+    caption: str
+    text: str
+    kind: ClassVar[str] = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +276,7 @@ class Custom:
     kind: ClassVar[str] = "custom"
 
 
-Part: TypeAlias = Text | Warnings | Facts | Table | Picture | Images | Cards | Folded | Custom
+Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Images | Cards | Folded | Custom
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +395,8 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    # Bokeh names what stands before: the order of JSON counts.
+    made.policies["json.dumps_kwargs"] = {"sort_keys": False}
     made.filters["shown"] = _shown
     made.filters["md"] = _markdown_escaped
     made.globals["source"] = _template

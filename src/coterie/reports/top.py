@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from coterie.estimators import OBJECTIVE, Method
-from coterie.reports.page import Cell, Facts, Part, Section, Text, Warnings
+from coterie.reports.page import Cell, Code, Facts, Part, Section, Text, Warnings
 from coterie.reports.stability import Stability
 from coterie.reports.subject import Subject
 
@@ -41,9 +41,9 @@ def top_section(subject: Subject, summary: Mapping[str, Any], stability: Stabili
     entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]
     parts: list[Part] = [Warnings(warnings_of(subject, summary, stability)), Facts(entries)]
     if method is not None:
-        parts.append(Text(f"{method.name} finds {method.summary}."))
+        parts.append(Text(f"The method {method.name}: {method.summary}."))
     repeated = command_of(summary, method) if summary.get("command") else _constructor(model)
-    parts.append(Facts([("the same again", repeated)]))
+    parts.append(Code("The same again", repeated))
     return Section("Result", parts)
 
 

@@ -1,7 +1,7 @@
 // The map of a report: colours that follow the theme, clusters on and off, zoom, the row under the pointer.
 (() => {
   "use strict";
-  const root = document.getElementById("map");
+  const root = document.getElementById("map-of-rows");
   if (!root || !window.Bokeh) return;
   const parsed = (id) => JSON.parse(document.getElementById(id).textContent);
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
