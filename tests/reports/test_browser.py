@@ -47,10 +47,14 @@ class Seen:
         self.session = self.page.context.new_cdp_session(self.page)
         self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.faults = []
-        self.page.on("console", lambda message: self.faults.append(message.text))
+        self.page.on("console", self._note_message)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", self._note)
         self.page.goto(f"file://{path}")
+
+    def _note_message(self, message):
+        if message.type in ("error", "warning"):
+            self.faults.append(message.text)
 
     def _note(self, request):
         if not request.url.startswith(("file:", "data:", "blob:")):

@@ -89,8 +89,9 @@ def test_texts_are_texts(text):
 
 @pytest.mark.parametrize("text", NASTY)
 def test_markdown_shows_texts_on_their_lines(text):
-    harmless, _ = page_of(*parts_with("x"), title="x").markdown()
-    found, _ = page_of(*parts_with(text), title=text).markdown()
+    # What can be typed is indented, which shows it as it is.
+    harmless, _ = page_of(*(part for part in parts_with("x") if part.kind != "code"), title="x").markdown()
+    found, _ = page_of(*(part for part in parts_with(text) if part.kind != "code"), title=text).markdown()
     assert found.count("\n") == harmless.count("\n")
     assert not re.search(r"(?<!\\)<", found)
     assert found.count("\n#") == harmless.count("\n#")

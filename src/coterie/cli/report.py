@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,10 +85,7 @@ def fit_report(
     keep: Sequence[str] | None = None,
 ) -> Report:
     """Return the report of a fit that this process has just done."""
-    # Of all that this process has done: kilobytes on Linux, bytes on macOS.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    facts = {**summary, "memory": f"{peak / 1e6:,.0f} MB"}
-    return _report(model, rows, facts, options, id=id, keep=keep)
+    return _report(model, rows, {**summary, "memory": _peak_memory()}, options, id=id, keep=keep)
 
 
 def write_files(outputs: OutputFolder, report: Report, name: str) -> list[str]:
@@ -122,7 +118,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
         raise UsageError(f"--out must end in .html or .md, got {str(out)!r}.")
     if job.points is not None and job.points.suffix != ".parquet":
         raise UsageError(f"--points must end in .parquet, got {str(job.points)!r}.")
-    require_report()
+    check_report(ReportOptions(stability=job.stability))
     terms = None if job.terms is None else _lines(job.terms, "--terms")
     summary, model = read_run(job.folder)
     file, format = _file_of(job, summary)
@@ -134,7 +130,6 @@ def write_report(job: ReportJob) -> dict[str, Any]:
         _check_same(job.folder, name, summary, rows)
         known = None if job.known is None else _classes(job.known, rows)
         options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
-        check_report(options)
         with about(name):
             made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
         with output_folder(out.parent, out.name) as outputs:
@@ -158,23 +153,31 @@ def _report(
     id: str | None,
     keep: Sequence[str] | None,
 ) -> Report:
+    return make_report(
+        model,
+        rows,
+        labels=model.labels_,
+        known=options.known,
+        id=id,
+        keep=keep,
+        text=options.text,
+        terms=options.terms,
+        image_shape=options.image_shape,
+        projection=options.projection,
+        stability=options.stability,
+        summary=summary,
+    )
+
+
+def _peak_memory() -> str | None:
+    """What this process has taken at most so far; None where the system does not tell."""
     try:
-        return make_report(
-            model,
-            rows,
-            labels=model.labels_,
-            known=options.known,
-            id=id,
-            keep=keep,
-            text=options.text,
-            terms=options.terms,
-            image_shape=options.image_shape,
-            projection=options.projection,
-            stability=options.stability,
-            summary=summary,
-        )
-    except ImportError as error:
-        raise UsageError(str(error)) from error
+        import resource
+    except ImportError:  # Windows
+        return None
+    # Kilobytes, on macOS bytes.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return f"{peak / 1e6:,.0f} MB"
 
 
 def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | None]:

@@ -37,7 +37,10 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
     counted = _is_known(truth) & (subject.labels >= 0)
     if not counted.any():
         raise ValueError("known has no class of a row that is in a cluster.")
-    names, classes = np.unique(truth[counted].astype(str), return_inverse=True)
+    # Numbers in their order, not in that of the alphabet.
+    values = truth[counted] if truth.dtype.kind != "O" else truth[counted].astype(str)
+    found, classes = np.unique(values, return_inverse=True)
+    names = [str(name) for name in found]
     clusters = subject.labels[counted]
     counts = np.zeros((subject.n_clusters, len(names)), dtype=np.int64)
     np.add.at(counts, (clusters, classes), 1)
@@ -55,8 +58,8 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
             "of the commonest class of each cluster. Mutual information and the Rand index are 1 for the same groups "
             "and near 0 for groups by chance."
         ),
-        _table(subject, counts, list(names)),
-        *_strangers(subject, counts, list(names), classes, np.flatnonzero(counted)),
+        _table(subject, counts, names),
+        *_strangers(subject, counts, names, classes, np.flatnonzero(counted)),
     ]  # fmt: skip
     return Section("Known classes", parts)
 

@@ -86,6 +86,7 @@ class _Writer:
         self._apart = _distances_between(subject)
         self._measure = next(iter(subject.placement.measures), None)
         self._lines = _lines_by_cluster(subject)
+        self._image_rows = _rows_of_examples(subject)
 
     def overview(self) -> Table:
         """Return a table with a line for each cluster."""
@@ -97,7 +98,7 @@ class _Writer:
         }
         columns += [Column(f"median {name}", True) for name in measures]
         if self._stability is not None:
-            columns += [Column("stability", True), Column("")]
+            columns += [Column("stability", True), Column("found again")]
         if self._terms is not None:
             columns.append(Column("terms"))
         medians = {name: _medians(values, subject) for name, values in measures.items()}
@@ -179,19 +180,15 @@ class _Writer:
         return f"The rows nearest to the {'mode' if has_mode else 'middle'}"
 
     def _as_images(self, caption: str, lines: list[int]) -> Any:
-        subject = self._subject
-        if subject.image_shape is None:
+        shape = self._subject.image_shape
+        if shape is None:
             return None
-        examples = subject.examples
-        numbers = [examples["row"][line].as_py() for line in lines]
-        order = np.argsort(numbers, kind="stable")
-        block = subject.rows.take(np.asarray(numbers)[order])
-        pictures: dict[int, Image] = {}
-        for place, line in enumerate(order):
-            name = str(self._id_of(lines[line]))
-            png = image_png(block[[place]], subject.image_shape)
-            pictures[int(line)] = Image(png, f"Row {name}", name)
-        return Images([pictures[i] for i in range(len(lines))], caption)
+        pictures = []
+        for line in lines:
+            name = str(self._id_of(line))
+            row = self._image_rows[self._subject.examples["row"][line].as_py()]
+            pictures.append(Image(image_png(row, shape), f"Row {name}", name))
+        return Images(pictures, caption)
 
     def _id_of(self, line: int) -> Any:
         subject = self._subject
@@ -283,6 +280,15 @@ def _lines_by_cluster(subject: Subject) -> dict[tuple[int, str], list[int]]:
     for line, (kind, cluster) in enumerate(zip(kinds, clusters)):
         found.setdefault((cluster, kind), []).append(line)
     return found
+
+
+def _rows_of_examples(subject: Subject) -> dict[int, Any]:
+    """What the examples hold, by the numbers of their rows; nothing where that is not drawn."""
+    if subject.image_shape is None:
+        return {}
+    numbers = np.unique(subject.examples["row"].to_numpy())
+    block = subject.rows.take(numbers)
+    return {int(number): block[[place]] for place, number in enumerate(numbers)}
 
 
 def _medians(values: FloatArray, subject: Subject) -> FloatArray:

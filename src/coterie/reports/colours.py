@@ -34,7 +34,7 @@ def properties(n_clusters: int) -> dict[str, dict[str, str]]:
     >>> from coterie.reports.colours import properties
     >>> found = properties(3)
     >>> found["light"]["--c0"], found["dark"]["--c0"]
-    ('#0072B2', '#33b1ff')
+    ('#0072B2', '#33b6ff')
     """
     colours = _colours(n_clusters)
     return {

@@ -140,6 +140,8 @@ def _scales(covariances: Any, n_clusters: int) -> Any:
     if covariances is None:
         return None
     variances = np.asarray(covariances, dtype=np.float64)
+    if variances.ndim > 2:
+        return None
     if variances.ndim == 0:
         return np.full(n_clusters, np.sqrt(variances))
     return (

@@ -18,9 +18,9 @@ A page is data. Whoever has something to say makes parts, which know nothing of 
 
 Parts are `Text`, `Code`, `Warnings`, `Facts`, `Table`, `Picture` (a matplotlib figure: drawn as SVG whose ink and
 paper follow the reader's theme, or as PNG where it has many points), `Images`, `Cards` (each with a title and parts of
-its own), `Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown shows
-instead, and scripts). Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or `Image`.
-All that comes from data must be handed over as str: only the templates write HTML.
+its own), `Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown
+shows instead, and scripts). Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or
+`Image`. All that comes from data must be handed over as str: only the templates write HTML.
 
 jinja2 comes with the extra `report`, and so does what draws.
 """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.estimators import Estimator, Method, method_of
 from coterie.estimators.preparation import prepared_rows
 from coterie.plotting import check_image_shape
@@ -207,7 +207,7 @@ def sampled_by_cluster(labels: IntArray, most: int) -> IndexArray:
     >>> from coterie.reports.subject import sampled_by_cluster
     >>> labels = np.repeat(np.arange(3, dtype=np.int32), [5000, 900, 3])
     >>> np.bincount(labels[sampled_by_cluster(labels, 100)])
-    array([67, 30,  3])
+    array([81, 16,  3])
     """
     n_rows = len(labels)
     if n_rows <= most:
@@ -221,7 +221,6 @@ def sampled_by_cluster(labels: IntArray, most: int) -> IndexArray:
     excess = max(int(wanted.sum()) - most, 0)
     if excess and spare.sum():
         wanted = wanted - np.minimum(spare, -(-spare * excess // spare.sum()))
-    order = np.argsort(groups, kind="stable")
     shuffled = np.random.default_rng(0).permutation(n_rows)
     order = shuffled[np.argsort(groups[shuffled], kind="stable")]
     starts = np.cumsum(sizes) - sizes
@@ -304,8 +303,3 @@ def _text_among(carried: Any, text: str | None, id_name: str | None) -> str | No
 
 def _words(column: Any) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
-
-
-def shares_of(sizes: Array, n_rows: int) -> FloatArray:
-    """Return the shares that clusters have of all rows."""
-    return np.asarray(sizes, dtype=np.float64) / max(n_rows, 1)
