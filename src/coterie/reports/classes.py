@@ -122,6 +122,8 @@ def _strangers(
     share = len(differs) / len(rows)
     return [
         Table(
-            f"Rows that disagree: {len(differs):,} ({share:.1%}); the first of each cluster", headings, lines
+            f"Rows that disagree: {len(differs):,} ({share:.1%}); those nearest to the middle of their clusters first",
+            headings,
+            lines,
         )
     ]

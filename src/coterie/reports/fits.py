@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.figures import FEW_COLOURS, new_figure, tidy
-from coterie.plotting import plot_history
 from coterie.reports.colours import colour_name
 from coterie.reports.page import Bar, Cell, Column, Facts, Folded, Mark, Part, Picture, Section, Table, Text
 from coterie.reports.subject import Subject
@@ -47,11 +46,21 @@ def _convergence(subject: Subject) -> list[Part]:
     direction = "higher" if watched and watched.higher_is_better else "lower"
     first, last = float(history["objective"][0]), float(history["objective"][-1])
     step = method.progress.step if method else "iteration"
+    figure = new_figure((6.4, 3.2))
+    ax = figure.subplots()
+    marker = "o" if len(history) <= 60 else None
+    ax.plot(
+        history["iteration"], history["objective"], color=FEW_COLOURS[0], lw=1.8, marker=marker, markersize=4
+    )
+    ax.set(xlabel=step, ylabel=f"{name} {watched.unit}".rstrip() if watched else name)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
+    tidy(ax)
+    seconds = float(history["seconds"][-1])
     return [
         Picture(
-            plot_history(subject.model).figure,
+            figure,
             "convergence",
-            f"Line: {name} against seconds, from {first:.6g} to {last:.6g} in {len(history)} {step}s.",
+            f"Line: {name} from {first:.6g} to {last:.6g} in {len(history)} {step}s and {seconds:.3g} s.",
             f"The {name} after each {step}; {direction} is better. Of several starts the model keeps the best.",
         )
     ]

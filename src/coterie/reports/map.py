@@ -148,7 +148,7 @@ def _plot(subject: Subject, points: FloatArray) -> str:
     plot.axis.visible = False
     plot.grid.visible = False
     plot.x_range.range_padding = plot.y_range.range_padding = 0.05
-    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 2.4, 3.5, 9))
+    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 1.8, 3.5, 7))
     dots = plot.scatter(
         "x", "y", source=source, view=view, size=size, fill_alpha=0.7, line_color=None,
         fill_color={"field": "label", "transform": mapper},
@@ -161,7 +161,7 @@ def _plot(subject: Subject, points: FloatArray) -> str:
             "text": [str(cluster) for cluster, _ in places],
         })  # fmt: skip
         plot.text(
-            "x", "y", "text", source=names, text_align="center", text_baseline="middle", text_font_size="12px",
+            "x", "y", "text", source=names, text_align="center", text_baseline="middle", text_font_size="13px",
             padding=3, border_radius=4, background_fill_alpha=0.85, name="names",
         )  # fmt: skip
     hover = HoverTool(tooltips=None, renderers=[dots], mode="mouse")
