@@ -23,7 +23,7 @@ def people(folder, X):
     frame["words"] = np.repeat(["red apple", "green pear", "blue plum"], 100)
     frame["kind"] = np.repeat(["x", "y", "z"], 100)
     frame.to_parquet(folder / "people.parquet")
-    assert main(["fit", "people.parquet", "-k", "3", "--keep", "words,kind", "-q"]) == 0
+    assert main(["fit", "people.parquet", "-k", "3", "--id", "id", "--keep", "words,kind", "-q"]) == 0
     return frame
 
 
