@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import FloatArray
 from coterie.figures import INK, MOST_NUMBERED, new_figure, style_of
 from coterie.reports.colours import NOWHERE, colour_name, palette
 from coterie.reports.page import Custom, Part, Picture, environment
@@ -107,11 +107,14 @@ def _figure(subject: Subject, points: FloatArray) -> Any:
     return figure
 
 
-def _name_places(subject: Subject, points: FloatArray) -> list[tuple[int, Array]]:
+def _name_places(subject: Subject, points: FloatArray) -> list[tuple[int, tuple[float, float]]]:
     """Where the names of clusters stand: in the middle of their rows."""
     labels = subject.sample.labels
     return [
-        (cluster, np.median(points[labels == cluster], axis=0))
+        (
+            cluster,
+            (float(np.median(points[labels == cluster, 0])), float(np.median(points[labels == cluster, 1]))),
+        )
         for cluster in range(subject.n_clusters)
         if np.any(labels == cluster)
     ]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import FloatArray
 from coterie.graphs.spectral import spectral_vectors
 from coterie.reports.subject import Subject
 
@@ -52,13 +52,13 @@ def project(
     if kind not in PROJECTIONS:
         raise ValueError(f"projection must be one of {', '.join(PROJECTIONS)}, got {kind!r}.")
     graph = getattr(subject.model, "affinity_matrix_", None)
-    fits = graph is not None and graph.shape[0] == subject.rows.shape[0]
+    fits = graph is not None and np.shape(graph)[0] == subject.rows.shape[0]
     if kind == "graph" and not fits:
         raise ValueError(
             f"This {type(subject.model).__name__} has no graph of these rows to project them by."
         )
     if kind == "graph" or (
-        kind == "auto" and fits and (subject.is_graph or graph.shape[0] <= _MOST_VERTICES)
+        kind == "auto" and fits and (subject.is_graph or subject.rows.shape[0] <= _MOST_VERTICES)
     ):
         return _by_graph(subject, graph)
     if kind == "umap":
@@ -156,7 +156,7 @@ def _by_opentsne(subject: Subject) -> Projection:
         from openTSNE import TSNE
     except ImportError as error:
         raise ImportError("projection='opentsne' needs openTSNE: pip install openTSNE") from error
-    block: Array = subject.sample.block
+    block = subject.sample.block
     points = TSNE(random_state=0).fit(block.toarray() if sp.issparse(block) else block)
     return Projection(
         np.asarray(points, dtype=np.float64),

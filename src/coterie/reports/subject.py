@@ -214,7 +214,7 @@ def sampled_by_cluster(labels: IntArray, most: int) -> IndexArray:
         return np.arange(n_rows)
     groups = labels.astype(np.int64) + 1
     sizes = np.bincount(groups)
-    fewest = min(_FEWEST, max(1, most // (2 * np.count_nonzero(sizes))))
+    fewest = min(_FEWEST, max(1, most // (2 * int(np.count_nonzero(sizes)))))
     wanted = np.minimum(sizes, np.maximum(sizes * most // n_rows, fewest))
     # What small clusters take beyond their share, large ones give.
     spare = wanted - np.minimum(sizes, fewest)
