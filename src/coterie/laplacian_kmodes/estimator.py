@@ -107,7 +107,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         `affinity="precomputed"`: "auto", "random", or L row numbers.
     n_init : int or "auto"
         Starts, all on one graph. Kept is the one with the fewest empty clusters, of these the one with the lowest
-        discrete objective; with `init="auto"` the one with the best cut and spread. "auto": 10 where starts are drawn.
+        discrete objective; with `init="auto"` the one with the best cut and spread in L directions (PCA). "auto": 10.
     max_iter : int
         Updates of the modes, at most.
     tol : float
@@ -162,10 +162,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     history_ : record array
         One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
         memberships), `n_modes_moved`.
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------
