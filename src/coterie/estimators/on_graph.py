@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from coterie.estimators.declared import Count, Declared, Graph, History, Numbers
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
+from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
 from coterie.rows import Block, RowSource
 
@@ -143,9 +143,7 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         """Say how many of the clusters of `labels_` are empty, if any are; `why` ends the sentence."""
         n_empty = np.count_nonzero(np.bincount(self.labels_, minlength=self.n_clusters) == 0)
         if n_empty > 0:
-            warnings.warn(
-                f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning, stacklevel=4
-            )
+            warn(f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning)
 
     def _check_n_rows(self, rows: RowSource) -> None:
         n_rows = rows.shape[0]

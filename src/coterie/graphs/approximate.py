@@ -24,7 +24,7 @@ from coterie.graphs.exact import (
     without_self,
 )
 
-__all__ = ["approximate_neighbors"]
+__all__ = ["approximate_neighbors", "seconds_of_visits"]
 
 
 # Cells per square root of the number of points, rows per cell that they are learnt from, and how many cells a row
@@ -86,8 +86,21 @@ def approximate_neighbors(
     return _measured(points, queries, ids, n_neighbors, n_threads)
 
 
+def seconds_of_visits(shape: tuple[int, int], n_visits: int, seconds_per_row: float) -> float:
+    """Return about how long such a search takes, where to compare all rows with one takes so many seconds."""
+    n_rows = shape[0]
+    n_cells = _n_cells(n_rows)
+    # Cells are learnt in some passes over a sample; rows look for those to visit; groups visit three times as many.
+    learning = 10 * min(1.0, _SAMPLE_PER_CELL * n_cells / n_rows) * n_cells
+    return seconds_per_row * (learning + 2 * n_cells + 3 * n_visits * n_rows / n_cells)
+
+
+def _n_cells(n_rows: int) -> int:
+    return min(n_rows, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_rows))))
+
+
 def _cells(rows: Array, seed: int, n_threads: int) -> CenterFrame:
-    n_cells = min(len(rows), int(np.ceil(_CELLS_PER_ROOT * np.sqrt(len(rows)))))
+    n_cells = _n_cells(len(rows))
     size = min(len(rows), _SAMPLE_PER_CELL * n_cells)
     sample = np.sort(np.random.RandomState(seed).choice(len(rows), size, replace=False))
     centers = cell_centers(rows[sample], n_cells, seed=seed, n_threads=n_threads)

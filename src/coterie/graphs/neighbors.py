@@ -16,7 +16,7 @@ from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["METRICS", "Seed", "nearest_neighbors", "read_rows"]
+__all__ = ["METRICS", "Seed", "is_approximate", "nearest_neighbors", "read_rows"]
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
@@ -102,7 +102,7 @@ def nearest_neighbors(
     asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
     _check_sizes(rows, asked, n_neighbors)
     n_threads = effective_n_threads(n_threads)
-    approximate = _is_approximate(method, rows, asked)
+    approximate = is_approximate(method, rows, asked)
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
     if approximate:
@@ -129,7 +129,8 @@ def _check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> 
         raise TypeError("X and queries must both be sparse or both be dense.")
 
 
-def _is_approximate(method: str, rows: RowSource, asked: RowSource | None) -> bool:
+def is_approximate(method: str, rows: RowSource, asked: RowSource | None) -> bool:
+    """Whether the approximate method is meant, or "auto" stands for it."""
     if rows.is_sparse:
         if method == "approximate":
             raise ValueError('method="approximate" takes dense rows only; X is sparse.')

@@ -141,6 +141,7 @@ class GraphModes:
                 tol=stopping.membership_tol,
                 max_updates=_MOST_UPDATES,
                 goes_on=clusters is not None or (goes_on and iteration >= _FRESH_ROUNDS),
+                phase=monitor.step,
             )
             relaxation, labels = fit.relaxation, memberships.labels
             discrete = self._discrete_objective(memberships.affinities, labels, lam)
@@ -149,6 +150,7 @@ class GraphModes:
             stop = monitor.report(
                 relaxation,
                 modes.points,
+                closeness=abs(before - relaxation) / max(stopping.tol * abs(relaxation), 1e-300),
                 discrete=discrete,
                 n_updates=fit.n_updates,
                 n_modes_moved=len(moved),
