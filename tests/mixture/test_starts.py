@@ -5,7 +5,7 @@ import pytest
 
 import coterie
 from coterie import TruncatedGaussianMixture
-from tests.support.bits import assert_same_bits
+from tests.support.bits import same_bits
 
 
 @pytest.fixture(scope="module")
@@ -93,4 +93,4 @@ def test_a_saved_model_goes_on(rows, tmp_path):
     model = fitted(rows, warm_start=True, means_init=rows[::60].copy(), weights_init=np.full(6, 1 / 6))
     model.save(tmp_path / "model.coterie")
     loaded = coterie.load(tmp_path / "model.coterie")
-    assert_same_bits(model.fit(rows).means_, loaded.fit(rows).means_)
+    same_bits(model.fit(rows).means_, loaded.fit(rows).means_)

@@ -150,9 +150,13 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         if self.n_clusters > n_rows:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}.")
         if self.affinity == "knn" and self.n_neighbors >= n_rows:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbour."
-            )
+            self._meet_few_rows(n_rows)
+
+    def _meet_few_rows(self, n_rows: int) -> None:
+        """Say that there are not as many other rows as each is to have neighbours."""
+        raise ValueError(
+            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbour."
+        )
 
     def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+
+from coterie.arrays import FloatArray
 
 __all__ = ["Forecast"]
 
@@ -13,10 +16,10 @@ _FEWEST_STEPS, _MOST_TIMES = 4, 20
 
 
 class Forecast:
-    """Guesses when a series that falls like a power of the steps gets to 1.
+    """Guesses when a series gets to 1 that falls like a power of the steps, or by a factor in each.
 
-    Movements of centroids and gaps of objectives fall so, as a rule: fast at first, then ever more slowly. The power is
-    that of the later half of the steps, so that what the first ones did is soon forgotten.
+    Movements of centroids and gaps of objectives fall in one of these ways, as a rule. Which one, and how fast, the later
+    half of the steps says, so that what the first ones did is soon forgotten.
 
     Examples
     --------
@@ -46,9 +49,30 @@ class Forecast:
         known = np.isfinite(values)
         if np.count_nonzero(known) < 2:
             return None
-        slope, height = np.polyfit(np.log(numbers[known]), values[known], 1)
-        if slope >= 0:
+        numbers, values = numbers[known], values[known]
+        by_power, by_factor = (_line(scale, values) for scale in (np.log(numbers), numbers))
+        if by_power.slope >= 0:
             return None
-        # height + slope log(steps) = 0 at the end.
-        total = math.exp(min(-height / slope, math.log(n_steps * _MOST_TIMES)))
+        most = float(n_steps * _MOST_TIMES)
+        if by_factor.error < by_power.error:
+            total = min(by_factor.root, most)
+        else:
+            total = math.exp(min(by_power.root, math.log(most)))
         return max(total - n_steps, 1.0)
+
+
+@dataclass(frozen=True)
+class _Line:
+    slope: float
+    height: float
+    error: float
+
+    @property
+    def root(self) -> float:
+        return -self.height / self.slope
+
+
+def _line(places: FloatArray, values: FloatArray) -> _Line:
+    """Return the line of least squares."""
+    slope, height = np.polyfit(places, values, 1)
+    return _Line(float(slope), float(height), float(np.sum((height + slope * places - values) ** 2)))

@@ -36,6 +36,7 @@ from coterie.fitting.checks import (
 from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
+from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
 
@@ -179,6 +180,28 @@ class CentroidEstimator(
         rows = self._fit_rows_of(X, reset=False)
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
+
+    def as_sklearn(self) -> Any:
+        """Return scikit-learn's KMeans with these centroids: for tools that know it alone, such as exporters to ONNX.
+
+        Returns
+        -------
+        sklearn.cluster.KMeans
+            Fitted. It predicts and transforms what this model does, but for rows within rounding of two centroids.
+
+        Raises
+        ------
+        ValueError
+            If scikit-learn has no model that predicts the same.
+
+        Examples
+        --------
+        >>> from coterie import KMeans
+        >>> KMeans(2, random_state=0).fit([[0.0], [1], [8], [9]]).as_sklearn().inertia_
+        1.0
+        """
+        check_is_fitted(self)
+        return as_sklearn(self)
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 

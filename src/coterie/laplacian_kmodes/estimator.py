@@ -304,6 +304,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                 starts = self._starts(X, problem, given, random, monitor)
             else:
                 problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
+            if monitor.deadline.is_set:
+                monitor.reserve = problem.seconds_of_end()
             lam = self._lambda_of(problem.graph)
             stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
 

@@ -18,6 +18,7 @@ from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.deadline import Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
 from coterie.graphs.cuts import check_asymmetry
 from coterie.graphs.hurried import neighbors_in_time
@@ -44,7 +45,8 @@ class TotalVariationClustering(GraphEstimator):
     n_clusters : int
         Number of clusters R.
     n_neighbors : int
-        Nearest neighbours of each row in the graph, itself not counted. Its edges weigh 1, in both directions.
+        Nearest neighbours of each row in the graph, itself not counted: all other rows, with a warning, where there are
+        no more. Its edges weigh 1, in both directions.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
@@ -266,7 +268,11 @@ class TotalVariationClustering(GraphEstimator):
             return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
         ids, squares = neighbors_in_time(
-            self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads, phase=phase
+            self._training_rows,
+            min(self.n_neighbors, rows.shape[0] - 1),
+            random_state=seed,
+            n_threads=n_threads,
+            phase=phase,
         )
         return graph_of_neighbors(ids, squares), _mean_distances(squares)
 
@@ -339,6 +345,12 @@ class TotalVariationClustering(GraphEstimator):
         # A single row is a cluster, although it has no neighbour.
         if (rows.shape[0], self.n_clusters) != (1, 1):
             super()._check_n_rows(rows)
+
+    def _meet_few_rows(self, n_rows: int) -> None:
+        warn(
+            f"n_neighbors={self.n_neighbors} is not less than n_samples={n_rows}: all {n_rows - 1} other rows are the "
+            "neighbours of each."
+        )
 
     def check_parameters(self) -> None:
         super().check_parameters()
