@@ -18,8 +18,8 @@ _FEWEST_STEPS, _MOST_TIMES = 4, 20
 class Forecast:
     """Guesses when a series gets to 1 that falls like a power of the steps, or by a factor in each.
 
-    Movements of centroids and gaps of objectives fall in one of these ways, as a rule. Which one, and how fast, the later
-    half of the steps says, so that what the first ones did is soon forgotten.
+    Movements of centroids and gaps of objectives fall in one of these ways, as a rule. Which one, and how fast, the
+    later half of the steps says, so that what the first ones did is soon forgotten.
 
     Examples
     --------
