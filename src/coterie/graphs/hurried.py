@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
+from coterie.arrays import Array, IntArray
 from coterie.centers.pace import seconds_of_pass
 from coterie.fitting.deadline import Phase
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
-from coterie.graphs.approximate import approximate_neighbors, seconds_of_visits
-from coterie.graphs.exact import Neighbors
-from coterie.graphs.neighbors import Seed, is_approximate, nearest_neighbors
+from coterie.graphs.neighbors import LEAST_WORK, Seed, nearest_neighbors
 from coterie.rows import Block, as_rows
 
 __all__ = ["neighbors_in_time"]
 
-# Rows that others are compared with to learn the pace, and what the best of all take beside a product.
-_TRIED, _SELECTION = 1024, 1.5
+# Rows that others are compared with to learn the pace. The usual search takes the least work that it may, or some times
+# that, beside the selection of the nearest.
+_TRIED, _TIMES_LEAST = 1024, 2.0
 
-# Cells that each row looks into: the fewer, the sooner, and the more neighbours are missed. 8 is the usual number.
-_VISITS = (8, 4, 2, 1)
+# The share of the nearest rows that is looked for where there is no time for the usual one.
+_RECALL_IN_HASTE = 0.5
 
 
 def neighbors_in_time(
     rows: Block, n_neighbors: int, *, random_state: Seed, n_threads: int | None, phase: Phase
-) -> Neighbors:
-    """Return what `nearest_neighbors` does, or near rows that can be found in time, with a warning.
+) -> tuple[IntArray, Array]:
+    """Return what `nearest_neighbors` does; or half of it and other near rows, with a warning, if time is short.
 
     Parameters
     ----------
@@ -45,22 +43,17 @@ def neighbors_in_time(
     -----
     Sparse rows are compared with all others, whatever time that takes.
     """
+    usual = {"random_state": random_state, "n_threads": n_threads}
     source = as_rows(rows)
     if not phase.deadline.is_set or source.is_sparse:
-        return nearest_neighbors(rows, n_neighbors, random_state=random_state, n_threads=n_threads)
-    n_threads = effective_n_threads(n_threads)
-    per_row = _SELECTION * seconds_of_pass(source, _TRIED, n_threads) / _TRIED
-    is_usual_approximate = is_approximate("auto", source, None)
-    if not is_usual_approximate and per_row * source.shape[0] <= phase.deadline.left:
-        return nearest_neighbors(rows, n_neighbors, method="exact", n_threads=n_threads)
-    pace = per_row / _SELECTION
-    fitting = [n for n in _VISITS if seconds_of_visits(source.shape, n, pace) <= phase.deadline.left]
-    n_visits = fitting[0] if fitting else _VISITS[-1]
-    if not is_usual_approximate or n_visits < _VISITS[0]:
-        warn(
-            f"max_time is short: the neighbours of each row were looked for in {n_visits} of the cells of rows only, "
-            "so some of the nearest are missed. Give more time.",
-            ConvergenceWarning,
-        )
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    return approximate_neighbors(source.read(), None, int(n_neighbors), seed, n_threads, n_visits)
+        return nearest_neighbors(rows, n_neighbors, **usual)
+    n_rows, n_columns = source.shape
+    pace = seconds_of_pass(source, _TRIED, effective_n_threads(n_threads)) / (_TRIED * n_rows * n_columns)
+    if _TIMES_LEAST * pace * min(LEAST_WORK, float(n_rows) ** 2 * n_columns) <= phase.deadline.left:
+        return nearest_neighbors(rows, n_neighbors, **usual)
+    warn(
+        f"max_time is short: about {_RECALL_IN_HASTE:.0%} of the {n_neighbors} nearest rows of each were looked for. "
+        "Give more time.",
+        ConvergenceWarning,
+    )
+    return nearest_neighbors(rows, n_neighbors, method="approximate", recall=_RECALL_IN_HASTE, **usual)

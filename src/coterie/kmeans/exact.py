@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
-from coterie.centers.lloyd import ALGORITHMS, Lloyd
+from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
+from coterie.centers.passes import ClusterPasses
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -24,7 +25,8 @@ from coterie.rows import as_rows
 
 __all__ = ["KMeans"]
 
-# Part of the time that seeding may take where time is short, and passes over the rows that the least run takes.
+# Part of the time that seeding may take where time is short, and passes over the rows that the shortest run takes: a
+# step, whose bounds cost as much as the rest, and labels.
 _SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
 
 _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
@@ -255,27 +257,9 @@ class KMeans(CentroidEstimator):
                     )
                 fitted_rows = as_rows(coreset)
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
-            labelling = self._seconds_of_pass(rows, monitor)
+            monitor.reserve = labelling = self._seconds_of_pass(rows, monitor)
             own = labelling if self.coreset_size is None else self._seconds_of_pass(data.rows, monitor)
-            monitor.reserve = labelling
-            best: Run | None = None
-            for number in range(self._n_runs()):
-                # A run is its seeding, a step, whose bounds cost as much as the pass, and its labels.
-                if number > 0 and not monitor.has_time_for(_PASSES_OF_RUN * own):
-                    break
-                centers = given
-                if centers is None:
-                    seeding = monitor.deadline.sooner(labelling + _PASSES_OF_RUN * own).share(_SEEDING_SHARE)
-                    with monitor.phase("seeding", seeding) as phase:
-                        centers = self._drawn_centers(X, data, random, phase)
-                monitor.start_run()
-                run = self._run(data, centers, monitor)
-                if best is None or run.inertia < best.inertia:
-                    best = run
-                if monitor.stopped_by is not None:
-                    break
-            assert best is not None
-            self._store(best, data)
+            self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
             if self.coreset_size is not None:
                 with monitor.phase("labels"):
                     self._label(rows, weights)
@@ -286,10 +270,42 @@ class KMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> Run:
+    def _best_run(
+        self,
+        X: Any,
+        data: Any,
+        given: Array | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
+        shortest_run: float = 0.0,
+    ) -> Run:
+        """Run from each start, while there are seconds for the shortest run; return what the best one arrived at."""
+        best: Run | None = None
+        for number in range(self._n_runs()):
+            if number > 0 and not monitor.has_time_for(shortest_run):
+                break
+            centers = given
+            if centers is None:
+                seeding = monitor.deadline.sooner(monitor.reserve + shortest_run).share(_SEEDING_SHARE)
+                with monitor.phase("seeding", seeding) as phase:
+                    centers = self._drawn_centers(X, data, random, phase)
+            monitor.start_run()
+            run = self._run(data, centers, monitor)
+            if best is None or run.inertia < best.inertia:
+                best = run
+            if monitor.stopped_by is not None:
+                break
+        assert best is not None
+        return best
+
+    def _passes(self, data: Any, centers: Array) -> ClusterPasses:
+        """Return the passes over the rows of a fit, wherever they are; `data` is what is known of them as a whole."""
+        return local_passes(data, centers, self.algorithm, unit_length=self._by_angle)
+
+    def _run(self, data: Any, centers: Array, monitor: FitMonitor) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
-        lloyd = Lloyd(data, centers, self.algorithm, unit_length=self._by_angle)
+        lloyd = Lloyd(self._passes(data, centers), centers)
         tolerance = self.tol * data.mean_variance
         for _ in range(self.max_iter):
             step = lloyd.step()

@@ -119,7 +119,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Print each iteration.
     max_time : float, optional
         Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
-        graph would take too long, another one says that neighbours were looked for in fewer cells.
+        graph would take too long, another one says that only half of the nearest rows were looked for.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -296,8 +296,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            # Most starts need no second run but that which holds them.
-            monitor.n_runs = 2 * n_starts if is_careful else n_starts
+            monitor.n_runs = 2 * n_starts if is_careful else n_starts  # as a rule
             if earlier is None:
                 with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                     problem = self._problem(rows.read(), kernel, random, n_threads, phase)

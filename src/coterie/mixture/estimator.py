@@ -64,10 +64,7 @@ class _Run:
     neighbors: IntArray
     history: Array
     converged: bool
-
-    @property
-    def lower_bound(self) -> float:
-        return float(self.history["objective"][-1])
+    lower_bound: float
 
 
 class TruncatedGaussianMixture(MixtureModel):
@@ -350,7 +347,8 @@ class TruncatedGaussianMixture(MixtureModel):
             n_threads=data.n_threads,
         )
         parameters, converged = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
-        return _Run(parameters, posteriors.neighbors, monitor.history(), converged)
+        history = monitor.history()
+        return _Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
 
     def _iterate(
         self,

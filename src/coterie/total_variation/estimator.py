@@ -83,7 +83,7 @@ class TotalVariationClustering(GraphEstimator):
         Print each outer step.
     max_time : float, optional
         Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
-        graph would take too long, another one says that neighbours were looked for in fewer cells.
+        graph would take too long, another one says that only half of the nearest rows were looked for.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
