@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, IntArray
@@ -43,17 +45,17 @@ def neighbors_in_time(
     -----
     Sparse rows are compared with all others, whatever time that takes.
     """
-    usual = {"random_state": random_state, "n_threads": n_threads}
+    search = partial(nearest_neighbors, rows, n_neighbors, random_state=random_state, n_threads=n_threads)
     source = as_rows(rows)
     if not phase.deadline.is_set or source.is_sparse:
-        return nearest_neighbors(rows, n_neighbors, **usual)
+        return search()
     n_rows, n_columns = source.shape
     pace = seconds_of_pass(source, _TRIED, effective_n_threads(n_threads)) / (_TRIED * n_rows * n_columns)
     if _TIMES_LEAST * pace * min(LEAST_WORK, float(n_rows) ** 2 * n_columns) <= phase.deadline.left:
-        return nearest_neighbors(rows, n_neighbors, **usual)
+        return search()
     warn(
         f"max_time is short: about {_RECALL_IN_HASTE:.0%} of the {n_neighbors} nearest rows of each were looked for. "
         "Give more time.",
         ConvergenceWarning,
     )
-    return nearest_neighbors(rows, n_neighbors, method="approximate", recall=_RECALL_IN_HASTE, **usual)
+    return search(method="approximate", recall=_RECALL_IN_HASTE)
