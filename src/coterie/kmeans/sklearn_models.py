@@ -37,11 +37,8 @@ def as_sklearn(model: Any) -> sklearn.cluster.KMeans:
     other = sklearn.cluster.KMeans(
         len(centers), init=centers, n_init=1, max_iter=model.max_iter, tol=model.tol
     )
-    other.cluster_centers_ = centers
-    for name in _SHARED:
-        if hasattr(model, name):
-            setattr(other, name, getattr(model, name))
-    # scikit-learn's predict and set_output look for these.
-    other._n_threads = effective_n_threads(model.n_threads)
-    other._n_features_out = len(centers)
+    found = {name: getattr(model, name) for name in _SHARED if hasattr(model, name)}
+    # scikit-learn's predict and set_output look for what has no public name.
+    n_threads = effective_n_threads(model.n_threads)
+    vars(other).update(found, cluster_centers_=centers, _n_threads=n_threads, _n_features_out=len(centers))
     return other
