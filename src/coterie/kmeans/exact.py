@@ -261,6 +261,8 @@ class KMeans(CentroidEstimator):
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
             monitor.reserve = labelling = self._seconds_of_pass(rows, monitor)
             own = labelling if self.coreset_size is None else self._seconds_of_pass(data.rows, monitor)
+            if own > 0:
+                data.n_passes_left = monitor.deadline.left / own
             self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
             if self.coreset_size is not None:
                 with monitor.phase("labels"):

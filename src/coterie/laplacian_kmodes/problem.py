@@ -12,9 +12,10 @@ from coterie.arrays import Array, IntArray
 from coterie.centers.pace import seconds_of_pass
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs import bridge_components
+from coterie.laplacian_kmodes.criterion import in_main_directions
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
-from coterie.rows import as_rows
+from coterie.rows import Block, as_rows
 
 __all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
 
@@ -129,6 +130,12 @@ class GraphModes:
         rows = as_rows(self.search.rows)
         per_center = seconds_of_pass(rows, _TRIED_CENTERS, self._n_threads) / _TRIED_CENTERS
         return per_center * (_PASSES_OF_END * self.n_clusters + (rows.shape[0] if self._is_bridged else 0))
+
+    @cached_property
+    def main_rows(self) -> Block | None:
+        """The rows in their main directions, in which clusterings are compared; None without rows."""
+        rows = self.search.rows
+        return None if rows is None else in_main_directions(rows, self.n_clusters)
 
     def run(
         self,
