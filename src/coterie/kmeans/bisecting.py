@@ -86,7 +86,7 @@ class BisectingKMeans(CentroidEstimator):
         Splits.
     history_ : record array
         One row per split: `iteration`, `seconds`, `objective` (the inertia), `divided` (the node), `n_clusters`.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
