@@ -76,6 +76,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "capture_repr": (),
     "remove_config_comments": True,
     "abort_on_example_error": True,
@@ -111,6 +112,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
+# Without it the theme complains on the console of a first visit.
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 
 
