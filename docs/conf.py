@@ -92,7 +92,8 @@ plot_rcparams = {
     "figure.constrained_layout.use": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "font.size": 10,
+    "font.size": 12,
+    "axes.titlesize": "medium",
 }
 
 # Browsers draw MathML themselves: no script, and nothing to fetch.
