@@ -21,8 +21,9 @@ from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress
+from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
-from coterie.kmeans.method import K_MEANS, MINI_BATCH, NESTED
+from coterie.kmeans.method import BISECTING, K_MEANS, MINI_BATCH, NESTED
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
@@ -31,12 +32,14 @@ from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.persistence import load, save
+from coterie.reports import Report, report
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
 __all__ = [
+    "BisectingKMeans",
     "ConvexClusterPath",
     "ConvexClustering",
     "FitProgress",
@@ -45,6 +48,7 @@ __all__ = [
     "LaplacianKModes",
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
+    "Report",
     "RowSource",
     "TotalVariationClustering",
     "TruncatedGaussianMixture",
@@ -58,6 +62,7 @@ __all__ = [
     "metrics",
     "open_rows",
     "prepare_rows",
+    "report",
     "results_table",
     "save",
     "seeding",
@@ -66,7 +71,7 @@ __all__ = [
 
 # In the order in which help texts list them.
 for _method in (
-    K_MEANS, NESTED, MINI_BATCH, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
+    K_MEANS, NESTED, MINI_BATCH, BISECTING, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method
