@@ -18,7 +18,7 @@ CHROMIUM = os.environ.get("COTERIE_CHROMIUM") or next(
 
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None or not find_spec("playwright") or not find_spec("axe_playwright_python"),
-    reason="needs Chromium and the extra `browser`",
+    reason="needs Chromium, playwright and axe-playwright-python",
 )
 
 
