@@ -187,7 +187,7 @@ class _Nothing:
 
 
 class _PlainLines(_Nothing):
-    """A line at most once a second of the job's own time, and one for the last step; of phases, those that take long."""
+    """A line at most once a second of the job's own time, and one for the last step; of phases, the long ones."""
 
     def __init__(self) -> None:
         self._shown_at = -1.0
