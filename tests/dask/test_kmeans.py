@@ -157,6 +157,13 @@ class TestFitted:
         np.testing.assert_array_equal(model.labels_.compute(), gathered.labels_)
         np.testing.assert_allclose(model.inertia_, gathered.inertia_, rtol=1e-12)
 
+    def test_by_a_coreset(self, client):
+        X = rows(n=3000)
+        models = [KMeans(K, coreset_size=500, random_state=0).fit(in_chunks(X, 700)) for _ in range(2)]
+        assert same(*models)
+        np.testing.assert_array_equal(models[0].predict(in_chunks(X)).compute(), models[0].labels_)
+        assert models[0].inertia_ < 1.2 * coterie.KMeans(K, random_state=0, n_init=3).fit(X).inertia_
+
     def test_what_travels(self, client):
         X = rows()
         model = KMeans(K, init=X[:K], tol=0).fit(in_chunks(X, 90))
@@ -203,7 +210,12 @@ class TestErrors:
         ("options", "X", "message"),
         [
             ({"init": "best"}, in_chunks(rows()), r"init must be one of k-means\+\+, k-means\|\|"),
-            ({"coreset_size": 100}, in_chunks(rows()), "coreset_size is for coterie.KMeans"),
+            ({"coreset_size": 5}, in_chunks(rows()), "coreset_size=5 should be >= n_clusters=6"),
+            (
+                {"coreset_size": 50, "checkpoint": "c"},
+                in_chunks(rows()),
+                "checkpoint is for fits of all rows",
+            ),
             ({"zero_rows": "ignore", "metric": "cosine"}, in_chunks(rows()), "zero_rows='ignore' is for"),
             ({"metric": "cosine"}, da.zeros((9, 2), chunks=(3, 2)), "rows of zeros.*First bad row: 0"),
             ({}, in_chunks(rows(n=4)), "n_samples=4 should be >= n_clusters=6"),

@@ -4,6 +4,7 @@ Estimators have the names, parameters and attributes of those of `coterie`. `fit
 and paths whose files the workers open themselves.
 """
 
+from coterie.dask.coresets import lightweight_coreset
 from coterie.dask.kmeans import KMeans
 
-__all__ = ["KMeans"]
+__all__ = ["KMeans", "lightweight_coreset"]

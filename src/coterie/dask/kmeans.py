@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,8 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from coterie.arrays import Array, FloatArray
+from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import Lloyd
 from coterie.dask.chunks import chunks_of
+from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import Crew
 from coterie.dask.elsewhere import by_chunk, score_of
 from coterie.dask.extra import client_of
@@ -22,6 +25,7 @@ from coterie.dask.rows import WorkerRows
 from coterie.dask.seeding import SEEDINGS
 from coterie.dask.worker import Plan
 from coterie.estimators.preparation import remember_preparation
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.exact import HISTORY_FIELDS, Run
@@ -55,8 +59,9 @@ class KMeans(LocalKMeans):
         Where to begin. "k-means++" chooses among a sample of 100,000 rows, or 64 for each centroid, and of fewer rows
         as one machine does; "k-means||" in rounds of draws from all rows. A callable gets
         `(X, n_clusters, random_state=...)`, X as it was given to `fit`.
-    coreset_size : None
-        For `coterie.KMeans` only.
+    coreset_size : int, optional
+        Draw a lightweight coreset of so many rows on the workers, find the centroids of it here, and label all rows on
+        the workers.
     zero_rows : {"error"}
         Rows of zeros are refused where `metric` is "cosine".
     n_threads : int, optional
@@ -173,7 +178,10 @@ class KMeans(LocalKMeans):
             given = self._given_centers(data.rows, self.n_init)
             self._check_n_rows(data.rows)
             monitor.shift = data.shift
-            best = self._best_run(X, data, given, random, monitor)
+            if self.coreset_size is None:
+                best = self._best_run(X, data, given, random, monitor)
+            else:
+                best = self._run_on_coreset(data, random)
             self._keep(best, data, X)
             self.traffic_ = np.array(
                 [
@@ -230,11 +238,7 @@ class KMeans(LocalKMeans):
     def to_local(self) -> LocalKMeans:
         """Return the same model as a `coterie.KMeans`, without labels that are elsewhere."""
         check_is_fitted(self)
-        own = self.get_params(deep=False)
-        parameters = {name: own[name] for name in LocalKMeans().get_params(deep=False)}
-        if isinstance(self.init, str) and self.init == "k-means||":
-            parameters["init"] = "k-means++"
-        local = LocalKMeans(**parameters)
+        local, own = self._as_local(), self.get_params(deep=False)
         fitted = {name: value for name, value in vars(self).items() if name not in (*own, "traffic_")}
         for name, value in fitted.items():
             setattr(local, name, value)
@@ -248,7 +252,9 @@ class KMeans(LocalKMeans):
 
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
-    def _drawn_centers(self, X: Any, data: Any, random: np.random.RandomState) -> Array:
+    def _drawn_centers(
+        self, X: Any, data: Any, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
         centers = SEEDINGS[self.init](data, self._n_centers, random)
@@ -269,6 +275,16 @@ class KMeans(LocalKMeans):
         assert isinstance(passes, WorkerPasses)
         return Run(lloyd.centers, labels, squares, self._inertia_of(passes.inertia), history)
 
+    def _run_on_coreset(self, data: WorkerRows, random: np.random.RandomState) -> Run:
+        """Find centroids of a coreset here, and label all rows where they are."""
+        rows, weights, _ = coreset_of(data, int(self.coreset_size or 0), random)
+        local = self._as_local(coreset_size=None, random_state=random).fit(rows, sample_weight=weights)
+        passes = self._passes(data, local.cluster_centers_)
+        frame = CenterFrame(local.cluster_centers_, data.shift, data.n_threads)
+        passes.assign(frame, afresh=True)
+        labels, squares = passes.labels_and_squares(frame)
+        return Run(local.cluster_centers_, labels, squares, self._inertia_of(passes.inertia), local.history_)
+
     def _keep(self, best: Run, data: WorkerRows, X: Any) -> None:
         if len(best.labels):
             self._store(best, data)
@@ -281,6 +297,14 @@ class KMeans(LocalKMeans):
             self.inertia_ = best.inertia
 
     # --- checks and bookkeeping --------------------------------------------------------------------------------------
+
+    def _as_local(self, **others: Any) -> LocalKMeans:
+        """Return a `coterie.KMeans` with the same parameters, but for others."""
+        own = self.get_params(deep=False)
+        parameters = {name: own[name] for name in LocalKMeans().get_params(deep=False)}
+        if isinstance(self.init, str) and self.init == "k-means||":
+            parameters["init"] = "k-means++"
+        return LocalKMeans(**(parameters | others))
 
     def _lean(self) -> LocalKMeans:
         """Return what other rows are compared with: a model without what belongs to the rows of the fit."""
@@ -297,8 +321,8 @@ class KMeans(LocalKMeans):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.coreset_size is not None:
-            raise ValueError("coreset_size is for coterie.KMeans: a fit of all rows is exact on a cluster.")
+        if self.coreset_size is not None and self.checkpoint is not None:
+            raise ValueError("checkpoint is for fits of all rows: that of a coreset takes a moment.")
         if self.zero_rows != "error":
             raise ValueError(
                 "zero_rows='ignore' is for coterie.KMeans: leave such rows out, or use metric='euclidean'."
@@ -310,7 +334,7 @@ class _Monitor(FitMonitor):
 
     shift: FloatArray
 
-    def report(self, objective: float, centers: Any, **extra: Any) -> bool:
+    def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
         model = self._estimator
         if model.checkpoint is not None:
             columns = ("n_features_in_", "feature_names_in_", "preparation_")
@@ -320,7 +344,7 @@ class _Monitor(FitMonitor):
             for name, value in fitted.items():
                 setattr(kept, name, value)
             kept.save(model.checkpoint)
-        return super().report(objective, centers, **extra)
+        return super().report(objective, centers, closeness=closeness, **extra)
 
 
 def _is_elsewhere(X: Any) -> bool:

@@ -12,6 +12,7 @@ from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import SquareDistances, check_squares, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.rounding import Doubts, SettledAssignment
+from coterie.coresets import Moments, block_moments, draw_from_block
 from coterie.dask.worker import Visit, measure_chunk
 
 __all__ = [
@@ -244,3 +245,19 @@ def count(visit: Visit, _: None) -> None:
     visit.sums["masses"].add(
         np.bincount(labels, weights=chunk.weights, minlength=len(frame)).astype(np.float64)
     )
+
+
+def moments(visit: Visit, _: None) -> Moments:
+    """Return the moments of the rows."""
+    chunk = visit.chunk
+    return block_moments(chunk.rows.read(), chunk.weights, n_threads=chunk.n_threads)
+
+
+def draw_coreset(visit: Visit, given: tuple[int, int]) -> tuple[IndexArray, FloatArray, Array]:
+    """Draw so many rows, by a seed of their own; return their numbers, their weights and the rows."""
+    chunk, (n_draws, seed) = visit.chunk, given
+    total, size = visit.payload["total"], visit.payload["size"]
+    rows, weights = draw_from_block(
+        chunk.rows.read(), chunk.weights, total, size, n_draws, seed, n_threads=chunk.n_threads
+    )
+    return rows, weights, np.asarray(chunk.rows.take(rows))
