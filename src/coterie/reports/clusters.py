@@ -18,6 +18,7 @@ from coterie.reports.page import (
     Cell,
     Column,
     Facts,
+    Folded,
     Image,
     Images,
     Mark,
@@ -37,7 +38,7 @@ __all__ = ["MOST_CARDS", "clusters_section"]
 MOST_CARDS, _MOST_LINES = 60, 1000
 
 _MOST_EFFECTS, _MOST_TERMS, _MOST_NEIGHBOURS, _MOST_COLUMNS = 6, 10, 3, 4
-_MOST_OF_TEXT = 300
+_MOST_OF_TEXT = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,11 @@ class _Writer:
             if not lines:
                 continue
             caption = f"{title} of cluster {cluster}"
-            parts.append(self._as_images(caption, lines) or self._as_table(caption, lines))
+            images = self._as_images(caption, lines)
+            if images is not None or kind == "nearest":
+                parts.append(images or self._as_table(caption, lines))
+            elif self._measure is not None:  # else nobody knows which they are
+                parts.append(Folded(title, [self._as_table(caption, lines)]))
         return parts
 
     def _called_nearest(self) -> str:

@@ -151,7 +151,7 @@ def _plot(subject: Subject, points: FloatArray) -> str:
     plot.axis.visible = False
     plot.grid.visible = False
     plot.x_range.range_padding = plot.y_range.range_padding = 0.05
-    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 1.8, 3.5, 7))
+    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 1.8, 3.5, 9))
     dots = plot.scatter(
         "x", "y", source=source, view=view, size=size, fill_alpha=0.7, line_color=None,
         fill_color={"field": "label", "transform": mapper},
@@ -164,8 +164,8 @@ def _plot(subject: Subject, points: FloatArray) -> str:
             "text": [str(cluster) for cluster, _ in places],
         })  # fmt: skip
         plot.text(
-            "x", "y", "text", source=names, text_align="center", text_baseline="middle", text_font_size="13px",
-            padding=3, border_radius=4, background_fill_alpha=0.85, name="names",
+            "x", "y", "text", source=names, name="names", text_align="center", text_baseline="middle",
+            text_font_size="13px", text_font_style="bold", padding=3, border_radius=4, background_fill_alpha=0.85,
         )  # fmt: skip
     hover = HoverTool(tooltips=None, renderers=[dots], mode="mouse")
     # A wheel that zooms would catch whoever only scrolls past.
@@ -203,8 +203,11 @@ def _frames(subject: Subject) -> dict[str, Any]:
     if labels is None:
         return {}
     part = labels[:, subject.sample.rows].astype("<u2")
+    # Where the path has as many clusters as the map begins with, or the next fewer.
+    start = int(np.argmax(subject.model.n_clusters_path_ <= subject.n_clusters))
     return {
         "frames": {
+            "start": start,
             "gammas": [float(f"{gamma:.4g}") for gamma in subject.model.gammas_],
             "clusters": [int(count) for count in subject.model.n_clusters_path_],
             "gaps": [float(f"{gap:.3g}") for gap in subject.model.dual_gaps_],

@@ -69,7 +69,7 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
             f"Stability is not measured: half of the {len(sample.rows):,} sampled rows are fewer than "
             f"{_ROWS_A_CLUSTER} for each of {subject.n_clusters:,} clusters."
         )
-    expected = _seconds_of(model) * half / subject.rows.shape[0]
+    expected = _seconds_of(model) * half / subject.rows.shape[0] / _starts_of(model)
     affordable = n_fits if expected <= 0 else int(min(n_fits, _SECONDS / expected))
     if affordable < 2:
         return None, (
@@ -90,6 +90,12 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
 def _seconds_of(model: Any) -> float:
     history = getattr(model, "history_", None)
     return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
+
+
+def _starts_of(model: Any) -> int:
+    """How many starts the seconds of a fit were spent on; half samples get one."""
+    starts = getattr(model, "n_init", 1)
+    return starts if isinstance(starts, int) and starts > 0 else 1
 
 
 def _overlaps(subject: Subject, half: int, seed: int) -> FloatArray:
