@@ -87,9 +87,12 @@ def _figure(subject: Subject, points: FloatArray) -> Any:
     size = float(np.clip(20_000 / max(len(points), 1), 3, 30))
     nowhere = points[labels < 0]
     ax.scatter(nowhere[:, 0], nowhere[:, 1], s=size, c=NOWHERE, marker="x", linewidths=0.7)
-    for cluster in range(n_clusters):
-        chosen = points[labels == cluster]
-        colour, shape = style_of(cluster, n_clusters)
+    # Many clusters have the same style; a call for each would take seconds.
+    styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
+    kinds = {style: number for number, style in enumerate(dict.fromkeys(styles))}
+    kind_of = np.array([kinds[style] for style in styles])[np.maximum(labels, 0)]
+    for (colour, shape), number in kinds.items():
+        chosen = points[(kind_of == number) & (labels >= 0)]
         ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.65)
     if n_clusters <= MOST_NUMBERED:
         for cluster, place in _name_places(subject, points):

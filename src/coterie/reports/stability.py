@@ -86,8 +86,8 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
         means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
     return Stability(means, lowest, affordable, half), (
         f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
-        f"{half:,} random rows each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, below 0.6 as not found again. So few rows make "
-        "it rather too low than too high."
+        f"{half:,} random rows each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, "
+        "below 0.6 as not found again. So few rows make it rather too low than too high."
     )
 
 
