@@ -128,9 +128,7 @@ def stability(task: Resampling) -> Criterion:
     for k in usable:
         curve.append(interval_of(_agreements(task, task.points, k, _PAIRS)))
         chance.append(max(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS)) for points in drawn))
-    stable = [
-        k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)
-    ]
+    stable = [k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)]
     why = (
         f"The most clusters that half samples find again (ARI of {_STABLE} or more, and above that of data without "
         "clusters). Favours few clusters."
@@ -166,9 +164,7 @@ def gap_statistic(task: Resampling) -> Criterion:
 
 def _log_inertias(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
     centred = points - points.mean(axis=0)
-    inertias = [
-        float(np.square(centred).sum()) if k == 1 else task.k_means(points, k).inertia_ for k in ks
-    ]
+    inertias = [float(np.square(centred).sum()) if k == 1 else task.k_means(points, k).inertia_ for k in ks]
     return np.log(np.maximum(inertias, 1e-300))
 
 
@@ -203,7 +199,10 @@ def eigengaps(task: Resampling) -> Criterion:
     """The gap behind the k-th eigenvalue of the normalised Laplacian of the graph of nearest neighbours."""
     n_rows = min(_GRAPH_ROWS, (len(task.points) + 1) // 2)
     ks = [k for k in range(2, max(task.ks) + 1) if k + 1 < n_rows]
-    found = [_gaps(task, task.points[task.random.permutation(len(task.points))[:n_rows]], ks) for _ in range(_GRAPHS)]
+    found = [
+        _gaps(task, task.points[task.random.permutation(len(task.points))[:n_rows]], ks)
+        for _ in range(_GRAPHS)
+    ]
     curve = [interval_of(column) for column in np.transpose(found)]
     drawn = [points[:n_rows] for _, points in references(task.points, 2, task.random)]
     chance = np.max([_gaps(task, points, ks) for points in drawn], axis=0)
@@ -218,7 +217,9 @@ def eigengaps(task: Resampling) -> Criterion:
 
 def _gaps(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
     task.check_time()
-    directed = knn_graph(points, min(_GRAPH_NEIGHBORS, len(points) - 1), method="exact", n_threads=task.n_threads)
+    directed = knn_graph(
+        points, min(_GRAPH_NEIGHBORS, len(points) - 1), method="exact", n_threads=task.n_threads
+    )
     graph = directed.maximum(directed.T)
     degrees = np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1e-300)
     scale = sp.diags_array(1 / np.sqrt(degrees))
@@ -230,17 +231,25 @@ def convex_merges(task: Resampling) -> Criterion:
     """How long a number of clusters lasts on the path of convex clustering, as a share of its logarithm."""
     size = min(_PATH_ROWS, len(task.points))
     ks = [k for k in range(2, max(task.ks) + 1) if k <= size * _PATH_SHARE * 10]
-    found = [_lifetimes(task, task.points[task.random.permutation(len(task.points))[:size]], ks) for _ in range(_PATHS)]
+    found = [
+        _lifetimes(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
+        for _ in range(_PATHS)
+    ]
     curve = [interval_of(column) for column in np.transpose(found)]
     best = int(np.argmax([interval.mean for interval in curve]))
     choice = ks[best] if curve[best].low > 0 else None
-    why = f"The number that lasts longest, of clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favours round clusters."
+    why = (
+        f"The number that lasts longest, of clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favours round "
+        "clusters."
+    )
     return _criterion("convex path", "share of the convex path", ks, curve, choice, why)
 
 
 def _lifetimes(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
     task.check_time()
-    path = ConvexClusterPath(n_gammas=50, tol=1e-3, random_state=task.seed(), n_threads=task.n_threads).fit(points)
+    path = ConvexClusterPath(n_gammas=50, tol=1e-3, random_state=task.seed(), n_threads=task.n_threads).fit(
+        points
+    )
     least = max(2, int(np.ceil(_PATH_SHARE * len(points))))
     counts = np.array([int(np.sum(np.bincount(labels) >= least)) for labels in path.labels_path_])
     gammas = path.gammas_

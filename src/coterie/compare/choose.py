@@ -11,9 +11,17 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.compare.by_k import Criterion, Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
+from coterie.compare.by_k import (
+    Criterion,
+    Resampling,
+    bic,
+    convex_merges,
+    eigengaps,
+    gap_statistic,
+    stability,
+)
 from coterie.compare.dependence import Succession, succession_of
-from coterie.compare.modes import Modes, find_modes
+from coterie.compare.modes import Modes, find_modes, local_sides
 from coterie.compare.sample import Sample, draw_sample, references
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
@@ -34,9 +42,10 @@ _FEWEST_ROWS = 20
 _REFERENCE_SETS = 4
 _MARGIN = 1.2
 
-# Half samples whose modes are counted, and the share of them that must find more than one.
+# Half samples whose modes are counted, and the share of them that must find more than one at least: they have half the
+# rows of each cluster, too.
 _HALVES = 10
-_MOST_HALVES = 0.5
+_FEWEST_HALVES = 0.2
 
 # Steps from a row to the next one that are looked at where there are more rows than in the sample.
 _STEPS = 2_000
@@ -106,7 +115,9 @@ class KChoice:
             columns["chance"] += [None] * len(curve.ks) if curve.chance is None else curve.chance.tolist()
             columns["chosen"] += [k == curve.choice for k in curve.ks.tolist()]
         types = {"criterion": pa.string(), "k": pa.int64(), "chosen": pa.bool_()}
-        return pa.table({name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()})
+        return pa.table(
+            {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
+        )
 
     def plot(self) -> Figure:
         """Draw the modes and all curves over k.
@@ -231,7 +242,9 @@ def _checked_range(k_range: tuple[int, int], n_rows: int) -> tuple[int, int]:
     if not 2 <= lowest <= highest:
         raise ValueError(f"k_range must ascend from 2 or more, got {lowest} and {highest}.")
     if n_rows < _FEWEST_ROWS:
-        raise ValueError(f"X has {n_rows} rows; to choose a number of clusters takes at least {_FEWEST_ROWS}.")
+        raise ValueError(
+            f"X has {n_rows} rows; to choose a number of clusters takes at least {_FEWEST_ROWS}."
+        )
     if highest >= n_rows:
         raise ValueError(f"k_range must end below the number of rows, got {highest} of {n_rows} rows.")
     return lowest, highest
@@ -260,13 +273,12 @@ def _best_view(
     return best
 
 
-def _threshold(
-    points: FloatArray, dimension: float, random: np.random.RandomState, n_threads: int
-) -> float:
+def _threshold(points: FloatArray, dimension: float, random: np.random.RandomState, n_threads: int) -> float:
     """Return what no mode of data without clusters reaches, by a margin."""
+    sides = local_sides(dimension, len(points), random, n_threads)
     drawn = [
         find_modes(reference, n_threads).second
-        for _, reference in references(points, _REFERENCE_SETS, random, dimension)
+        for _, reference in references(points, _REFERENCE_SETS, random, sides)
     ]
     return _MARGIN * max(drawn)
 
@@ -312,7 +324,7 @@ def _judged(
             f"The mean squared step from a row to the next is {succession.step:.2g} times that of rows in no order, "
             f"and steps into another cluster are no leaps. The {found} modes of the density are stretches of a path.",
         ]
-    if np.mean(halves > 1) <= _MOST_HALVES:
+    if np.mean(halves > 1) < _FEWEST_HALVES:
         return None, [
             "The data show no natural k.",
             f"All rows have {found} modes, but {int(np.sum(halves == 1))} of {len(halves)} half samples have one.",

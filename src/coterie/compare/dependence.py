@@ -42,7 +42,9 @@ class Succession:
         return self.step < _SHORT_STEPS and self.leap < _LEAP
 
 
-def succession_of(points: FloatArray, labels: IntArray, following: FloatArray, labels_after: IntArray) -> Succession:
+def succession_of(
+    points: FloatArray, labels: IntArray, following: FloatArray, labels_after: IntArray
+) -> Succession:
     """Compare the steps from rows to those behind them with the distances of rows of the same cluster.
 
     Parameters
@@ -74,9 +76,15 @@ def succession_of(points: FloatArray, labels: IntArray, following: FloatArray, l
     if same.sum() < _FEWEST_STEPS:
         return Succession(1.0, np.inf)
     sizes = np.bincount(labels)
-    means = np.column_stack([np.bincount(labels, column) for column in points.T]) / np.maximum(sizes, 1)[:, None]
+    means = (
+        np.column_stack([np.bincount(labels, column) for column in points.T]) / np.maximum(sizes, 1)[:, None]
+    )
     spread = np.square(points - means[labels]).sum(axis=1) * (sizes / np.maximum(sizes - 1, 1))[labels]
     apart = 2 * float(spread[same].mean())
     step = float(squares[same].mean()) / apart if apart > 0 else 1.0
-    leap = np.inf if same.all() else float(np.sqrt(np.median(squares[~same]) / max(np.median(squares[same]), 1e-300)))
+    leap = (
+        np.inf
+        if same.all()
+        else float(np.sqrt(np.median(squares[~same]) / max(np.median(squares[same]), 1e-300)))
+    )
     return Succession(step, leap)

@@ -15,10 +15,15 @@ import scipy.sparse as sp
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.graphs import nearest_neighbors
 
-__all__ = ["Modes", "find_modes"]
+__all__ = ["Modes", "find_modes", "local_sides"]
 
 # A share of the squared distances below which they count as equal: rows that occur often have no infinite density.
 _EQUAL_ROWS = 0.02
+
+# Steps of the search for a box that is as thin as the points are, and where it ends: more dimensions are all alike.
+_BISECTIONS = 6
+_THINNEST = 1e-4
+_MANY_DIMENSIONS = 4
 
 # What stands for the prominence of a mode to which no way leads.
 _APART = np.inf
@@ -105,10 +110,8 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = Non
     2
     """
     n = len(points)
-    if n_neighbors is None:
-        n_neighbors = int(np.clip(round(2 * np.log(n)), 6, 30))
-    n_neighbors = min(n_neighbors, n - 1)
-    ids, squares = nearest_neighbors(points, n_neighbors, method="exact", n_threads=n_threads)
+    ids, squares = _neighbors(points, n_threads, n_neighbors)
+    n_neighbors = ids.shape[1]
     density, dimension = _log_density(squares)
     order = np.argsort(-density, kind="stable")
     ranks = np.empty(n, dtype=np.int64)
@@ -118,6 +121,43 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = Non
     falls, parents = _merged((directed + directed.T).tocsr(), density, order, ranks)
     prominences = np.sort([prominence for prominence, _ in falls.values()])[::-1]
     return Modes(prominences, ranks, parents, falls, dimension)
+
+
+def local_sides(dimension: float, n_points: int, random: np.random.RandomState, n_threads: int) -> FloatArray:
+    """Return the sides of a box whose uniform points show a dimension, as those of a band show one between 1 and 2.
+
+    The fewer dimensions points have, the rougher is the density that is seen of them, for there are fewer ways around a
+    place that happens to be empty.
+
+    Parameters
+    ----------
+    dimension : float
+        What `find_modes` found for some points.
+    n_points : int
+        How many these are.
+    random : RandomState
+        What draws.
+    n_threads : int
+        Threads of the search for neighbours.
+    """
+    whole = max(1, int(dimension))
+    sides = np.ones(whole)
+    if dimension <= 1 or dimension >= _MANY_DIMENSIONS:
+        return sides
+    drawn = random.uniform(0, 1, (n_points, whole + 1))
+    low, high = np.log(_THINNEST), 0.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        scaled = drawn * np.append(sides, np.exp(middle))
+        found = _log_density(_neighbors(scaled, n_threads, None)[1])[1]
+        low, high = (low, middle) if found > dimension else (middle, high)
+    return np.append(sides, np.exp((low + high) / 2))
+
+
+def _neighbors(points: FloatArray, n_threads: int, n_neighbors: int | None) -> tuple[IntArray, FloatArray]:
+    if n_neighbors is None:
+        n_neighbors = int(np.clip(round(2 * np.log(len(points))), 6, 30))
+    return nearest_neighbors(points, min(n_neighbors, len(points) - 1), method="exact", n_threads=n_threads)
 
 
 def _log_density(squares: FloatArray) -> tuple[FloatArray, float]:

@@ -1,4 +1,4 @@
-"""Pictures of what speaks for a number of clusters."""
+"""Pictures of what speaks for a number of clusters, or for a method."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coterie.compare.criteria import CRITERIA
 from coterie.figures import FEW_COLOURS, INK, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
     from coterie.compare.by_k import Criterion
     from coterie.compare.choose import KChoice
+    from coterie.compare.comparison import Comparison
 
-__all__ = ["plot_choice"]
+__all__ = ["plot_choice", "plot_comparison"]
 
 # Falls of the density that are larger than this look alike: nothing lies between.
 _DEEPEST = 12.0
@@ -63,7 +65,14 @@ def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
     ax.fill_between(curve.ks, curve.low, curve.high, color=FEW_COLOURS[0], alpha=0.2, linewidth=0)
     ax.plot(curve.ks, curve.values, color=FEW_COLOURS[0], linewidth=1.6)
     if curve.chance is not None:
-        ax.plot(curve.ks, curve.chance, color="#777777", linewidth=1.1, linestyle=(0, (4, 2)), label="without clusters")
+        ax.plot(
+            curve.ks,
+            curve.chance,
+            color="#777777",
+            linewidth=1.1,
+            linestyle=(0, (4, 2)),
+            label="without clusters",
+        )
         ax.legend(frameon=False, fontsize=8.5)
     if n_clusters is not None and curve.ks[0] <= n_clusters <= curve.ks[-1]:
         ax.axvline(n_clusters, color=FEW_COLOURS[5], linewidth=1, linestyle=(0, (2, 2)))
@@ -74,4 +83,62 @@ def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
     ax.set(xlabel="k", title=f"{curve.title}: {takes}")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.tick_params(colors=INK)
+    tidy(ax)
+
+
+def plot_comparison(comparison: Comparison) -> Figure:
+    """Draw stability with its intervals, the agreement of the methods, seconds, and each criterion.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    """
+    records = comparison.records
+    names = [record["method"] for record in records]
+    figure = new_figure((10.0, 5.0 + 0.35 * len(names)))
+    grid = figure.add_gridspec(2, 4, height_ratios=(1.3, 1))
+    _draw_stability(figure.add_subplot(grid[0, :2]), comparison)
+    _draw_agreement(figure.add_subplot(grid[0, 2:]), comparison, names)
+    for number, (name, sentence) in enumerate(CRITERIA.items()):
+        ax = figure.add_subplot(grid[1, number])
+        colours = [FEW_COLOURS[5] if found == comparison.recommended else FEW_COLOURS[0] for found in names]
+        ax.barh(names, [record[name] for record in records], color=colours, height=0.6)
+        ax.set_title(name.replace("_", " "))
+        ax.set_xlabel(sentence.partition(": ")[2].replace(", and", ",\nand"), fontsize=7.5)
+        ax.invert_yaxis()
+        tidy(ax)
+        if number:
+            ax.set_yticklabels([])
+    return figure
+
+
+def _draw_stability(ax: Axes, comparison: Comparison) -> None:
+    for number, record in enumerate(comparison.records):
+        if record["stability"] is None:
+            continue
+        is_chosen = record["method"] == comparison.recommended
+        colour = FEW_COLOURS[5] if is_chosen else FEW_COLOURS[0]
+        ax.plot(
+            [record["stability_low"], record["stability_high"]], [number, number], color=colour, linewidth=2.2
+        )
+        ax.plot([record["stability"]], [number], marker="o", color=colour, markersize=6)
+    ax.set_yticks(range(len(comparison.records)))
+    ax.set_yticklabels([f"{record['method']}, {record['seconds']:.3g} s" for record in comparison.records])
+    ax.invert_yaxis()
+    ax.set_xlim(right=1.02)
+    ax.set(xlabel="ARI of halves of the rows, on the rows that both have", title="stability")
+    ax.grid(axis="x", color="#DDDDDD", linewidth=0.8)
+    tidy(ax)
+
+
+def _draw_agreement(ax: Axes, comparison: Comparison, names: list[str]) -> None:
+    ax.imshow(comparison.agreement, vmin=0, vmax=1, cmap="Blues")
+    for row, values in enumerate(comparison.agreement):
+        for column, value in enumerate(values):
+            ink = "white" if value > 0.6 else INK
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8.5, color=ink)
+    ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_title("agreement (ARI)")
     tidy(ax)

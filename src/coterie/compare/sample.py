@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import TruncatedSVD
 
 from coterie.arrays import FloatArray, IndexArray
 from coterie.rows import Block, RowSource
@@ -22,9 +21,6 @@ _FEWEST_DIRECTIONS = 3
 # variances counts as noise.
 _ABOVE_NOISE = 1.1
 _NOISE_QUANTILE = 0.25
-
-# What is added to a dimension before its fraction is cut off: curved lines show more than one, planes a bit below two.
-_ROUNDED_UP = 0.25
 
 
 @dataclass(frozen=True)
@@ -122,6 +118,8 @@ def _dense_directions(centred: FloatArray, random: np.random.RandomState) -> tup
 
 
 def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> FloatArray:
+    from sklearn.decomposition import TruncatedSVD  # slow to load, and seldom needed
+
     n_kept = min(_MOST_DIRECTIONS, min(rows.shape) - 1)
     if n_kept < 1:
         return np.eye(rows.shape[1])
@@ -130,7 +128,7 @@ def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> Flo
 
 
 def references(
-    points: FloatArray, n_sets: int, random: np.random.RandomState, dimension: float | None = None
+    points: FloatArray, n_sets: int, random: np.random.RandomState, sides: FloatArray | None = None
 ) -> Iterator[tuple[str, FloatArray]]:
     """Give data sets without clusters that are alike otherwise: as many rows, as wide.
 
@@ -142,15 +140,14 @@ def references(
         How many of each kind.
     random : RandomState
         What draws.
-    dimension : float, optional
-        That of the points locally: uniform rows of so many dimensions are among the sets, too. The fewer, the
-        rougher is the density that is seen of them.
+    sides : ndarray of shape (f,), optional
+        Those of a further box; see `coterie.compare.modes.local_sides`.
 
     Yields
     ------
-    kind : {"gaussian", "box", "cube"}
-        One Gaussian with the same covariance; uniform in the box of the points; uniform in a cube of `dimension`.
-    drawn : ndarray of shape (m, e), or of fewer columns for a cube
+    kind : {"gaussian", "box", "local"}
+        One Gaussian with the same covariance; uniform in the box of the points; uniform in the box of `sides`.
+    drawn : ndarray of shape (m, e), or (m, f) for the box of `sides`
     """
     n_points, n_directions = points.shape
     covariance = np.atleast_2d(np.cov(points, rowvar=False))
@@ -160,6 +157,5 @@ def references(
     for _ in range(n_sets):
         yield "gaussian", random.standard_normal((n_points, n_directions)) @ root.T
         yield "box", random.uniform(low, high, (n_points, n_directions))
-        if dimension is not None:
-            n_local = min(max(1, int(dimension + _ROUNDED_UP)), n_directions)
-            yield "cube", random.uniform(0, 1, (n_points, n_local))
+        if sides is not None:
+            yield "local", random.uniform(0, 1, (n_points, len(sides))) * sides

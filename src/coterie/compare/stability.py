@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, IndexArray, IntArray
@@ -14,11 +14,11 @@ from coterie.arrays import Array, IndexArray, IntArray
 __all__ = ["Interval", "half_pairs", "interval_of", "pair_agreement"]
 
 # How sure intervals are.
-CONFIDENCE = 0.9
+_CONFIDENCE = 0.9
 
 
 class Interval(NamedTuple):
-    """A mean, and what it lies between with a confidence of 90% (Student's t); a single value has no bounds but itself."""
+    """A mean, and what it lies between with a confidence of 90% (Student's t); of one value only, that."""
 
     mean: float
     low: float
@@ -38,12 +38,14 @@ def interval_of(values: Array | list[float]) -> Interval:
     mean = float(numbers.mean())
     if len(numbers) < 2:
         return Interval(mean, mean, mean)
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(numbers) - 1))
+    quantile = float(special.stdtrit(len(numbers) - 1, (1 + _CONFIDENCE) / 2))
     reach = quantile * float(numbers.std(ddof=1)) / np.sqrt(len(numbers))
     return Interval(mean, mean - reach, mean + reach)
 
 
-def half_pairs(n_rows: int, n_pairs: int, random: np.random.RandomState) -> list[tuple[IndexArray, IndexArray]]:
+def half_pairs(
+    n_rows: int, n_pairs: int, random: np.random.RandomState
+) -> list[tuple[IndexArray, IndexArray]]:
     """Draw pairs of halves of so many rows, each without replacement and each for itself, in ascending order."""
     size = (n_rows + 1) // 2
     return [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.commands import demo, fit, info, path, predict, verify
+from coterie.cli.commands import choose_k, compare, demo, fit, info, path, predict, verify
 
 __all__ = ["COMMANDS"]
 
@@ -18,6 +18,8 @@ COMMANDS: tuple[Callable[[], Callable[..., None]], ...] = (
     predict.command,
     path.command,
     verify.command,
+    compare.command,
+    choose_k.command,
     info.command,
     demo.command,
 )
