@@ -13,7 +13,7 @@ def blobs(centers, n, seed=0):
 
 def test_every_blob_is_a_mode_and_its_points_are_one_cluster():
     points = blobs([(0, 0), (12, 0), (0, 12)], 80)
-    modes = find_modes(points, 1)
+    modes = find_modes(points, 1, 10)
     assert modes.count(2.0) == 3
     labels = modes.labels(2.0)
     assert [len(np.unique(labels[start : start + 80])) for start in (0, 80, 160)] == [1, 1, 1]
@@ -22,7 +22,7 @@ def test_every_blob_is_a_mode_and_its_points_are_one_cluster():
 
 def test_a_threshold_above_all_falls_leaves_one_cluster_where_a_way_leads():
     points = np.random.RandomState(0).standard_normal((200, 2))
-    modes = find_modes(points, 1)
+    modes = find_modes(points, 1, 10)
     assert modes.count(modes.second) == 1
     assert not modes.labels(modes.second).any()
     assert np.all(np.diff(modes.prominences) <= 0)
@@ -39,14 +39,14 @@ def test_prominence_is_the_fall_on_the_best_way():
 
 def test_equal_rows_do_not_make_modes_of_infinite_density():
     points = np.round(np.random.RandomState(0).standard_normal((300, 2)), 1)
-    assert np.isfinite(find_modes(points, 1).prominences[1:]).all()
+    assert np.isfinite(find_modes(points, 1, 10).prominences[1:]).all()
 
 
 def test_a_band_is_as_thin_as_the_dimension_says():
     random = np.random.RandomState(0)
-    assert local_sides(1.0, 300, random, 1).tolist() == [1.0]
-    assert local_sides(9.3, 300, random, 1).tolist() == [1.0] * 9
-    thin, thick = (local_sides(dimension, 300, random, 1) for dimension in (1.3, 1.8))
+    assert local_sides(1.0, 300, 10, random, 1).tolist() == [1.0]
+    assert local_sides(9.3, 300, 10, random, 1).tolist() == [1.0] * 9
+    thin, thick = (local_sides(dimension, 300, 10, random, 1) for dimension in (1.3, 1.8))
     assert thin[0] == thick[0] == 1.0
     assert thin[1] < thick[1] < 1.0
 
@@ -54,7 +54,7 @@ def test_a_band_is_as_thin_as_the_dimension_says():
 def test_a_walk_is_a_path_and_its_shuffled_rows_are_none():
     random = np.random.RandomState(1)
     walk = np.cumsum(random.standard_normal((800, 3)), axis=0)
-    labels = find_modes(walk, 1).labels(0.5)
+    labels = find_modes(walk, 1, 12).labels(0.5)
     assert succession_of(walk[:-1], labels[:-1], walk[1:], labels[1:]).is_path
     order = random.permutation(800)
     mixed, of_mixed = walk[order], labels[order]

@@ -189,7 +189,7 @@ def _bic_per_row(task: Resampling, points: FloatArray, k: int) -> float:
         return -2 * likelihood + 2 * n_columns * np.log(n_rows) / n_rows
     task.check_time()
     model = TruncatedGaussianMixture(
-        k, covariance_type="diagonal", init="k-means++", max_iter=_MAX_ITER, random_state=task.seed(),
+        k, covariance_type="diag", init="k-means++", max_iter=_MAX_ITER, random_state=task.seed(),
         n_threads=task.n_threads,
     )  # fmt: skip
     return model.fit(points).bic(points) / len(points)

@@ -38,6 +38,10 @@ __all__ = ["KChoice", "choose_k"]
 _SAMPLE = 5_000
 _FEWEST_ROWS = 20
 
+# Neighbours that a density is seen of, per logarithm of the number of points: few show small clusters, more low ones.
+_NEIGHBORS = (2.0, 1.0)
+_FEWEST_NEIGHBORS = 6
+
 # Sets of each kind without clusters, and how much more prominent than all of theirs a mode must be.
 _REFERENCE_SETS = 4
 _MARGIN = 1.2
@@ -50,9 +54,9 @@ _FEWEST_HALVES = 0.2
 # Steps from a row to the next one that are looked at where there are more rows than in the sample.
 _STEPS = 2_000
 
-# Up to here every k has its place in the curves, then every twentieth part.
-_DENSE_GRID = 20
-_GRID_STEP = 0.05
+# Up to here every k has its place in the curves; beyond, they are about a twelfth apart.
+_DENSE_GRID = 12
+_GRID_STEP = 0.08
 
 _CRITERIA: tuple[Callable[[Resampling], Criterion], ...] = (
     gap_statistic, stability, eigengaps, bic, convex_merges,
@@ -205,9 +209,10 @@ def choose_k(
     random = check_random_state(random_state)
     with single_threaded_blas():
         sample = draw_sample(source, max(int(sample_size), _FEWEST_ROWS), random)
-        points, modes, threshold = _best_view(sample, random, threads)
+        view = _best_view(sample, random, threads)
+        points, modes, threshold = view.points, view.modes, view.threshold
         found = modes.count(threshold)
-        halves = _counts_of_halves(points, threshold, random, threads)
+        halves = _counts_of_halves(view, random, threads)
         labels = modes.labels(threshold)
         succession = _succession(source, sample, labels, threads)
         verdict, reasons = _judged(found, halves, modes, threshold, succession, (lowest, highest))
@@ -259,36 +264,46 @@ def _grid(lowest: int, highest: int, found: int) -> list[int]:
     return sorted({*ks, *near, min(highest, max(lowest, highest))})
 
 
-def _best_view(
-    sample: Sample, random: np.random.RandomState, n_threads: int
-) -> tuple[FloatArray, Modes, float]:
-    """Return the view of the points that has the most modes that stand out, these, and what stands out."""
-    best: tuple[FloatArray, Modes, float] | None = None
-    for points in sample.views():
-        modes = find_modes(points, n_threads)
-        threshold = _threshold(points, modes.dimension, random, n_threads)
-        if best is None or modes.count(threshold) > best[1].count(best[2]):
-            best = points, modes, threshold
-    assert best is not None
-    return best
+@dataclass(frozen=True)
+class _View:
+    """Points as they are looked at: their modes, seen of so many neighbours per logarithm, and what stands out."""
+
+    points: FloatArray
+    per_log: float
+    modes: Modes
+    threshold: float
 
 
-def _threshold(points: FloatArray, dimension: float, random: np.random.RandomState, n_threads: int) -> float:
-    """Return what no mode of data without clusters reaches, by a margin."""
-    sides = local_sides(dimension, len(points), random, n_threads)
+def _best_view(sample: Sample, random: np.random.RandomState, n_threads: int) -> _View:
+    """Look at the points in several ways; return the one in which most modes stand out."""
+    found = [_look(points, per_log, random, n_threads) for points in sample.views() for per_log in _NEIGHBORS]
+    return max(found, key=lambda view: view.modes.count(view.threshold))
+
+
+def _look(points: FloatArray, per_log: float, random: np.random.RandomState, n_threads: int) -> _View:
+    """Find the modes of points and what no mode of data without clusters reaches, by a margin."""
+    n_points = len(points)
+    n_neighbors = _n_neighbors(n_points, per_log)
+    modes = find_modes(points, n_threads, n_neighbors)
+    sides = local_sides(modes.dimension, n_points, n_neighbors, random, n_threads)
     drawn = [
-        find_modes(reference, n_threads).second
+        find_modes(reference, n_threads, n_neighbors).second
         for _, reference in references(points, _REFERENCE_SETS, random, sides)
     ]
-    return _MARGIN * max(drawn)
+    return _View(points, per_log, modes, _MARGIN * max(drawn))
 
 
-def _counts_of_halves(
-    points: FloatArray, threshold: float, random: np.random.RandomState, n_threads: int
-) -> IntArray:
-    size = (len(points) + 1) // 2
-    halves = (points[random.permutation(len(points))[:size]] for _ in range(_HALVES))
-    return np.array([find_modes(half, n_threads).count(threshold) for half in halves], dtype=np.int64)
+def _n_neighbors(n_points: int, per_log: float) -> int:
+    return min(max(_FEWEST_NEIGHBORS, round(per_log * np.log(n_points))), n_points - 1)
+
+
+def _counts_of_halves(view: _View, random: np.random.RandomState, n_threads: int) -> IntArray:
+    size = (len(view.points) + 1) // 2
+    n_neighbors = _n_neighbors(size, view.per_log)
+    halves = (view.points[random.permutation(len(view.points))[:size]] for _ in range(_HALVES))
+    return np.array(
+        [find_modes(half, n_threads, n_neighbors).count(view.threshold) for half in halves], dtype=np.int64
+    )
 
 
 def _succession(source: RowSource, sample: Sample, labels: IntArray, n_threads: int) -> Succession:

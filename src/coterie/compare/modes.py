@@ -74,7 +74,7 @@ class Modes:
         return np.unique(tops, return_inverse=True)[1].astype(np.int32)
 
 
-def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = None) -> Modes:
+def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     """Find the modes of the density of points and how prominent they are.
 
     Parameters
@@ -83,8 +83,8 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = Non
         At least 3.
     n_threads : int
         Threads of the search for neighbours.
-    n_neighbors : int, optional
-        Of each point; by default 2 log n.
+    n_neighbors : int
+        Of each point. Clusters of fewer points than this are not seen; the more, the less noise.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = Non
     2
     """
     n = len(points)
-    ids, squares = _neighbors(points, n_threads, n_neighbors)
-    n_neighbors = ids.shape[1]
+    n_neighbors = min(n_neighbors, n - 1)
+    ids, squares = nearest_neighbors(points, n_neighbors, method="exact", n_threads=n_threads)
     density, dimension = _log_density(squares)
     order = np.argsort(-density, kind="stable")
     ranks = np.empty(n, dtype=np.int64)
@@ -123,7 +123,9 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int | None = Non
     return Modes(prominences, ranks, parents, falls, dimension)
 
 
-def local_sides(dimension: float, n_points: int, random: np.random.RandomState, n_threads: int) -> FloatArray:
+def local_sides(
+    dimension: float, n_points: int, n_neighbors: int, random: np.random.RandomState, n_threads: int
+) -> FloatArray:
     """Return the sides of a box whose uniform points show a dimension, as those of a band show one between 1 and 2.
 
     The fewer dimensions points have, the rougher is the density that is seen of them, for there are fewer ways around a
@@ -133,8 +135,8 @@ def local_sides(dimension: float, n_points: int, random: np.random.RandomState, 
     ----------
     dimension : float
         What `find_modes` found for some points.
-    n_points : int
-        How many these are.
+    n_points, n_neighbors : int
+        How many these are, and of how many neighbours it was found.
     random : RandomState
         What draws.
     n_threads : int
@@ -149,15 +151,10 @@ def local_sides(dimension: float, n_points: int, random: np.random.RandomState, 
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         scaled = drawn * np.append(sides, np.exp(middle))
-        found = _log_density(_neighbors(scaled, n_threads, None)[1])[1]
+        squares = nearest_neighbors(scaled, n_neighbors, method="exact", n_threads=n_threads)[1]
+        found = _log_density(squares)[1]
         low, high = (low, middle) if found > dimension else (middle, high)
     return np.append(sides, np.exp((low + high) / 2))
-
-
-def _neighbors(points: FloatArray, n_threads: int, n_neighbors: int | None) -> tuple[IntArray, FloatArray]:
-    if n_neighbors is None:
-        n_neighbors = int(np.clip(round(2 * np.log(len(points))), 6, 30))
-    return nearest_neighbors(points, min(n_neighbors, len(points) - 1), method="exact", n_threads=n_threads)
 
 
 def _log_density(squares: FloatArray) -> tuple[FloatArray, float]:
