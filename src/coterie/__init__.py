@@ -18,8 +18,8 @@ if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
 
 from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
-from coterie.compare.choose import KChoice, choose_k
-from coterie.compare.comparison import Comparison, compare
+from coterie.choices.choose import KChoice, choose_k
+from coterie.choices.comparison import Comparison, compare
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress

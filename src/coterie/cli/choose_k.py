@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import coterie
+from coterie.choices.by_k import Criterion
+from coterie.choices.choose import KChoice, choose_k
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import check_seed, check_threads
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
-from coterie.compare.by_k import Criterion
-from coterie.compare.choose import KChoice, choose_k
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 

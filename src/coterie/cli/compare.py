@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import coterie
+from coterie.choices.comparison import Comparison, compare
+from coterie.choices.criteria import CRITERIA
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
 from coterie.cli.models import check_seed, check_threads, offered_methods
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
-from coterie.compare.comparison import Comparison, compare
-from coterie.compare.criteria import CRITERIA
 from coterie.estimators import find_method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib

@@ -65,7 +65,7 @@ def succession_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.compare.dependence import succession_of
+    >>> from coterie.choices.dependence import succession_of
     >>> walk = np.cumsum(np.random.RandomState(0).standard_normal((1000, 2)), axis=0)
     >>> halves = (walk[:, 0] > np.median(walk[:, 0])).astype(np.int32)
     >>> succession_of(walk[:-1], halves[:-1], walk[1:], halves[1:]).is_path

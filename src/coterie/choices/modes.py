@@ -104,7 +104,7 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.compare.modes import find_modes
+    >>> from coterie.choices.modes import find_modes
     >>> line = np.concatenate([np.linspace(0, 1, 50) ** 2, 5 - np.linspace(0, 1, 50) ** 2])[:, None]
     >>> find_modes(line, 1, 6).count(1.0)
     2

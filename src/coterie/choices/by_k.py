@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray
-from coterie.compare.sample import references
-from coterie.compare.stability import Interval, half_pairs, interval_of, pair_agreement
+from coterie.choices.sample import references
+from coterie.choices.stability import Interval, half_pairs, interval_of, pair_agreement
 from coterie.convex.path import ConvexClusterPath
 from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans

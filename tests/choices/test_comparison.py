@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import silhouette_samples
 
 import coterie
-from coterie.compare.criteria import common_graph, criteria_of
-from coterie.compare.stability import half_pairs, interval_of, pair_agreement
+from coterie.choices.criteria import common_graph, criteria_of
+from coterie.choices.stability import half_pairs, interval_of, pair_agreement
 from coterie.metrics import quantization_error
 
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coterie.compare.criteria import CRITERIA
+from coterie.choices.criteria import CRITERIA
 from coterie.figures import FEW_COLOURS, INK, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from coterie.compare.by_k import Criterion
-    from coterie.compare.choose import KChoice
-    from coterie.compare.comparison import Comparison
+    from coterie.choices.by_k import Criterion
+    from coterie.choices.choose import KChoice
+    from coterie.choices.comparison import Comparison
 
 __all__ = ["plot_choice", "plot_comparison"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie.compare.choose import KChoice
-from coterie.compare.comparison import Comparison
-from coterie.compare.criteria import CRITERIA
+from coterie.choices.choose import KChoice
+from coterie.choices.comparison import Comparison
+from coterie.choices.criteria import CRITERIA
 from coterie.reports.page import Bar, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
 
 __all__ = ["choice_page", "comparison_page"]

@@ -51,7 +51,7 @@ def criteria_of(rows: Block, labels: IntArray, graph: sp.csr_array) -> dict[str,
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.compare.criteria import common_graph, criteria_of
+    >>> from coterie.choices.criteria import common_graph, criteria_of
     >>> rows = np.array([[0.0], [1], [10], [11]])
     >>> graph = common_graph(rows[:, [0, 0]], np.random.RandomState(0), 1)
     >>> found = criteria_of(rows, np.array([0, 0, 1, 1]), graph)

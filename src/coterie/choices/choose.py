@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.compare.by_k import (
+from coterie.choices.by_k import (
     Criterion,
     Resampling,
     bic,
@@ -20,9 +20,9 @@ from coterie.compare.by_k import (
     gap_statistic,
     stability,
 )
-from coterie.compare.dependence import Succession, succession_of
-from coterie.compare.modes import Modes, find_modes, local_sides
-from coterie.compare.sample import Sample, draw_sample, references
+from coterie.choices.dependence import Succession, succession_of
+from coterie.choices.modes import Modes, find_modes, local_sides
+from coterie.choices.sample import Sample, draw_sample, references
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
@@ -131,7 +131,7 @@ class KChoice:
         ImportError
             If matplotlib is missing.
         """
-        from coterie.compare.pictures import plot_choice
+        from coterie.choices.pictures import plot_choice
 
         return plot_choice(self)
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.compare import choose
-from coterie.compare.by_k import Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
+from coterie.choices import choose
+from coterie.choices.by_k import Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
 
 
 @pytest.fixture

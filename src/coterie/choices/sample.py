@@ -141,7 +141,7 @@ def references(
     random : RandomState
         What draws.
     sides : ndarray of shape (f,), optional
-        Those of a further box; see `coterie.compare.modes.local_sides`.
+        Those of a further box; see `coterie.choices.modes.local_sides`.
 
     Yields
     ------

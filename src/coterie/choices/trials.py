@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
-from coterie.compare.stability import Interval, half_pairs, interval_of, pair_agreement
+from coterie.choices.stability import Interval, half_pairs, interval_of, pair_agreement
 from coterie.estimators import OBJECTIVE, Method
 from coterie.metrics import adjusted_rand_score
 from coterie.rows import Block

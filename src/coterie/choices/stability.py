@@ -30,7 +30,7 @@ def interval_of(values: Array | list[float]) -> Interval:
 
     Examples
     --------
-    >>> from coterie.compare.stability import interval_of
+    >>> from coterie.choices.stability import interval_of
     >>> [round(number, 2) for number in interval_of([1.0, 2.0, 3.0])]
     [2.0, 0.31, 3.69]
     """

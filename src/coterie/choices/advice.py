@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.arrays import FloatArray
-from coterie.compare.criteria import CRITERIA, HIGHER_IS_BETTER
-from coterie.compare.trials import Trial
+from coterie.choices.criteria import CRITERIA, HIGHER_IS_BETTER
+from coterie.choices.trials import Trial
 
 __all__ = ["advise"]
 

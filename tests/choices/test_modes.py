@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from coterie.compare.dependence import succession_of
-from coterie.compare.modes import find_modes, local_sides
+from coterie.choices.dependence import succession_of
+from coterie.choices.modes import find_modes, local_sides
 
 
 def blobs(centers, n, seed=0):

@@ -13,10 +13,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from coterie.arrays import FloatArray, IndexArray
-from coterie.compare.advice import advise
-from coterie.compare.candidates import find_candidates
-from coterie.compare.criteria import CRITERIA, common_graph, criteria_of
-from coterie.compare.trials import Clock, Trial
+from coterie.choices.advice import advise
+from coterie.choices.candidates import find_candidates
+from coterie.choices.criteria import CRITERIA, common_graph, criteria_of
+from coterie.choices.trials import Clock, Trial
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
@@ -96,7 +96,7 @@ class Comparison:
         ImportError
             If matplotlib is missing.
         """
-        from coterie.compare.pictures import plot_comparison
+        from coterie.choices.pictures import plot_comparison
 
         return plot_comparison(self)
 
