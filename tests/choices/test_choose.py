@@ -25,7 +25,7 @@ def blobs(k, n, d, seed=0, distance=12.0):
 
 @pytest.mark.parametrize(("k", "d"), [(2, 2), (5, 5), (7, 1), (4, 40)])
 def test_finds_blobs(no_curves, k, d):
-    found = coterie.choose_k(blobs(k, 60, d), (2, 20), random_state=0)
+    found = coterie.choose_k(blobs(k, 60, d), (2, 20), random_state=0, n_threads=1)
     assert found.n_clusters == k
     assert found.reasons[0] == f"The natural number of clusters is {k}."
     assert found.interval[0] <= k <= found.interval[1]
@@ -41,13 +41,13 @@ def test_finds_blobs(no_curves, k, d):
     ids=["uniform", "gaussian", "walk"],
 )
 def test_says_that_there_are_none(no_curves, draw):
-    found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0)
+    found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0, n_threads=1)
     assert found.n_clusters is None
     assert str(found).startswith("The data show no natural k")
 
 
 def test_a_number_outside_the_range_is_named_but_no_answer(no_curves):
-    found = coterie.choose_k(blobs(5, 60, 5), (2, 3), random_state=0)
+    found = coterie.choose_k(blobs(5, 60, 5), (2, 3), random_state=0, n_threads=1)
     assert found.n_clusters is None
     assert "k = 5 outside of it" in found.reasons[0]
 
@@ -55,8 +55,8 @@ def test_a_number_outside_the_range_is_named_but_no_answer(no_curves):
 def test_sparse_rows_and_samples(no_curves):
     rows = np.abs(blobs(3, 150, 6))
     rows[rows < 3] = 0
-    assert coterie.choose_k(sp.csr_array(rows), (2, 9), random_state=0).n_clusters == 3
-    sampled = coterie.choose_k(blobs(3, 400, 3), (2, 9), sample_size=300, random_state=0)
+    assert coterie.choose_k(sp.csr_array(rows), (2, 9), random_state=0, n_threads=1).n_clusters == 3
+    sampled = coterie.choose_k(blobs(3, 400, 3), (2, 9), sample_size=300, random_state=0, n_threads=1)
     assert (sampled.n_clusters, sampled.facts["sample_rows"]) == (3, 300)
 
 
@@ -86,9 +86,9 @@ def test_curves_that_know_of_none_take_none_on_one_gaussian(criterion):
 def test_the_table_has_every_curve_and_a_time_limit_leaves_them_out():
     pytest.importorskip("pyarrow")
     X = blobs(3, 40, 2)
-    late = coterie.choose_k(X, (2, 4), max_time=1e-9, random_state=0)
+    late = coterie.choose_k(X, (2, 4), max_time=1e-9, random_state=0, n_threads=1)
     assert (late.n_clusters, late.criteria, len(late.left_out)) == (3, (), 5)
-    table = coterie.choose_k(X, (2, 4), random_state=0).table()
+    table = coterie.choose_k(X, (2, 4), random_state=0, n_threads=1).table()
     assert table.column_names == ["criterion", "k", "value", "low", "high", "chance", "chosen"]
     assert set(table["criterion"].to_pylist()) == {"gap", "stability", "eigengap", "bic", "convex path"}
 
@@ -109,4 +109,4 @@ def test_wrong_arguments(X, k_range, message):
 
 
 def test_equal_rows_have_no_natural_number(no_curves):
-    assert coterie.choose_k(np.ones((50, 3)), (2, 9), random_state=0).n_clusters is None
+    assert coterie.choose_k(np.ones((50, 3)), (2, 9), random_state=0, n_threads=1).n_clusters is None

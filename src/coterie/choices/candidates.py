@@ -10,8 +10,8 @@ from coterie.rows import RowSource
 
 __all__ = ["Candidates", "find_candidates"]
 
-# Methods for files of more rows than this have nothing to gain on fewer; it is a tenth of where they are the usual.
-_LARGE_SHARE = 10
+# On fewer rows k-means by batches has nothing to gain.
+_MANY_ROWS = 10_000
 
 # What a graph of so many rows takes is affordable.
 _GRAPH_ROWS = 100_000
@@ -68,9 +68,8 @@ def _reason_against(method: Method, rows: RowSource, n_compared: int, *, is_aske
         return "it is not coterie's own; name it to have it compared"
     if is_on_graph(method) and n_compared > _GRAPH_ROWS:
         return f"a graph of {n_compared:,} rows takes too long"
-    least = (method.usual_above or 0) // _LARGE_SHARE
-    if n_compared <= least:
-        return f"it is k-means for more than {least:,} rows"
+    if n_compared <= _MANY_ROWS and hasattr(method.estimator, "partial_fit"):
+        return f"it is k-means by batches, for more than {_MANY_ROWS:,} rows"
     return None
 
 

@@ -44,7 +44,7 @@ _FEWEST_NEIGHBORS = 6
 
 # Sets of each kind without clusters, and how much more prominent than all of theirs a mode must be.
 _REFERENCE_SETS = 4
-_MARGIN = 1.2
+_MARGIN = 1.3
 
 # Half samples whose modes are counted, and the share of them that must find more than one at least: they have half the
 # rows of each cluster, too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -72,7 +71,6 @@ class Trial:
         model = self.method.estimator()
         known = model.get_params()
         model.set_params(**{name: value for name, value in parameters.items() if name in known})
-        gc.collect()
         held = _start_peak()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
