@@ -13,7 +13,7 @@ __all__ = ["advise"]
 # Clusterings that are so alike are the same to a user.
 _SAME = 0.9
 
-# Less than this is found again so little that no method can be advised.
+# Methods none of which is clearly above this, by the lower end of its interval, find nothing again.
 _UNSTABLE = 0.5
 
 # Criteria that differ by less than this share are equal.
@@ -45,10 +45,10 @@ def advise(
         return None, ("No method can be advised.", *told)
     stable = _stablest(whole)
     intervals = [trial.stability for trial in whole if trial.stability is not None]
-    if intervals and max(interval.mean for interval in intervals) < _UNSTABLE:
+    if intervals and max(interval.low for interval in intervals) < _UNSTABLE:
         return None, (
-            f"The data prefer no method: none finds its clusters again in halves of the rows (ARI below {_UNSTABLE} "
-            f"for all). {n_clusters} may be the wrong number: see coterie choose-k.",
+            f"The data prefer no method: none clearly finds its clusters again in halves of the rows (ARI of "
+            f"{_UNSTABLE}). {n_clusters} may be the wrong number: see coterie choose-k.",
             *told,
         )
     places = [trials.index(trial) for trial in whole]

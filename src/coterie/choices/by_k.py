@@ -127,7 +127,7 @@ def stability(task: Resampling) -> Criterion:
     curve, chance = [], []
     for k in usable:
         curve.append(interval_of(_agreements(task, task.points, k, _PAIRS)))
-        chance.append(max(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS)) for points in drawn))
+        chance.append(max(float(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS))) for points in drawn))
     stable = [k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)]
     why = (
         f"The most clusters that half samples find again (ARI of {_STABLE} or more, and above that of data without "

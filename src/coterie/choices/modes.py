@@ -183,7 +183,7 @@ def _merged(
             point = tops[point]
         return int(point)
 
-    for point in order:
+    for point in order.tolist():
         neighbors = graph.indices[graph.indptr[point] : graph.indptr[point + 1]]
         denser = neighbors[ranks[neighbors] < ranks[point]]
         if not len(denser):
@@ -194,6 +194,6 @@ def _merged(
             falls[mode] = (float(density[mode] - density[point]), joined[0])
             tops[mode] = joined[0]
         tops[point] = joined[0]
-    for mode in np.flatnonzero(tops == np.arange(len(order))):
-        falls[int(mode)] = (_APART, -1)
+    for mode in np.flatnonzero(tops == np.arange(len(order))).tolist():
+        falls[mode] = (_APART, -1)
     return falls, parents

@@ -57,7 +57,7 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
     natural = "no natural k" if choice.n_clusters is None else f"natural k: {choice.n_clusters}"
     ax.set(xlabel="mode of the density", ylabel="fall (natural log)", title=natural)
     ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     tidy(ax)
 
 
@@ -81,7 +81,7 @@ def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
         ax.plot([curve.choice], at, marker="o", markersize=6, color=FEW_COLOURS[5])
     takes = "none" if curve.choice in (None, 1) else str(curve.choice)
     ax.set(xlabel="k", title=f"{curve.title}: {takes}")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.tick_params(colors=INK)
     tidy(ax)
 

@@ -39,7 +39,7 @@ def interval_of(values: Array | list[float]) -> Interval:
     if len(numbers) < 2:
         return Interval(mean, mean, mean)
     quantile = float(special.stdtrit(len(numbers) - 1, (1 + _CONFIDENCE) / 2))
-    reach = quantile * float(numbers.std(ddof=1)) / np.sqrt(len(numbers))
+    reach = quantile * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
     return Interval(mean, mean - reach, mean + reach)
 
 
