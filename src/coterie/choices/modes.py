@@ -20,6 +20,9 @@ __all__ = ["Modes", "find_modes", "local_sides"]
 # A share of the squared distances below which they count as equal: rows that occur often have no infinite density.
 _EQUAL_ROWS = 0.02
 
+# The dimension is that of the quarter of the points where it is the lowest, each averaged with its neighbours.
+_THIN_PARTS = 0.75
+
 # Steps of the search for a box that is as thin as the points are, and where it ends: more dimensions are all alike.
 _BISECTIONS = 6
 _THINNEST = 1e-4
@@ -44,7 +47,7 @@ class Modes:
     falls : dict of int to (float, int)
         For each mode but the first its prominence, and the mode into whose cluster its own goes then; -1 for none.
     dimension : float
-        What the distances to neighbours show.
+        What the distances to neighbours show where the points are thin, as on a ring beside a blob.
     """
 
     prominences: FloatArray
@@ -112,7 +115,7 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     n = len(points)
     n_neighbors = min(n_neighbors, n - 1)
     ids, squares = nearest_neighbors(points, n_neighbors, method="exact", n_threads=n_threads)
-    density, dimension = _log_density(squares)
+    density, dimension = _log_density(ids, squares)
     order = np.argsort(-density, kind="stable")
     ranks = np.empty(n, dtype=np.int64)
     ranks[order] = np.arange(n)
@@ -151,20 +154,20 @@ def local_sides(
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         scaled = drawn * np.append(sides, np.exp(middle))
-        squares = nearest_neighbors(scaled, n_neighbors, method="exact", n_threads=n_threads)[1]
-        found = _log_density(squares)[1]
+        _, found = _log_density(*nearest_neighbors(scaled, n_neighbors, method="exact", n_threads=n_threads))
         low, high = (low, middle) if found > dimension else (middle, high)
     return np.append(sides, np.exp((low + high) / 2))
 
 
-def _log_density(squares: FloatArray) -> tuple[FloatArray, float]:
-    """Return the logarithm of the density of each point up to a constant, and the dimension."""
+def _log_density(ids: IntArray, squares: FloatArray) -> tuple[FloatArray, float]:
+    """Return the logarithm of the density of each point up to a constant, and the dimension of the thinner parts."""
     positive = squares[squares > 0]
     least = np.quantile(positive, _EQUAL_ROWS) * 1e-2 if len(positive) else 1.0
     squares = np.maximum(squares, least)
-    ratios = np.log(squares[:, -1:] / squares[:, :-1]).mean() / 2
-    dimension = 1 / max(float(ratios), 1e-3)
-    return -dimension / 2 * np.log(squares.mean(axis=1)), dimension
+    ratios = np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2
+    thin = np.quantile((ratios + ratios[ids].sum(axis=1)) / (1 + ids.shape[1]), _THIN_PARTS)
+    dimension = 1 / max(float(ratios.mean()), 1e-3)
+    return -dimension / 2 * np.log(squares.mean(axis=1)), 1 / max(float(thin), 1e-3)
 
 
 def _merged(
