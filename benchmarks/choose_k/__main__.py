@@ -79,7 +79,7 @@ def named(benchmark: ChoiceBenchmark, key: str) -> None:
 
 def huge(benchmark: ChoiceBenchmark, key: str) -> None:
     """Time the whole choice, curves and all, on many rows."""
-    rows = draw_blobs(29_100, 40, 32, benchmark.options.rows_of_huge, sizes=3, noise=0.02).astype(np.float32)
+    rows = draw_blobs(39_100, 40, 32, benchmark.options.rows_of_huge, sizes=3, noise=0.02).astype(np.float32)
     began, cpu = time.perf_counter(), time.process_time()
     found = choose_k(rows, (2, 100), random_state=benchmark.options.seed, n_threads=benchmark.options.threads)
     seconds = time.perf_counter() - began

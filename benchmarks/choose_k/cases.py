@@ -103,7 +103,7 @@ KNOWN = [
             seed, k, d, n, sizes=sizes, noise=noise, spread=spread
         ),
     )
-    for seed, (k, d, n_rows, sizes, noise, spread) in enumerate(_SETTINGS, 27_001)
+    for seed, (k, d, n_rows, sizes, noise, spread) in enumerate(_SETTINGS, 37_001)
 ]  # fmt: skip
 
 
@@ -112,25 +112,25 @@ def _drawn(seed: int, draw: Callable[[np.random.RandomState], np.ndarray]) -> Ca
 
 
 NONE = [
-    Case("uniform, 1500 x 2", None, _drawn(28_001, lambda random: random.uniform(size=(1500, 2)))),
-    Case("uniform, 2000 x 20", None, _drawn(28_002, lambda random: random.uniform(size=(2000, 20)))),
-    Case("Gaussian, 1000 x 3", None, _drawn(28_003, lambda random: random.standard_normal((1000, 3)))),
-    Case("Gaussian, 800 x 150", None, _drawn(28_004, lambda random: random.standard_normal((800, 150)))),
+    Case("uniform, 1500 x 2", None, _drawn(38_001, lambda random: random.uniform(size=(1500, 2)))),
+    Case("uniform, 2000 x 20", None, _drawn(38_002, lambda random: random.uniform(size=(2000, 20)))),
+    Case("Gaussian, 1000 x 3", None, _drawn(38_003, lambda random: random.standard_normal((1000, 3)))),
+    Case("Gaussian, 800 x 150", None, _drawn(38_004, lambda random: random.standard_normal((800, 150)))),
     Case(
         "Gaussian, 2000 x 10, variances 1 to 500", None,
-        _drawn(28_005, lambda random: random.standard_normal((2000, 10)) * np.geomspace(1, 22, 10)),
+        _drawn(38_005, lambda random: random.standard_normal((2000, 10)) * np.geomspace(1, 22, 10)),
     ),
-    Case("walk, 2000 x 3", None, lambda: _walk(28_006, 2000, 3)),
-    Case("walk, 3000 x 20", None, lambda: _walk(28_007, 3000, 20)),
-    Case("exponential, 2000 x 5", None, _drawn(28_008, lambda random: random.exponential(size=(2000, 5)))),
-    Case("Student's t of 4 degrees, 2000 x 4", None, _drawn(28_009, lambda random: random.standard_t(4, (2000, 4)))),
-    Case("uniform in a triangle, 1500", None, _drawn(28_010, lambda random: random.dirichlet(np.ones(3), 1500)[:, :2])),
+    Case("walk, 2000 x 3", None, lambda: _walk(38_006, 2000, 3)),
+    Case("walk, 3000 x 20", None, lambda: _walk(38_007, 3000, 20)),
+    Case("exponential, 2000 x 5", None, _drawn(38_008, lambda random: random.exponential(size=(2000, 5)))),
+    Case("Student's t of 4 degrees, 2000 x 4", None, _drawn(38_009, lambda random: random.standard_t(4, (2000, 4)))),
+    Case("uniform in a triangle, 1500", None, _drawn(38_010, lambda random: random.dirichlet(np.ones(3), 1500)[:, :2])),
 ]  # fmt: skip
 
 NAMED = [
     Case("digits", 10, lambda: load_digits().data),
-    Case("half moons, 1000", 2, lambda: make_moons(1000, noise=0.06, random_state=29_001)[0]),
-    Case("half moons, 3000", 2, lambda: make_moons(3000, noise=0.08, random_state=29_002)[0]),
-    Case("two rings, 1000", 2, lambda: _rings(29_003, (1.0, 0.5), 1000, 0.05)),
-    Case("three rings, 1800", 3, lambda: _rings(29_004, (3.0, 2.0, 1.0), 1800, 0.12)),
+    Case("half moons, 1000", 2, lambda: make_moons(1000, noise=0.06, random_state=39_001)[0]),
+    Case("half moons, 3000", 2, lambda: make_moons(3000, noise=0.08, random_state=39_002)[0]),
+    Case("two rings, 1000", 2, lambda: _rings(39_003, (1.0, 0.5), 1000, 0.05)),
+    Case("three rings, 1800", 3, lambda: _rings(39_004, (3.0, 2.0, 1.0), 1800, 0.12)),
 ]

@@ -29,12 +29,18 @@ def test_a_threshold_above_all_falls_leaves_one_cluster_where_a_way_leads():
 
 
 def test_prominence_is_the_fall_on_the_best_way():
-    # Densities along a line of points: the way between the dense ends leads over the middle.
-    steps = np.concatenate([np.full(40, 0.1), np.full(20, 1.0), np.full(30, 0.2)])
+    # Densities along a line of points: the way between the dense ends leads over the middle, ten times as far apart.
+    steps = np.concatenate([np.full(60, 0.1), np.full(20, 1.0), np.full(50, 0.1)])
     modes = find_modes(np.cumsum(steps)[:, None], 1, 6)
     assert modes.count(0.5) == 2
-    # The lower end has spacing 0.2, the middle 1; on a line the dimension is 1, which few distances show roughly.
-    np.testing.assert_allclose(modes.second, np.log(1.0 / 0.2), rtol=0.35)
+    # On a line the dimension is 1, which distances to few neighbours, all equal, overrate.
+    assert np.log(10) < modes.second < 2 * np.log(10)
+
+
+def test_few_points_far_out_are_no_mode():
+    points = np.concatenate([blobs([(0, 0)], 100), 0.01 * blobs([(0, 0)], 8) + 50])
+    assert find_modes(points, 1, 6).count(1.0) == 1
+    assert find_modes(points, 1, 5).count(1.0) == 2
 
 
 def test_equal_rows_do_not_make_modes_of_infinite_density():

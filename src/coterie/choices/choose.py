@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,9 +43,9 @@ _FEWEST_ROWS = 20
 _NEIGHBORS = (2.0, 1.0)
 _FEWEST_NEIGHBORS = 6
 
-# Sets of each kind without clusters, and how much more prominent than all of theirs a mode must be.
-_REFERENCE_SETS = 4
-_MARGIN = 1.3
+# Sets of each kind without clusters, and how many times as prominent as the median of their second modes a mode must be.
+_REFERENCE_SETS = 5
+_MARGIN = 1.45
 
 # Half samples whose modes are counted, and the share of them that must find more than one at least: they have half the
 # rows of each cluster, too.
@@ -281,16 +282,15 @@ def _best_view(sample: Sample, random: np.random.RandomState, n_threads: int) ->
 
 
 def _look(points: FloatArray, per_log: float, random: np.random.RandomState, n_threads: int) -> _View:
-    """Find the modes of points and what no mode of data without clusters reaches, by a margin."""
+    """Find the modes of points, and what modes of data without clusters hardly ever reach."""
     n_points = len(points)
     n_neighbors = _n_neighbors(n_points, per_log)
     modes = find_modes(points, n_threads, n_neighbors)
     sides = local_sides(modes.dimension, n_points, n_neighbors, random, n_threads)
-    drawn = [
-        find_modes(reference, n_threads, n_neighbors).second
-        for _, reference in references(points, _REFERENCE_SETS, random, sides)
-    ]
-    return _View(points, per_log, modes, _MARGIN * max(drawn))
+    drawn: dict[str, list[float]] = {}
+    for kind, reference in references(points, _REFERENCE_SETS, random, sides):
+        drawn.setdefault(kind, []).append(find_modes(reference, n_threads, n_neighbors).second)
+    return _View(points, per_log, modes, _MARGIN * max(map(statistics.median, drawn.values())))
 
 
 def _n_neighbors(n_points: int, per_log: float) -> int:
@@ -331,7 +331,7 @@ def _judged(
         return None, [
             "The data show no natural k.",
             f"Their density has one mode: the next falls by a factor of {np.exp(min(modes.second, 50)):.3g} on the "
-            f"way to it, and data without clusters show falls of up to {np.exp(threshold / _MARGIN):.3g}.",
+            f"way to it, and data without clusters hardly ever show falls of {np.exp(threshold):.3g}.",
         ]
     if succession.is_path:
         return None, [
@@ -349,7 +349,7 @@ def _judged(
     how_deep = f"by a factor of {np.exp(fall):.3g} or more" if fall < 20 else "to nothing"
     told = [
         f"The density has {found} modes that stand out: it falls {how_deep} between them, and data without clusters "
-        f"show falls of up to {np.exp(threshold / _MARGIN):.3g}.",
+        f"hardly ever show falls of {np.exp(threshold):.3g}.",
         f"Half samples have {low} to {high} ({np.mean(halves == found):.0%} have {found}).",
     ]
     if not bounds[0] <= found <= bounds[1]:

@@ -20,6 +20,9 @@ __all__ = ["Modes", "find_modes", "local_sides"]
 # A share of the squared distances below which they count as equal: rows that occur often have no infinite density.
 _EQUAL_ROWS = 0.02
 
+# A mode must have so many times as many points as neighbours: fewer far out are dense by chance.
+_LEAST_SIZE = 1.5
+
 # The dimension is that of the quarter of the points where it is the lowest, each averaged with its neighbours.
 _THIN_PARTS = 0.75
 
@@ -87,7 +90,7 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     n_threads : int
         Threads of the search for neighbours.
     n_neighbors : int
-        Of each point. Clusters of fewer points than this are not seen; the more, the less noise.
+        Of each point. Modes of less than 1.5 times as many points do not count; the more, the less noise.
 
     Returns
     -------
@@ -119,9 +122,10 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     order = np.argsort(-density, kind="stable")
     ranks = np.empty(n, dtype=np.int64)
     ranks[order] = np.arange(n)
+    least = _LEAST_SIZE * n_neighbors
     starts = np.arange(0, n * n_neighbors + 1, n_neighbors)
     directed = sp.csr_array((np.ones(ids.size, dtype=np.int8), ids.ravel(), starts), shape=(n, n))
-    falls, parents = _merged((directed + directed.T).tocsr(), density, order, ranks)
+    falls, parents = _merged((directed + directed.T).tocsr(), density, order, ranks, least)
     prominences = np.sort([prominence for prominence, _ in falls.values()])[::-1]
     return Modes(prominences, ranks, parents, falls, dimension)
 
@@ -171,13 +175,14 @@ def _log_density(ids: IntArray, squares: FloatArray) -> tuple[FloatArray, float]
 
 
 def _merged(
-    graph: sp.csr_array, density: FloatArray, order: IndexArray, ranks: IndexArray
+    graph: sp.csr_array, density: FloatArray, order: IndexArray, ranks: IndexArray, least: float
 ) -> tuple[dict[int, tuple[float, int]], IndexArray]:
     """Let points come in order of density; where one joins clusters, those of the lower modes end.
 
-    Returns the falls and the parents of `Modes`.
+    Modes of fewer than `least` points have no prominence. Returns the falls and the parents of `Modes`.
     """
     tops, parents = np.arange(len(order)), np.arange(len(order))
+    sizes = np.ones(len(order), dtype=np.int64)
     falls: dict[int, tuple[float, int]] = {}
 
     def top_of(point: int) -> int:
@@ -194,9 +199,10 @@ def _merged(
         parents[point] = denser[ranks[denser].argmin()]
         joined = sorted({top_of(neighbor) for neighbor in denser}, key=ranks.__getitem__)
         for mode in joined[1:]:
-            falls[mode] = (float(density[mode] - density[point]), joined[0])
+            falls[mode] = (float(density[mode] - density[point]) if sizes[mode] >= least else 0.0, joined[0])
             tops[mode] = joined[0]
+        sizes[joined[0]] = 1 + sizes[joined].sum()
         tops[point] = joined[0]
     for mode in np.flatnonzero(tops == np.arange(len(order))).tolist():
-        falls[mode] = (_APART, -1)
+        falls[mode] = (_APART if sizes[mode] >= least or mode == order[0] else 0.0, -1)
     return falls, parents
