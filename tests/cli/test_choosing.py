@@ -23,12 +23,15 @@ def rows(tmp_path, monkeypatch):
 
 
 def test_choose_k(rows, capsys):
-    assert main(["choose-k", "rows.npy", "--k", "2:4", "--out", "out"]) == 0
+    pytest.importorskip("jinja2")
+    assert main(["choose-k", "rows.npy", "--k", "2:4", "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
     assert "The natural number of clusters is 3." in printed
-    assert everything(rows / "out") == ["choose-k.png", "curves.csv", "summary.json"]
+    assert everything(rows / "out") == ["choose-k.html", "choose-k.png", "curves.csv", "summary.json"]
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert (summary["clusters"], summary["sample_rows"], summary["k_range"]) == (3, 120, [2, 4])
+    page = (rows / "out" / "choose-k.html").read_text()
+    assert "How many clusters in rows.npy: 3 clusters" in page
     with open(rows / "out" / "curves.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     assert {line["criterion"] for line in lines} == {"gap", "stability", "eigengap", "bic", "convex path"}
@@ -36,6 +39,7 @@ def test_choose_k(rows, capsys):
 
 
 def test_compare(rows, capsys):
+    pytest.importorskip("jinja2")
     line = [
         "compare",
         "rows.npy",
@@ -48,11 +52,11 @@ def test_compare(rows, capsys):
         "--budget",
         "30s",
     ]
-    assert main([*line, "--out", "out"]) == 0
+    assert main([*line, "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
     assert "Take " in printed
     assert "agreement" in printed
-    assert everything(rows / "out") == ["comparison.csv", "comparison.png", "summary.json"]
+    assert everything(rows / "out") == ["comparison.csv", "comparison.html", "comparison.png", "summary.json"]
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert [record["method"] for record in summary["methods"]] == ["k-means", "gmm"]
     assert summary["methods"][0]["accuracy"] > 0.95

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from coterie.reports.page import Page
+
 __all__ = ["KChoice", "choose_k"]
 
 # Rows that the decision is made on, and the fewest that say anything.
@@ -43,7 +45,7 @@ _FEWEST_ROWS = 20
 _NEIGHBORS = (2.0, 1.0)
 _FEWEST_NEIGHBORS = 6
 
-# Sets of each kind without clusters, and how many times as prominent as the median of their second modes a mode must be.
+# Sets of each kind without clusters, and how many times as prominent as the median of their second modes one must be.
 _REFERENCE_SETS = 5
 _MARGIN = 1.45
 
@@ -123,6 +125,18 @@ class KChoice:
         return pa.table(
             {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
         )
+
+    def page(self, name: str = "the rows") -> Page:
+        """Return a page for people, with `html()` and `markdown()`; `name` is what it calls the rows.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is missing.
+        """
+        from coterie.choices.pages import choice_page
+
+        return choice_page(self, name)
 
     def plot(self) -> Figure:
         """Draw the modes and all curves over k.

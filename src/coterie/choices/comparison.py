@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from coterie.reports.page import Page
+
 __all__ = ["Comparison", "compare"]
 
 # Rows that methods are compared on: with a budget of a minute or more, and with less.
@@ -87,6 +89,18 @@ class Comparison:
         except ImportError as error:
             raise ImportError("An Arrow table needs pyarrow: pip install 'coterie[io]'") from error
         return pa.Table.from_pylist(list(self.records))
+
+    def page(self, name: str = "the rows") -> Page:
+        """Return a page for people, with `html()` and `markdown()`; `name` is what it calls the rows.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is missing.
+        """
+        from coterie.choices.pages import comparison_page
+
+        return comparison_page(self, name)
 
     def plot(self) -> Figure:
         """Draw stability, criteria and agreement.

@@ -97,11 +97,13 @@ def plot_comparison(comparison: Comparison) -> Figure:
     records = comparison.records
     names = [record["method"] for record in records]
     figure = new_figure((10.0, 5.0 + 0.35 * len(names)))
-    grid = figure.add_gridspec(2, 4, height_ratios=(1.3, 1))
-    _draw_stability(figure.add_subplot(grid[0, :2]), comparison)
-    _draw_agreement(figure.add_subplot(grid[0, 2:]), comparison, names)
+    above, below = figure.subfigures(2, 1, height_ratios=(1.3, 1))
+    left, right = above.subplots(1, 2)
+    _draw_stability(left, comparison)
+    _draw_agreement(right, comparison, names)
+    panels = below.subplots(1, len(CRITERIA))
     for number, (name, sentence) in enumerate(CRITERIA.items()):
-        ax = figure.add_subplot(grid[1, number])
+        ax = panels[number]
         colours = [FEW_COLOURS[5] if found == comparison.recommended else FEW_COLOURS[0] for found in names]
         ax.barh(names, [record[name] for record in records], color=colours, height=0.6)
         ax.set_title(name.replace("_", " "))

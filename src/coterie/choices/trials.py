@@ -19,7 +19,7 @@ from coterie.rows import Block
 __all__ = ["Clock", "Fitted", "Trial", "compact"]
 
 # A fit may take so many times its equal share of the time that is left.
-_SHARE = 2.0
+_SHARE = 5.0
 
 
 class Clock:

@@ -12,16 +12,18 @@ from typing import Any
 import coterie
 from coterie.choices.by_k import Criterion
 from coterie.choices.choose import KChoice, choose_k
+from coterie.choices.pages import choice_page
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import check_seed, check_threads
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
+from coterie.reports.page import require_jinja
 
 __all__ = ["ChooseJob", "choice_lines", "choose"]
 
-CURVES, PICTURE, SUMMARY = "curves.csv", "choose-k.png", "summary.json"
+CURVES, PICTURE, PAGE, SUMMARY = "curves.csv", "choose-k.png", "choose-k.html", "summary.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class ChooseJob:
     sep: str | None = None
     decimal: str | None = None
     preparing: Mapping[str, Any] = field(default_factory=dict)
+    report: bool = False
 
 
 def choose(job: ChooseJob) -> dict[str, Any]:
@@ -58,8 +61,16 @@ def choose(job: ChooseJob) -> dict[str, Any]:
     if job.max_time is not None and not job.max_time > 0:
         raise UsageError(f"--max-time must be above 0, got {job.max_time:g}.")
     require_matplotlib()
+    if job.report:
+        require_jinja()
+    files = {
+        "curves": CURVES,
+        "picture": PICTURE,
+        **({"page": PAGE} if job.report else {}),
+        "summary": SUMMARY,
+    }
     with output_folder(job.out) as outputs:
-        outputs.check(CURVES, PICTURE, SUMMARY)
+        outputs.check(*files.values())
         told = unguarded_warnings(outputs, job.out)
         rows = open_prepared(
             str(newest(job.file)),
@@ -82,10 +93,8 @@ def choose(job: ChooseJob) -> dict[str, Any]:
             **_facts(job, found),
             "input": input_facts(job.file, rows),
             "warnings": [*told, *warned],
-            "files": {
-                "curves": str(job.out / CURVES), "picture": str(job.out / PICTURE), "summary": str(job.out / SUMMARY)
-            },
-        }  # fmt: skip
+            "files": {name: str(job.out / file) for name, file in files.items()},
+        }
         _write(outputs, found, summary)
     return summary
 
@@ -152,6 +161,10 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
             writer.writerows([curve.name, k, *numbers, int(k == curve.choice)] for k, *numbers in columns)
     with outputs.writing(PICTURE) as path:
         found.plot().savefig(path)
+    if "page" in summary["files"]:
+        page = choice_page(found, summary["input"]["file"], summary["warnings"])
+        with outputs.writing(PAGE) as path:
+            path.write_text(page.html(), encoding="utf-8")
     with outputs.writing(SUMMARY) as path:
         path.write_text(to_json(summary) + "\n", encoding="utf-8")
 

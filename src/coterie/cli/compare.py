@@ -12,6 +12,7 @@ from typing import Any
 import coterie
 from coterie.choices.comparison import Comparison, compare
 from coterie.choices.criteria import CRITERIA
+from coterie.choices.pages import comparison_page
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
 from coterie.cli.models import check_seed, check_threads, offered_methods
@@ -19,10 +20,12 @@ from coterie.cli.output import output_folder, recorded_warnings, to_json, unguar
 from coterie.estimators import find_method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
+from coterie.reports.page import require_jinja
 
 __all__ = ["CompareJob", "comparison_lines", "run_comparison"]
 
-TABLE, PICTURE, SUMMARY = "comparison.csv", "comparison.png", "summary.json"
+TABLE, PICTURE, PAGE = "comparison.csv", "comparison.png", "comparison.html"
+SUMMARY = "summary.json"
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -48,6 +51,7 @@ class CompareJob:
     sep: str | None = None
     decimal: str | None = None
     preparing: Mapping[str, Any] = field(default_factory=dict)
+    report: bool = False
 
 
 def run_comparison(job: CompareJob) -> dict[str, Any]:
@@ -60,8 +64,9 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
     """
     budget = _budget_of(job.budget)
     _check_job(job)
+    files = {"table": TABLE, "picture": PICTURE, **({"page": PAGE} if job.report else {}), "summary": SUMMARY}
     with output_folder(job.out) as outputs:
-        outputs.check(TABLE, PICTURE, SUMMARY)
+        outputs.check(*files.values())
         told = unguarded_warnings(outputs, job.out)
         rows = open_prepared(
             str(newest(job.file)),
@@ -78,7 +83,6 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
                 rows, job.n_clusters, methods=job.methods, labels=known, budget=budget, sample_size=job.sample,
                 random_state=job.seed, n_threads=job.n_threads,
             )  # fmt: skip
-        files = {"table": TABLE, "picture": PICTURE, "summary": SUMMARY}
         summary = {
             **_facts(found),
             "coterie": coterie.__version__,
@@ -115,6 +119,8 @@ def _check_job(job: CompareJob) -> None:
         except ValueError as error:
             raise UsageError(str(error)) from error
     require_matplotlib()
+    if job.report:
+        require_jinja()
 
 
 def _facts(found: Comparison) -> dict[str, Any]:
@@ -136,6 +142,10 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
         writer.writerows(found.records)
     with outputs.writing(PICTURE) as path:
         found.plot().savefig(path)
+    if "page" in summary["files"]:
+        page = comparison_page(found, summary["input"]["file"], summary["warnings"])
+        with outputs.writing(PAGE) as path:
+            path.write_text(page.html(), encoding="utf-8")
     with outputs.writing(SUMMARY) as path:
         path.write_text(to_json(summary) + "\n", encoding="utf-8")
 

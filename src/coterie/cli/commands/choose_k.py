@@ -18,7 +18,7 @@ from coterie.cli.arguments import (
     separator_of,
 )
 from coterie.cli.options import with_memory
-from coterie.cli.output import report
+from coterie.cli.output import report as tell
 
 __all__ = ["command"]
 
@@ -46,6 +46,7 @@ def choose_k(
     category_limit: WholeNumber = 100,
     sep: str | None = None,
     decimal: str | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-choose-k"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -84,6 +85,8 @@ def choose_k(
         What separates the fields of a .csv file; by default as for `coterie fit`.
     decimal
         Its decimal sign, '.' or ','; by default what its first lines have.
+    report
+        Also write a page for people, choose-k.html.
     out
         Folder for curves.csv, choose-k.png and summary.json.
     json
@@ -105,6 +108,7 @@ def choose_k(
         exclude=column_names(exclude, "--exclude"),
         sep=separator_of(sep),
         decimal=decimal,
+        report=report,
         preparing=preparing_of(impute, scale, one_hot, category_limit, normalize=normalize),
     )
-    report(choose(job), choice_lines, json, quiet)
+    tell(choose(job), choice_lines, json, quiet)

@@ -21,7 +21,7 @@ from coterie.cli.arguments import (
     separator_of,
 )
 from coterie.cli.options import NUMBER, with_memory
-from coterie.cli.output import report
+from coterie.cli.output import report as tell
 
 __all__ = ["command"]
 
@@ -51,6 +51,7 @@ def compare(
     category_limit: WholeNumber = 100,
     sep: str | None = None,
     decimal: str | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-compare"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -94,6 +95,8 @@ def compare(
         What separates the fields of a .csv file; by default as for `coterie fit`.
     decimal
         Its decimal sign, '.' or ','; by default what its first lines have.
+    report
+        Also write a page for people, comparison.html.
     out
         Folder for comparison.csv, comparison.png and summary.json.
     json
@@ -117,6 +120,7 @@ def compare(
         exclude=column_names(exclude, "--exclude"),
         sep=separator_of(sep),
         decimal=decimal,
+        report=report,
         preparing=preparing_of(impute, scale, one_hot, category_limit, normalize=normalize),
     )
-    report(run_comparison(job), comparison_lines, json, quiet)
+    tell(run_comparison(job), comparison_lines, json, quiet)
