@@ -38,9 +38,9 @@ def test_prominence_is_the_fall_on_the_best_way():
 
 
 def test_few_points_far_out_are_no_mode():
-    points = np.concatenate([blobs([(0, 0)], 100), 0.01 * blobs([(0, 0)], 8) + 50])
-    assert find_modes(points, 1, 6).count(1.0) == 1
-    assert find_modes(points, 1, 5).count(1.0) == 2
+    points = np.concatenate([blobs([(0, 0)], 100), blobs([(50, 50)], 8)])
+    assert find_modes(points, 1, 6).count(3.0) == 1
+    assert find_modes(points, 1, 5).count(3.0) == 2
 
 
 def test_equal_rows_do_not_make_modes_of_infinite_density():

@@ -42,7 +42,7 @@ _SAMPLE = 5_000
 _FEWEST_ROWS = 20
 
 # Neighbours that a density is seen of, per logarithm of the number of points: few show small clusters, more low ones.
-_NEIGHBORS = (2.0, 1.0)
+_NEIGHBORS = (2.0, 1.25, 1.0)
 _FEWEST_NEIGHBORS = 6
 
 # Sets of each kind without clusters, and how many times as prominent as the median of their second modes one must be.
