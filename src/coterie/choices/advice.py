@@ -53,10 +53,10 @@ def advise(
         )
     places = [trials.index(trial) for trial in whole]
     if float(agreement[np.ix_(places, places)].min()) >= _SAME:
-        fastest = min(whole, key=_seconds)
+        fastest = min(stable, key=_seconds)
         return fastest.method.name, (
-            f"Take {fastest.method.name}: all find the same clusters (ARI of {_SAME} or more between any two), and it "
-            f"is the fastest, {_seconds(fastest):.3g} s.",
+            f"Take {fastest.method.name}: all find the same clusters (ARI of {_SAME} or more between any two), and of "
+            f"those as stable as any it is the fastest, {_seconds(fastest):.3g} s.",
             *told,
         )
     if len(stable) == 1:

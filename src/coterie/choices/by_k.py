@@ -126,7 +126,7 @@ def stability(task: Resampling) -> Criterion:
     drawn = [points for _, points in references(task.points, 1, task.random)]
     curve, chance = [], []
     for k in usable:
-        curve.append(interval_of(_agreements(task, task.points, k, _PAIRS)))
+        curve.append(interval_of(_agreements(task, task.points, k, _PAIRS), highest=1.0))
         chance.append(max(float(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS))) for points in drawn))
     stable = [k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)]
     why = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,7 +97,8 @@ def plot_comparison(comparison: Comparison) -> Figure:
     records = comparison.records
     names = [record["method"] for record in records]
     figure = new_figure((10.0, 5.0 + 0.35 * len(names)))
-    above, below = figure.subfigures(2, 1, height_ratios=(1.3, 1))
+    parts: Any = figure.subfigures(2, 1, height_ratios=(1.3, 1))
+    above, below = parts
     left, right = above.subplots(1, 2)
     _draw_stability(left, comparison)
     _draw_agreement(right, comparison, names)

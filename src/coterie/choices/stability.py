@@ -25,8 +25,8 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval_of(values: Array | list[float]) -> Interval:
-    """Return the mean of values and its interval.
+def interval_of(values: Array | list[float], highest: float = np.inf) -> Interval:
+    """Return the mean of values and its interval, which ends at the highest possible value.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def interval_of(values: Array | list[float]) -> Interval:
         return Interval(mean, mean, mean)
     quantile = float(special.stdtrit(len(numbers) - 1, (1 + _CONFIDENCE) / 2))
     reach = quantile * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
-    return Interval(mean, mean - reach, mean + reach)
+    return Interval(mean, mean - reach, min(mean + reach, highest))
 
 
 def half_pairs(

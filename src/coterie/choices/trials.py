@@ -119,7 +119,7 @@ class Trial:
     @property
     def stability(self) -> Interval | None:
         """Agreement of halves; None where there was no time for it."""
-        return interval_of(self.agreements) if self.agreements else None
+        return interval_of(self.agreements, highest=1.0) if self.agreements else None
 
     @property
     def of_seeds(self) -> float | None:
