@@ -12,6 +12,7 @@ from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
+from coterie.centers.sized import SizedAssignment, SizedSearch
 from coterie.centers.sums import ClusterSums
 
 __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm"]
@@ -55,21 +56,38 @@ class Lloyd:
     unit_length : bool
         Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
         the centroids are from where they were.
+    search : SizedSearch, optional
+        Assigns the rows within bounds of the sizes of clusters, whatever the algorithm.
     """
 
     def __init__(
-        self, data: Dataset, centers: Array, algorithm: str = "auto", *, unit_length: bool = False
+        self,
+        data: Dataset,
+        centers: Array,
+        algorithm: str = "auto",
+        *,
+        unit_length: bool = False,
+        search: SizedSearch | None = None,
     ) -> None:
         self._data = data
         self._frame = CenterFrame(centers, data.shift, data.n_threads)
         self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
-        self._assignment: Assignment = _assignment(data, self._frame, algorithm, unit_length)
+        self._assignment: Assignment
+        if search is None:
+            self._assignment = _assignment(data, self._frame, algorithm, unit_length)
+        else:
+            self._assignment = SizedAssignment(data, search)
         self._n_changed: int | None = None
 
     @property
     def centers(self) -> Array:
         """The centroids, shape (k, d)."""
         return self._frame.centers
+
+    @property
+    def gap(self) -> float:
+        """Duality gap of the last assignment within bounds of sizes, relative to its inertia; 0 without bounds."""
+        return self._assignment.gap if isinstance(self._assignment, SizedAssignment) else 0.0
 
     def step(self) -> LloydStep:
         """Assign all rows, move the centroids to the means of theirs."""
@@ -88,11 +106,18 @@ class Lloyd:
         if self._n_changed != 0:
             self._assign()
         labels, data = self._assignment.labels, self._data
+        if self._is_sized:
+            return labels, data.own_square_distances(self.centers, labels)
         doubts, squares = Doubts(self._frame), np.empty(data.n_rows)
         for part, x in data.blocks():
             doubts.measure(x, labels[part], squares[part])
             doubts.settle(x, data.take, labels[part], squares[part], part.start)
         return labels, squares
+
+    @property
+    def _is_sized(self) -> bool:
+        """Whether rows need not be with their nearest centroids."""
+        return isinstance(self._assignment, SizedAssignment)
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
@@ -101,7 +126,7 @@ class Lloyd:
         # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
         afresh = is_first or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
         self._n_changed = self._pass_over(afresh=afresh)
-        if is_first and rounding_decides(data, self._frame, assignment.labels):
+        if is_first and not self._is_sized and rounding_decides(data, self._frame, assignment.labels):
             self._assignment = SettledAssignment(data, assignment)
             self._pass_over(afresh=True)
         return self._n_changed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
 from coterie.centers.lloyd import ALGORITHMS, Lloyd
+from coterie.centers.sized import SizedSearch
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -78,6 +80,13 @@ class KMeans(CentroidEstimator):
         What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
+    size_min, size_max : float, optional
+        Bounds of the sizes of all clusters: a number of rows (of weights), or below 1 a fraction of all. Each row then
+        goes where its squared distance plus a price of the cluster is least, and prices are such that the sizes are
+        within the bounds; see Notes. Equal sizes: both n / k, or both 1 / k.
+    size_gap : float
+        How much more than the least possible the inertia of each assignment within the bounds may be, relative to it.
+        What it really is at most, its duality gap, `history_` tells; it is mostly far less.
     max_time : float, optional
         Seconds. The best model found by then is returned, with a ConvergenceWarning.
     n_threads : int, optional
@@ -97,12 +106,15 @@ class KMeans(CentroidEstimator):
         Distance of each row to its centroid over the scale of the cluster: 1 for the median row. See Notes.
     cluster_scales_ : ndarray of shape (k,), float64
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
+    size_range_ : ndarray of shape (2,), float64
+        The smallest and the largest (weighted) size of a cluster; only with `size_min` or `size_max`.
     n_iter_ : int
         Iterations of the best start.
     history_ : record array
         One row per iteration of the best start: `iteration`, `seconds` (since the fit began), `objective` (inertia
         of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
-        movements of the centroids).
+        movements of the centroids), and with bounds of sizes `gap` (what could be gained by other labels within the
+        bounds at most, relative to the objective).
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -122,6 +134,15 @@ class KMeans(CentroidEstimator):
 
     The rule of "auto", measured (docs/benchmarks/kmeans.md): "lloyd" for k < 4 and for sparse rows; "elkan" for
     d >= 256 and k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
+
+    Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
+    assignment within them, fractions of rows included. They are found by Newton's method on lists of the nearest
+    centroids of each row, and what is left is moved along shortest paths between clusters. Sizes of rows with equal
+    weights, or none, are whole numbers within the bounds; where weights differ, sizes may be off by the largest
+    weight, for rows are not divided, and the gap may be slightly below 0. If 1 / k of the rows is no whole number,
+    sizes differ by one. Each iteration compares all rows with all centroids, whatever `algorithm` is, and takes some
+    200 bytes a row. A row need not be with its nearest centroid; `predict` gives the nearest one, for new rows have no
+    places.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -182,6 +203,9 @@ class KMeans(CentroidEstimator):
         coreset_size: int | None = None,
         metric: str = "euclidean",
         zero_rows: str = "error",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        size_gap: float = 1e-3,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -198,6 +222,9 @@ class KMeans(CentroidEstimator):
         self.coreset_size = coreset_size
         self.metric = metric
         self.zero_rows = zero_rows
+        self.size_min = size_min
+        self.size_max = size_max
+        self.size_gap = size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -225,11 +252,13 @@ class KMeans(CentroidEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
+        monitor = FitMonitor(self, self._n_runs(), self._history_fields(_HISTORY_FIELDS))
         rows = self._fit_rows_of(X, reset=True)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
+        search = partial(self._size_search, rows.shape[0], weights, n_threads)
+        search()  # impossible bounds are refused before anything is done
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             if self.coreset_size is None:
@@ -244,7 +273,7 @@ class KMeans(CentroidEstimator):
             for _ in range(self._n_runs()):
                 monitor.start_run()
                 centers = self._drawn_centers(X, data, random) if given is None else given
-                run = self._run(data, centers, monitor)
+                run = self._run(data, centers, monitor, search())
                 if best is None or run.inertia < best.inertia:
                     best = run
                 if monitor.stopped_by is not None:
@@ -252,7 +281,7 @@ class KMeans(CentroidEstimator):
             assert best is not None
             self._store(best, data)
             if self.coreset_size is not None:
-                self._label(rows, weights)
+                self._label(rows, weights, search())
         self._warn_of_empty_clusters()
         self._mark_ignored(rows)
         monitor.warn_if_out_of_time()
@@ -260,10 +289,10 @@ class KMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> Run:
+    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor, search: SizedSearch | None) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
-        lloyd = Lloyd(data, centers, self.algorithm, unit_length=self._by_angle)
+        lloyd = Lloyd(data, centers, self.algorithm, unit_length=self._by_angle, search=search)
         tolerance = self.tol * data.mean_variance
         for _ in range(self.max_iter):
             step = lloyd.step()
@@ -272,6 +301,7 @@ class KMeans(CentroidEstimator):
                 lloyd.centers,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
+                gap=lloyd.gap,
             )
             if stop or step.center_shift <= tolerance:
                 break

@@ -18,6 +18,7 @@ from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.rounding import Doubts
+from coterie.centers.sized import SizedSearch
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
@@ -83,6 +84,8 @@ class MiniBatchKMeans(CentroidEstimator):
         What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
+    size_min, size_max, size_gap
+        Bounds of the sizes of all clusters, of each batch in proportion; see `KMeans`. In `partial_fit` fractions.
     max_time : float, optional
         Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
     random_state, n_threads
@@ -111,7 +114,7 @@ class MiniBatchKMeans(CentroidEstimator):
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
-        centroids).
+        centroids), and with bounds of sizes `gap`; then there is `size_range_`, too: see `KMeans`.
     n_features_in_, feature_names_in_
         See `KMeans`.
 
@@ -150,6 +153,7 @@ class MiniBatchKMeans(CentroidEstimator):
     """
 
     _means: Means
+    _search: SizedSearch | None
     _centers: Array | None
     _n_since_reassignment: int
 
@@ -170,6 +174,9 @@ class MiniBatchKMeans(CentroidEstimator):
         reassignment_ratio: float = 0.01,
         metric: str = "euclidean",
         zero_rows: str = "error",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        size_gap: float = 1e-3,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -188,6 +195,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.reassignment_ratio = reassignment_ratio
         self.metric = metric
         self.zero_rows = zero_rows
+        self.size_min, self.size_max, self.size_gap = size_min, size_max, size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -212,11 +220,13 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         self.check_parameters()
         fit_rows = self._fit_rows_of(X, reset=True)
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(fit_rows.shape[0]))
+        fields, most = self._history_fields(_HISTORY_FIELDS), self._most_steps(fit_rows.shape[0])
+        monitor = FitMonitor(self, 1, fields, max_reports=most)
         rows = kept_rows(fit_rows, effective_n_threads(self.n_threads))
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
@@ -225,7 +235,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._random = random
             self._store_centers(self._means.centers, self._shift)
             if self.compute_labels:
-                self._label(rows, weights)
+                self._label(rows, weights, self._search)
                 self._warn_of_empty_clusters()
                 self._mark_ignored(fit_rows)
             else:
@@ -257,6 +267,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self._check_goes_on()
         rows = fit_rows = self._fit_rows_of(X, reset=first)
         weights = self._weights_of(fit_rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
         with single_threaded_blas():
             if first:
                 self._random = check_random_state(self.random_state)
@@ -266,13 +277,13 @@ class MiniBatchKMeans(CentroidEstimator):
                 self._start(rows, weights, given, self._random)
             else:
                 rows = self._means_for(rows)
-            everything = np.arange(rows.shape[0])
-            batch = Batch(rows, weights, everything, RowReader(rows), self.n_clusters)
+            batch = Batch(rows, weights, np.arange(rows.shape[0]), RowReader(rows), self.n_clusters)
             self._step(batch, self._random)
             self._centers = None
             self._forget_distances()
             if self.compute_labels:
                 self.labels_, self.inertia_ = self._assigned(batch)
+                self._note_sizes(self.labels_, weights)
                 self._mark_ignored(fit_rows)
         self.n_steps_ += 1
         return self
@@ -337,7 +348,10 @@ class MiniBatchKMeans(CentroidEstimator):
             step = self._step(batch, random)
             objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
             stop = monitor.report(
-                objective * mass, lambda: self._means.centers, center_shift=step.center_shift
+                objective * mass,
+                lambda: self._means.centers,
+                center_shift=step.center_shift,
+                gap=0.0 if self._search is None else self._search.gap,
             )
             settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
             if stop or settled or smoothed.has_stalled(objective):
@@ -368,6 +382,9 @@ class MiniBatchKMeans(CentroidEstimator):
     def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
         squares = batch.squares(self._shift, effective_n_threads(self.n_threads))
+        if self._search is not None:
+            found, inertia = self._search.labels(batch.blocks, self._means.frame, squares, batch.weights)
+            return found, self._inertia_of(inertia)
         labels = np.empty(batch.n_rows, dtype=np.int32)
         scores = np.empty(batch.n_rows, dtype=self._means.dtype)
         for part, x in batch.blocks():
