@@ -16,7 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Cost", "measured", "peak_memory", "seconds_of"]
+__all__ = ["Cost", "clock", "measured", "peak_memory", "seconds_of"]
+
+
+def clock(n_threads: int = 0) -> Callable[[], float]:
+    """Return what counts seconds: where there is one thread those of the processor, else those of the wall.
+
+    What one thread is given of a processor is the same beside other processes.
+    """
+    return time.process_time if n_threads == 1 else time.perf_counter
 
 
 @dataclass
@@ -30,20 +38,22 @@ class Cost:
 
 
 @contextmanager
-def measured() -> Iterator[Cost]:
+def measured(n_threads: int = 0) -> Iterator[Cost]:
     """Measure a block.
 
-    Its wall seconds, the CPU seconds of its threads, the peak memory above what was held before, and the CPU
-    seconds of all other processes meanwhile (0 where the system does not tell).
+    Its seconds by `clock`, the CPU seconds of its threads, the peak memory above what was held before, and the CPU
+    seconds of all other processes meanwhile (0 where the system does not tell, or where they do not matter).
     """
     gc.collect()
     cost = Cost()
     held = _start_peak()
-    busy, cpu, wall = _busy_seconds(), time.process_time(), time.perf_counter()
+    seconds = clock(n_threads)
+    busy, cpu, begin = _busy_seconds(), time.process_time(), seconds()
     yield cost
-    cost.seconds = time.perf_counter() - wall
+    cost.seconds = seconds() - begin
     cost.cpu_seconds = time.process_time() - cpu
-    cost.other_seconds = max(0.0, _busy_seconds() - busy - cost.cpu_seconds)
+    if seconds is not time.process_time:
+        cost.other_seconds = max(0.0, _busy_seconds() - busy - cost.cpu_seconds)
     cost.peak_bytes = max(0, peak_memory() - held)
 
 
@@ -83,8 +93,9 @@ def _busy_seconds() -> float:
     return (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
 
 
-def seconds_of(function: Callable[[], object]) -> float:
-    """Return the seconds of a call."""
-    begin = time.perf_counter()
+def seconds_of(function: Callable[[], object], n_threads: int = 0) -> float:
+    """Return the seconds of a call, by `clock`."""
+    seconds = clock(n_threads)
+    begin = seconds()
     function()
-    return time.perf_counter() - begin
+    return seconds() - begin

@@ -24,7 +24,7 @@ def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) 
     """Fit one contender and measure it; labels, its error and the seconds of its parts are measured afterwards."""
     X, tested = setting.split(np.load(data))
     fit, found = fitted(name, X, setting, seed, n_threads)
-    labels = {LABELS: seconds_of(partial(fit.label, X)) if fit.label else 0.0}
+    labels = {LABELS: seconds_of(partial(fit.label, X), n_threads) if fit.label else 0.0}
     return found | labels | {"error": quantization_error(tested, fit.centers)}
 
 
@@ -34,11 +34,11 @@ def fitted(
     """Fit one contender; return what it returned and what it took."""
     fitting = FITS[name].call
     fitting(X[:2000], setting.tiny, seed, n_threads)
-    with measured() as cost:
+    with measured(n_threads) as cost:
         fit = fitting(X, setting, seed, n_threads)
     seconds = dict.fromkeys((CORESET, SEEDING), 0.0) | fit.seconds
     for part, function in fit.again.items():
-        seconds[part] = seconds_of(function)
+        seconds[part] = seconds_of(function, n_threads)
     sizes = {"n_iter": int(fit.n_iter), "n_distances": fit.n_distances, "input_bytes": X.nbytes}
     return fit, vars(cost) | seconds | sizes
 
@@ -74,7 +74,7 @@ def run_forecast(data: Path, setting: Setting, n_threads: int) -> float:
     n_clusters = setting.n_clusters
     n_seeded = max(2, n_clusters // SAMPLED_CLUSTERS)
     seeds = partial(kmeans_plusplus, X, n_seeded, n_local_trials=n_trials(n_clusters), random_state=0)
-    seeding = seconds_of(seeds) * n_clusters / n_seeded
+    seeding = seconds_of(seeds, n_threads) * n_clusters / n_seeded
     start = X[np.sort(np.random.default_rng(0).choice(len(X), n_clusters, replace=False))]
     model = KMeans(n_clusters, init=start, n_init=1, max_iter=2, tol=0, algorithm="lloyd")
-    return seeding + FORECAST_ITERATIONS / 3 * seconds_of(partial(model.fit, X))
+    return seeding + FORECAST_ITERATIONS / 3 * seconds_of(partial(model.fit, X), n_threads)

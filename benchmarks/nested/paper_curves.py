@@ -86,8 +86,7 @@ def make_figure_2(run: PaperRun) -> None:
 NOTES = [
     "Seconds until the energy of the held-out rows is so near E*, the lowest that anything found on the set: median",
     "(range) over the seeds; never: in fewer than half. Times as late: over the seconds of nested. All begin with the",
-    "same distinct rows, drawn uniformly; batches and the first nested batch of 5,000 rows, k = 50. With one thread",
-    "seconds are those of the processor, whatever else it does meanwhile.",
+    "same distinct rows, drawn uniformly; batches and the first nested batch of 5,000 rows, k = 50.",
 ]
 
 

@@ -7,12 +7,11 @@ the fit is over.
 from __future__ import annotations
 
 import gc
-import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.data.splits import load_rows
-from benchmarks.harness.measuring import measured
+from benchmarks.harness.measuring import clock, measured
 from benchmarks.nested.contenders import CURVES, SETTINGS
 from benchmarks.nested.energies import energies, first_rows
 from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS, Recorder, Task
@@ -38,16 +37,14 @@ def run_curve(
     """
     task = _task(load_rows(data), start, sizes, seed, n_threads)
     _warm_up(name, task, 4 * task.n_clusters)
-    # What one thread is given of a processor is the same beside other processes.
-    on_one = n_threads == 1
-    recorder = Recorder(budget, clock=time.process_time if on_one else time.perf_counter)
-    with measured() as cost:
+    recorder = Recorder(budget, clock=clock(n_threads))
+    with measured(n_threads) as cost:
         recorder.start()
         (CURVES | SETTINGS)[name].call(task, recorder)
     found = energies(load_rows(valid), (centers for _, centers in recorder.points))
     curve = [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)]
     # What is disturbed is judged by the seconds that count.
-    other = 0.0 if on_one else cost.other_seconds * recorder.seconds / cost.seconds
+    other = cost.other_seconds * recorder.seconds / cost.seconds
     return {
         "seconds": recorder.seconds,
         "cpu_seconds": cost.cpu_seconds,
@@ -64,7 +61,7 @@ def run_memory(
     task = _task(load_rows(data), start, sizes, seed, n_threads)
     _warm_up(name, task, 64, n_clusters=2)  # imports everything, but leaves no buffers to be found ready
     recorder = Recorder(budget, keep=False)
-    with measured() as cost:
+    with measured(n_threads) as cost:
         recorder.start()
         CURVES[name].call(task, recorder)
     return vars(cost) | {"seconds": recorder.seconds, "cut": recorder.cut, "input_bytes": task.rows.nbytes}

@@ -53,6 +53,10 @@ def write_pages() -> None:
 def _page(paper: Paper, images: Path, used: set[str]) -> Iterator[str]:
     machines: dict[str, list[str]] = {}
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
+    yield from (
+        "",
+        "With `--threads 1` seconds are those of the processor, which other processes change little.",
+    )
     for item in paper.items:
         full = f"{paper.key}-{item.name}"
         yield from ("", f"## {item.place}", "", item.shows)

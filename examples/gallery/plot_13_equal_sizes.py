@@ -2,8 +2,8 @@
 Clusters of equal size
 ======================
 
-Places that serve as many people each, where people live close together in some regions and far apart in others: bounds of
-the sizes of clusters put a price on each.
+Places that serve as many people each, where people live close together in some regions and far apart in others: bounds
+of the sizes of clusters put a price on each.
 """
 
 import matplotlib.pyplot as plt

@@ -69,10 +69,10 @@ def test_choices_of_several_methods_are_told_together():
 
 def test_reserved_flags_are_those_of_the_commands(helped):
     """The register refuses them before they could clash here."""
-    from coterie.cli import app
+    from coterie.cli.commands import fit, path
 
     named = {"--memory"}  # of all commands, see `with_memory`
-    for command in (app.fit, app.path):
+    for command in (fit.fit, path.path):
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
             flags = [data.name for data in getattr(parameter.annotation, "__metadata__", ()) if data.name]
             named |= {flag for names in flags for flag in names} or {f"--{name.replace('_', '-')}"}

@@ -228,6 +228,9 @@ def test_chunks_that_are_gone_are_no_zeros(zarr_format, tmp_path):
             read()
     assert not open_rows(path).read()[-1, -1]  # which is what Zarr makes of it
     (path / "other").write_text("a file that is never read")
+    chunk.mkdir()  # nor is a folder in its place
+    with pytest.raises(ValueError, match=rf"^{chunk} changed while it was read \(it is a folder\)"):
+        open_rows(path).read()
 
 
 def test_chunks_that_were_never_there_must_stay_away(tmp_path):

@@ -3,12 +3,14 @@
 import gc
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pyarrow
 import pytest
 
 from coterie import KMeans, results_table
+from coterie.outputs.names import LOCK, hidden
 from coterie.rows import as_rows
 from tests.rows.formats import numbers
 from tests.support.bits import same_bits, same_fits
@@ -98,6 +100,17 @@ def test_a_long_stream_goes_to_disk_and_is_removed(spool):
     del doubled, carried
     gc.collect()
     assert os.listdir(spool) == []
+
+
+def test_what_a_killed_process_left_is_removed(spool):
+    left = Path(spool, "coterie-stream-0")
+    left.mkdir()
+    (left / hidden(LOCK, "")).touch()  # which nobody holds
+    (left / "stream.arrow").write_bytes(b"half")
+    rows = as_rows(Stream(table()))
+    assert not left.exists()
+    assert len(os.listdir(spool)) == 1
+    del rows
 
 
 def test_long_and_short_streams_give_the_same_bits(spool):

@@ -12,12 +12,13 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset, FitRows, SquareDistances, total_weight, weighted_sum
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
+from coterie.centers.passes import LocalPasses
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import PricedAssignment, assign_within
 from coterie.centers.sizes import SizeBounds
 from coterie.centers.sparse_means import SparseMeans
 
-__all__ = ["SizedAssignment", "SizedSearch", "listed", "sized_labels_and_squares"]
+__all__ = ["SizedAssignment", "SizedPasses", "SizedSearch", "listed", "sized_labels_and_squares"]
 
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
@@ -64,6 +65,12 @@ class SizedSearch:
         self._prices = np.zeros(n_clusters)
         self._length = _LISTED
         self.gap = 0.0
+
+    def anew(self) -> SizedSearch:
+        """Return one that knows no prices yet."""
+        return SizedSearch(
+            self._bounds, self._total, len(self._prices), gap=self._tolerance, n_threads=self.n_threads
+        )
 
     def labels(
         self, blocks: Blocks, frame: Frame, squares: Array, weights: Array | None
@@ -158,11 +165,6 @@ class SizedAssignment:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
-    @property
-    def gap(self) -> float:
-        """Duality gap of the last pass, relative to its inertia."""
-        return self._search.gap
-
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass, and assign all rows."""
         data = self._data
@@ -181,6 +183,33 @@ class SizedAssignment:
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""
         self.labels[rows] = labels
+
+
+class SizedPasses(LocalPasses):
+    """Passes over blocks of this process whose labels are within bounds of the sizes of clusters.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    search : SizedSearch
+        Assigns them.
+    n_clusters, unit_length
+        See `LocalPasses`.
+    """
+
+    def __init__(
+        self, data: Dataset, search: SizedSearch, n_clusters: int, *, unit_length: bool = False
+    ) -> None:
+        super().__init__(data, SizedAssignment(data, search), n_clusters, unit_length=unit_length)
+
+    def rounding_decides(self, frame: CenterFrame) -> bool:
+        # Rows need not be with their nearest centroids.
+        return False
+
+    def labels_and_squares(self, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
+        labels = self._assignment.labels
+        return labels, self.data.own_square_distances(frame.centers, labels)
 
 
 def sized_labels_and_squares(

@@ -33,7 +33,7 @@ def _is_model(file: str) -> bool:
     try:
         with zipfile.ZipFile(file) as archive:
             return "coterie.json" in archive.namelist()
-    except zipfile.BadZipFile:  # damaged: its reader says how
+    except (zipfile.BadZipFile, NotImplementedError):  # damaged: its reader says how
         return False
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ __all__ = [
     "output_folder",
     "pyarrow_parquet",
     "recorded_warnings",
+    "report",
     "table_library",
     "table_writer",
+    "tell_warnings",
     "to_json",
     "unguarded_warnings",
     "write_labels",
@@ -121,9 +124,27 @@ def recorded_warnings() -> Iterator[list[str]]:
             lines.extend(dict.fromkeys(told))
 
 
-def to_json(report: Mapping[str, Any]) -> str:
+def report(
+    facts: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]], json: bool, quiet: bool = False
+) -> None:
+    """Warnings to the standard error stream, facts to the standard output, in the form asked for."""
+    if not quiet:
+        tell_warnings(facts.get("warnings", []))
+    if json:
+        print(to_json(facts))
+    elif not quiet:
+        print("\n".join(lines(facts)))
+
+
+def tell_warnings(warned: list[str]) -> None:
+    """Write warnings to the standard error stream, a line each."""
+    for warning in warned:
+        print(f"coterie: warning: {warning}", file=sys.stderr)
+
+
+def to_json(facts: Mapping[str, Any]) -> str:
     """A report as JSON text; NumPy's numbers and arrays are written as plain ones, NaN and infinities as words."""
-    return json.dumps(_plain(report), indent=2, allow_nan=False)
+    return json.dumps(_plain(facts), indent=2, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

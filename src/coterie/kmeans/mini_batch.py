@@ -18,7 +18,6 @@ from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.rounding import Doubts
-from coterie.centers.sized import SizedSearch
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
@@ -115,7 +114,7 @@ class MiniBatchKMeans(CentroidEstimator):
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
         centroids), and with bounds of sizes `gap`; then there is `size_range_`, too: see `KMeans`.
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
@@ -153,7 +152,6 @@ class MiniBatchKMeans(CentroidEstimator):
     """
 
     _means: Means
-    _search: SizedSearch | None
     _centers: Array | None
     _n_since_reassignment: int
 

@@ -32,6 +32,7 @@ class SizeBounded:
     size_min: float | None
     size_max: float | None
     size_gap: float
+    _search: SizedSearch | None = None
 
     @property
     def _is_sized(self) -> bool:

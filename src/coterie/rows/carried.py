@@ -65,7 +65,7 @@ class Carried:
         chosen = range(len(self.names)) if columns is None else column_positions(self.names, columns)
         names = [self.names[i] for i in chosen]
         for batch in self._open_batches(list(chosen)):
-            yield pyarrow.RecordBatch.from_arrays(batch.columns, names=names)
+            yield pyarrow.RecordBatch.from_arrays(_known_columns(batch, names), names=names)
 
     def read(self, columns: Columns | None = None) -> Any:
         """Return the columns as one `pyarrow.Table`, with a row for each row that is clustered.
@@ -80,6 +80,17 @@ class Carried:
         tables = [pyarrow.Table.from_batches([batch]) for batch in self.batches(columns)]
         # Shards may differ in what they call a text: string, large_string, a dictionary of strings.
         return pyarrow.concat_tables(tables, promote_options="permissive")
+
+
+def _known_columns(batch: Any, names: Sequence[str]) -> list[Any]:
+    columns = []
+    for i, name in enumerate(names):
+        try:
+            columns.append(batch.column(i))
+        except KeyError:  # Arrow has types that pyarrow has no class for
+            kind = batch.schema.field(i).type
+            raise ValueError(f"column {name!r} is of type {kind}, which pyarrow cannot read") from None
+    return columns
 
 
 def carried_of_shards(parts: Sequence[Carried | None]) -> Carried | None:

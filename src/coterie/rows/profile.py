@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array
+from coterie.rows import checks
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.categories import CATEGORY_LIMIT
 from coterie.rows.columns import NO_COLUMNS
@@ -107,7 +108,8 @@ def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] 
         if "columns has no meaning" in str(error):
             return None
         raise
-    columns = [] if table.carried is None else _profiled(table)
+    with checks.reading(path):
+        columns = [] if table.carried is None else _profiled(table)
     return table.shape[0], [column.result(table.shape[0]) for column in columns]
 
 
@@ -127,7 +129,9 @@ def looks_like_ids(column: Array) -> bool:
 
 def _profiled(table: RowSource) -> Sequence[_Column]:
     assert table.carried is not None
-    first = next(iter(table.carried.batches()))
+    first = next(iter(table.carried.batches()), None)
+    if first is None:
+        raise ValueError(f"the file is damaged: it says that it has {table.shape[0]:,} rows, and holds none")
     columns = [_column_of(batch_field) for batch_field in first.schema]
     for column, cells in zip(columns, first.columns):
         if isinstance(column, _Vectors):
@@ -250,7 +254,8 @@ class _Numbers(_Counted):
         mean = float(numbers.mean())
         n = self.n + len(numbers)
         step = mean - self.mean
-        self.squares += float(((numbers - mean) ** 2).sum()) + step**2 * self.n * len(numbers) / n
+        # Products, not powers, which raise where Python's floats overflow.
+        self.squares += float(((numbers - mean) ** 2).sum()) + step * step * (self.n * len(numbers) / n)
         self.mean += step * len(numbers) / n
         self.n = n
 

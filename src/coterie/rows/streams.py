@@ -5,14 +5,13 @@ DuckDB's relations, pyarrow's readers, nanoarrow's streams and the tables of man
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
+from coterie.outputs import TemporaryFolder
 from coterie.rows.arrow import ArrowSource
 from coterie.rows.columns import Columns
 from coterie.rows.formats.arrow import ArrowFileSource
@@ -101,12 +100,15 @@ class _SpooledStream(ArrowFileSource):
 
 
 class _Folder:
-    """A temporary folder that goes with the last source that reads from it, or at the end of Python."""
+    """A temporary folder that goes with the last source that reads from it, or at the end of Python.
+
+    Where Python was killed, the next stream removes it.
+    """
 
     def __init__(self) -> None:
-        path = tempfile.mkdtemp(prefix="coterie-", dir=spool_folder())
-        self.stream = Path(path, "stream.arrow")
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        folder = TemporaryFolder(spool_folder(), "coterie-stream").__enter__()
+        self.stream = folder.path / "stream.arrow"
+        weakref.finalize(self, folder.remove)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows of a stream in a temporary file cannot be pickled: write them to a file.")

@@ -7,6 +7,7 @@ file is remembered when it is opened, and compared before and after each time th
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class _State:
     size: int
     written_ns: int
     inode: int
+    is_folder: bool
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> _State | None:
@@ -42,7 +44,7 @@ class _State:
 
     @classmethod
     def _of(cls, found: os.stat_result) -> _State:
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, stat.S_ISDIR(found.st_mode))
 
 
 class SeenFile:
@@ -122,6 +124,8 @@ def _compare(path: Path, before: _State | None) -> None:
 
 
 def _told(before: _State | None, now: _State | None) -> str:
+    if now is not None and now.is_folder:
+        return "it is a folder"
     if before is None:
         return "it was not there"
     if now is None:

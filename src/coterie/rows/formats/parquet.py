@@ -96,6 +96,9 @@ def _opened(
     smallest, largest = _ELSEWHERE if is_elsewhere and names else _HERE
     # Column chunks are read through small buffers and never ahead, since a row group may be as large as the file.
     buffer_size = max(smallest, min(largest, _BUFFER_BYTES // max(1, len(names))))
+    if not isinstance(path, RemoteFile) and path.stat().st_size <= _BUFFER_BYTES:
+        # Whole chunks: a buffer grows to whatever size a damaged page gives itself.
+        buffer_size = 0
     # Checksums of pages cost little beside decoding them, and nothing where a file has none.
     options = {
         "metadata": metadata,

@@ -1,0 +1,83 @@
+"""What several commands take: types of their options, and what the words of these mean."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from coterie.cli import UsageError
+from coterie.cli.options import NUMBER, given
+
+__all__ = [
+    "Impute", "Limit", "Quiet", "Scale", "Seconds", "Switch", "Threads", "WholeNumber", "beside_of", "column_names",
+    "image_shape_of", "preparing_of", "separator_of",
+]  # fmt: skip
+
+# A switch that is off unless given.
+Switch = Annotated[bool, Parameter(negative="")]
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+WholeNumber = Annotated[int, NUMBER]
+Limit = Annotated[int | None, NUMBER]
+Seconds = Annotated[float | None, NUMBER]
+Threads = Annotated[int | None, Parameter(name="--threads"), NUMBER]
+Impute = Literal["mean", "median"] | None
+Scale = Literal["standard", "robust", "none"]
+
+# What --sep may say for a tab, which is hard to type.
+_TABS = {"tab": "\t", "\\t": "\t"}
+
+
+def column_names(columns: str | None, flag: str) -> list[str | int] | None:
+    """The names and positions between the commas of --columns and its like."""
+    if columns is None:
+        return None
+    names = [name.strip() for name in columns.split(",")]
+    if not all(names):
+        raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
+    return [int(name) if name.isdecimal() else name for name in names]
+
+
+def preparing_of(
+    impute: Impute,
+    scale: Scale,
+    one_hot: str | None,
+    category_limit: int,
+    handle_unknown: str = "error",
+    normalize: bool = False,
+) -> dict[str, Any]:
+    """Return the options of `prepare_rows` that say something."""
+    if category_limit < 1:
+        raise UsageError(f"--category-limit must be at least 1, got {category_limit}.")
+    wanted = {
+        "impute": impute,
+        "scale": None if scale == "none" else scale,
+        "one_hot": "auto" if one_hot == "auto" else column_names(one_hot, "--one-hot"),
+        "normalize": normalize,
+    }
+    encoding = {"category_limit": category_limit, "handle_unknown": handle_unknown} if one_hot else {}
+    return {**given(wanted), **encoding}
+
+
+def separator_of(sep: str | None) -> str | None:
+    """Return what --sep says, of a tab in words, too."""
+    return _TABS.get(str(sep), sep)
+
+
+def beside_of(id: str | None, keep: str | None) -> Any:
+    """The columns of --id and --keep, which are names."""
+    from coterie.cli.results import Beside
+
+    names = column_names(keep, "--keep")
+    return Beside(id, None if names is None else [str(name) for name in names])
+
+
+def image_shape_of(image: str | None) -> tuple[int, ...] | None:
+    """The height, width and colours between the crosses of --image."""
+    if image is None:
+        return None
+    parts = image.lower().split("x")
+    is_colour = parts[2:] in (["3"], ["4"])
+    if not all(part.isdecimal() and int(part) for part in parts) or not (len(parts) == 2 or is_colour):
+        raise UsageError(f"--image must be like 28x28 or, for colour images, 32x32x3, got {image!r}.")
+    return tuple(map(int, parts))

@@ -1,0 +1,178 @@
+"""`coterie fit`, as it is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from coterie.cli.arguments import (
+    Impute,
+    Limit,
+    Quiet,
+    Scale,
+    Seconds,
+    Switch,
+    Threads,
+    WholeNumber,
+    beside_of,
+    column_names,
+    image_shape_of,
+    preparing_of,
+    separator_of,
+)  # fmt: skip
+from coterie.cli.help import clusters_help, format_help, labels_help, method_help
+from coterie.cli.lines import fit_lines
+from coterie.cli.models import offered_methods
+from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_memory, with_options
+from coterie.cli.output import report
+from coterie.cli.standard_input import streamed_formats
+
+__all__ = ["command"]
+
+
+def command() -> Callable[..., None]:
+    """Return the command with the options of all methods that are known by now."""
+    offered = offered_methods()
+    more = {
+        "k": Parameter(help=clusters_help(offered)),
+        "method": Parameter(help=method_help(offered)),
+        "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
+        "format": Parameter(help=format_help(streamed_formats())),
+    }
+    return with_memory(with_options(fit, method_options(offered), after="method", more=more))
+
+
+def fit(
+    file: str,
+    /,
+    *,
+    k: Annotated[WholeNumber, Parameter(name=["-k", "--clusters"])],
+    method: str | None = None,
+    labels: str | None = None,
+    format: str | None = None,
+    max_iter: Limit = None,
+    max_time: Seconds = None,
+    seed: WholeNumber = 0,
+    n_threads: Threads = None,
+    normalize: Switch = False,
+    columns: str | None = None,
+    exclude: str | None = None,
+    impute: Impute = None,
+    scale: Scale = "none",
+    one_hot: str | None = None,
+    category_limit: WholeNumber = 100,
+    handle_unknown: Literal["error", "ignore"] = "error",
+    sep: str | None = None,
+    decimal: str | None = None,
+    id: str | None = None,
+    keep: str | None = None,
+    image: str | None = None,
+    outliers: str | None = None,
+    results: Literal["npy", "parquet", "csv"] | None = None,
+    out: Path = Path("coterie-out"),
+    json: Switch = False,
+    quiet: Quiet = False,
+    parameters: Mapping[str, Any],
+) -> None:
+    """Cluster the rows of a file; write model, labels and a summary to a folder.
+
+    Parameters
+    ----------
+    file
+        .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5 (file.h5::dataset), .svm,
+        .libsvm, or a folder or quoted pattern of such files; - is the standard input. Of .parquet, .feather, .arrow,
+        .npy, .zarr also an address: s3://, gs://, az://, hf://, https://.
+    k
+        Number of clusters; the records of the methods say more.
+    method
+        How to find them; as the records say.
+    labels
+        A file of known classes; as the records say.
+    format
+        That of the standard input.
+    max_iter
+        Stop after this many iterations.
+    max_time
+        Stop after this many seconds with the best model by then.
+    seed
+        Same seed, same clusters.
+    n_threads
+        Threads; by default all processors of this process.
+    normalize
+        Scale each row to length 1 (spherical clustering), after all that is done to columns. `coterie predict` prepares
+        rows in the same way.
+    columns
+        Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
+        ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
+    exclude
+        Leave out these columns of a table.
+    impute
+        Put the mean or the median of its column in the place of a missing number; by default it is an error.
+    scale
+        Scale each column of numbers: standard (by mean and standard deviation) or robust (by median and quartiles).
+    one_hot
+        Columns of categories, with commas between them, or auto for all that are no numbers: each value becomes a
+        column of zeros and ones behind the numbers. By default texts are an error.
+    category_limit
+        The most values that a column of --one-hot may have.
+    handle_unknown
+        What `coterie predict` does with a value that this file does not have: an error, or zeros (ignore).
+    sep
+        What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
+    id
+        The column of a table that says which row is which; it is not clustered. By default one that is not clustered
+        and is called id, _id or uuid, or is the index.
+    keep
+        Columns of a table that the results keep beside the clusters, with commas between them; they are not clustered.
+        By default all that are not.
+    image
+        Rows are images of this height and width, such as 28x28, or 32x32x3 in colour: draw each cluster's mode (or
+        centre), mean and nearest rows to modes.png.
+    outliers
+        Label this share of the rows -1 in the results, such as 1% or 0.01: those that are the farthest from their
+        clusters, relative to the scale of each. The model does not change; its file keeps the threshold.
+    results
+        What to write of the rows: npy (labels alone), or a table with examples beside it, parquet or csv. By default
+        parquet for a table, else npy.
+    out
+        Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
+        score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
+        summary.json and modes.png.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    parameters
+        Options of the methods.
+    """
+    from coterie.cli.fit import FitJob
+    from coterie.cli.fit import fit as run_fit
+    from coterie.cli.results import asked_share
+
+    limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+    job = FitJob(
+        file=file,
+        n_clusters=k,
+        out=out,
+        format=format,
+        method=method,
+        parameters={**given(limits), **given(parameters)},
+        seed=seed,
+        preparing=preparing_of(impute, scale, one_hot, category_limit, handle_unknown, normalize),
+        columns=column_names(columns, "--columns"),
+        exclude=column_names(exclude, "--exclude"),
+        sep=separator_of(sep),
+        decimal=decimal,
+        image_shape=image_shape_of(image),
+        quiet=quiet,
+        labels=labels,
+        beside=beside_of(id, keep),
+        outliers=asked_share(outliers),
+        results=results,
+    )
+    report(run_fit(job)[1], fit_lines, json, quiet)

@@ -1,0 +1,111 @@
+"""`coterie path`, as it is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from coterie.cli.arguments import (
+    Impute,
+    Limit,
+    Quiet,
+    Scale,
+    Seconds,
+    Switch,
+    Threads,
+    WholeNumber,
+    column_names,
+    preparing_of,
+    separator_of,
+)  # fmt: skip
+from coterie.cli.lines import path_lines
+from coterie.cli.models import path_method
+from coterie.cli.options import method_options, with_memory, with_options
+from coterie.cli.output import report
+
+__all__ = ["command"]
+
+
+def command() -> Callable[..., None]:
+    """Return the command with the options of convex clustering."""
+    return with_memory(with_options(path, method_options([path_method()]), after="file"))
+
+
+def path(
+    file: str,
+    /,
+    *,
+    clusters: Limit = None,
+    max_iter: Limit = None,
+    max_time: Seconds = None,
+    n_threads: Threads = None,
+    columns: str | None = None,
+    exclude: str | None = None,
+    impute: Impute = None,
+    scale: Scale = "none",
+    one_hot: str | None = None,
+    category_limit: WholeNumber = 100,
+    sep: str | None = None,
+    decimal: str | None = None,
+    out: Path = Path("coterie-path"),
+    json: Switch = False,
+    quiet: Quiet = False,
+    parameters: Mapping[str, Any],
+) -> None:
+    """Follow convex clustering from every row by itself to one cluster; write the path and two pictures.
+
+    Parameters
+    ----------
+    file
+        The rows; any file of dense rows that `coterie fit` reads.
+    clusters
+        Colour the pictures by the first clusters that are at most so many; by default the number that lasts longest.
+    max_iter
+        Iterations for each gamma, at most.
+    max_time
+        End the path after this many seconds.
+    n_threads
+        Threads; by default all processors of this process.
+    columns
+        Use only these columns of a table, written as for `coterie fit`.
+    exclude
+        Leave out these columns of a table.
+    impute
+        Put the mean or the median of its column in the place of a missing number.
+    scale
+        Scale each column of numbers, as for `coterie fit`.
+    one_hot
+        Columns of categories, or auto, as for `coterie fit`.
+    category_limit
+        The most values that a column of --one-hot may have.
+    sep
+        What separates the fields of a .csv file; by default as for `coterie fit`.
+    decimal
+        Its decimal sign, '.' or ','; by default what its first lines have.
+    out
+        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
+        and summary.json.
+    json
+        Print one JSON object on the standard output.
+    quiet
+        No progress and no report; errors only.
+    parameters
+        Options of the method.
+    """
+    from coterie.cli.path import PathJob, follow
+
+    limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+    job = PathJob(
+        file=file,
+        out=out,
+        parameters={name: value for name, value in (limits | dict(parameters)).items() if value is not None},
+        n_clusters=clusters,
+        columns=column_names(columns, "--columns"),
+        exclude=column_names(exclude, "--exclude"),
+        sep=separator_of(sep),
+        decimal=decimal,
+        preparing=preparing_of(impute, scale, one_hot, category_limit),
+        quiet=quiet,
+    )
+    report(follow(job), path_lines, json, quiet)
