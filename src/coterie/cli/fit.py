@@ -30,6 +30,7 @@ from coterie.cli.output import (
     to_json,
     unguarded_warnings,
 )
+from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.verify import hashes_of_fit
@@ -76,6 +77,7 @@ class FitJob:
     outliers: float | None = None
     results: str | None = None
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
+    report: ReportOptions | None = None
 
 
 def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
@@ -90,6 +92,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     models = _models(job)
     if job.image_shape is not None:
         require_matplotlib()
+    if job.report is not None:
+        check_report(job.report)
     check_format(job.file, job.format)
     with output_folder(job.out) as outputs:
         outputs.check(MODEL, SUMMARY, *([] if job.image_shape is None else [PICTURE]))
@@ -137,6 +141,7 @@ def _fit_file(
     check_label_file(label_file)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
     files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
+    files.update({} if job.report is None else {"report": job.out / REPORT})
     outputs.check(*(path.name for path in files.values()))
     beside = names_beside(rows, job.beside, label_file)
 
@@ -163,7 +168,14 @@ def _fit_file(
         "warnings": [*told, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
+    report = None
+    if job.report is not None:
+        # The classes that the fit has learned from, if it has.
+        options = job.report if known is None else replace(job.report, known=known)
+        report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
     _write(outputs, method, model, results, summary, picture)
+    if report is not None:
+        write_files(outputs, report, REPORT)
     return model, summary
 
 

@@ -32,7 +32,7 @@ RESERVED_FLAGS = (
     "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed", "--threads",
     "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
     "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers", "--results",
-    "--json", "--memory", "--quiet", "-q", "--help", "-h", "--version",
+    "--report", "--json", "--memory", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 

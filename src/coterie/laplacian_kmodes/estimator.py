@@ -107,7 +107,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         `affinity="precomputed"`: "auto", "random", or L row numbers.
     n_init : int or "auto"
         Starts, all on one graph. Kept is the one with the fewest empty clusters, of these the one with the lowest
-        discrete objective; with `init="auto"` the one with the best cut and spread. "auto": 10 where starts are drawn.
+        discrete objective; with `init="auto"` the one with the best cut and spread in L directions (PCA). "auto": 10.
     max_iter : int
         Updates of the modes, at most.
     tol : float

@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IntArray
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs import bridge_components
+from coterie.laplacian_kmodes.criterion import in_main_directions
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
+from coterie.rows import Block
 
 __all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
 
@@ -111,6 +113,12 @@ class GraphModes:
             weights=lambda squares: usual * bandwidth**2 / (bandwidth**2 + squares),
             n_threads=self._n_threads,
         )
+
+    @cached_property
+    def main_rows(self) -> Block | None:
+        """The rows in their main directions, in which clusterings are compared; None without rows."""
+        rows = self.search.rows
+        return None if rows is None else in_main_directions(rows, self.n_clusters)
 
     def run(
         self,

@@ -166,7 +166,7 @@ def careful_rank(problem: GraphModes, run: Run) -> tuple[int, float, float]:
     """Return what makes a run better than another: fewer empty clusters, then a lower `demerit`, then a lower E."""
     return (
         run.n_empty,
-        demerit(problem.connected_graph, problem.search.rows, run.labels, problem.n_clusters),
+        demerit(problem.connected_graph, problem.main_rows, run.labels, problem.n_clusters),
         run.discrete,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.commands import demo, fit, info, path, predict, verify
+from coterie.cli.commands import demo, fit, info, path, predict, report, verify
 
 __all__ = ["COMMANDS"]
 
@@ -17,6 +17,7 @@ COMMANDS: tuple[Callable[[], Callable[..., None]], ...] = (
     fit.command,
     predict.command,
     path.command,
+    report.command,
     verify.command,
     info.command,
     demo.command,
