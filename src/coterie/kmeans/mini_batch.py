@@ -113,8 +113,8 @@ class MiniBatchKMeans(CentroidEstimator):
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
-        centroids), and with bounds of sizes `gap`; then there is `size_range_`, too: see `KMeans`.
-    n_features_in_, feature_names_in_, preparation_
+        centroids), and with bounds of sizes `gap`.
+    size_range_, n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
