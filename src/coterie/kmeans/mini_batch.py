@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +22,18 @@ from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.smoothed_inertia import BatchStep, SmoothedInertia
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans"]
+
+# Part of the time that seeding may take where time is short.
+_SEEDING_SHARE = 0.5
 
 _HISTORY_FIELDS = (("center_shift", np.float64),)
 
@@ -76,17 +80,10 @@ class MiniBatchKMeans(CentroidEstimator):
     reassignment_ratio : float
         A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
         to time. 0: never.
-    metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
-        length 1, and the inertia is the (weighted) sum of 1 - cos; see `KMeans`.
-    zero_rows : {"error", "ignore"}
-        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
-        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
-        to find them takes one more pass over the rows.
-    size_min, size_max, size_gap
-        Bounds of the sizes of all clusters, of each batch in proportion; see `KMeans`. In `partial_fit` fractions.
+    metric, zero_rows, size_min, size_max, size_gap
+        See `KMeans`. Each batch has bounds of sizes in proportion; in `partial_fit` they are fractions.
     max_time : float, optional
-        Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
+        Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
@@ -100,16 +97,12 @@ class MiniBatchKMeans(CentroidEstimator):
         Which centroid is the nearest to each row (after `partial_fit`: of its batch).
     inertia_ : float
         (Weighted) sum of squared distances of these rows to their centroids, or of 1 - cos.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to its centroid over the scale of the cluster, see `KMeans`; not after `partial_fit`.
-    cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its centroid; not after `partial_fit`.
+    outlier_scores_, cluster_scales_
+        How far out rows are, see `KMeans`; not after `partial_fit`.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
-    n_iter_ : int
-        Epochs begun.
-    n_steps_ : int
-        Batches.
+    n_iter_, n_steps_ : int
+        Epochs begun, and batches.
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
@@ -228,12 +221,17 @@ class MiniBatchKMeans(CentroidEstimator):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
-            self._start(rows, weights, given, random)
+            whole_pass = self._seconds_of_pass(rows, monitor)
+            monitor.reserve = whole_pass if self.compute_labels else 0.0
+            seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
+            with monitor.phase("seeding", seeding) as phase:
+                self._start(rows, weights, given, random, phase)
             self._run(rows, weights, random, monitor)
             self._random = random
             self._store_centers(self._means.centers, self._shift)
             if self.compute_labels:
-                self._label(rows, weights, self._search)
+                with monitor.phase("labels"):
+                    self._label(rows, weights, self._search)
                 self._warn_of_empty_clusters()
                 self._mark_ignored(fit_rows)
             else:
@@ -431,6 +429,7 @@ class MiniBatchKMeans(CentroidEstimator):
         weights: Array | None,
         given: Array | None,
         random: np.random.RandomState,
+        phase: Phase = UNHURRIED,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
         shift, self._mean_variance = np.zeros(rows.shape[1]), 0.0
@@ -440,7 +439,11 @@ class MiniBatchKMeans(CentroidEstimator):
             sample = self._sample(rows, weights, random if given is None else np.random.RandomState(0))
             shift, self._mean_variance = sample.shift, sample.mean_variance
         if centers is None:
-            drawn = [self._drawn_centers(sample.rows.read(), sample, random) for _ in range(self._n_draws())]
+            drawn = []
+            for _ in range(self._n_draws()):
+                drawn.append(self._drawn_centers(sample.rows.read(), sample, random, phase))
+                if phase.is_late:
+                    break
             centers = drawn[0]
             if len(drawn) > 1:
                 test = self._sample(rows, weights, random)
@@ -456,11 +459,10 @@ class MiniBatchKMeans(CentroidEstimator):
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
-                warnings.warn(
+                warn(
                     f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
                     "3 * n_clusters.",
                     RuntimeWarning,
-                    stacklevel=4,
                 )
             size = 3 * self.n_clusters
         order = shuffled(rows.shape[0], run_length(rows, size), random)

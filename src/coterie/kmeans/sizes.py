@@ -26,12 +26,12 @@ SIZE_ATTRIBUTES: dict[str, Declared] = {
 
 
 class SizeBounded:
-    """An estimator with `size_min`, `size_max` and `size_gap`; see `coterie.KMeans`."""
+    """An estimator with `size_min`, `size_max` and `size_gap`, or one without: see `coterie.KMeans`."""
 
     n_clusters: int
-    size_min: float | None
-    size_max: float | None
-    size_gap: float
+    size_min: float | None = None
+    size_max: float | None = None
+    size_gap: float = 1e-3
     _search: SizedSearch | None = None
 
     @property
