@@ -18,7 +18,7 @@ from tests.cli.running import everything, failed
 def test_images(folder, rows, capsys, method):
     pytest.importorskip("matplotlib")
     assert main(["fit", rows, "-k", "3", "--image", "2x2", "--method", *method.split()]) == 0
-    written = ["labels.npy", "model.coterie", "modes.png", "summary.json"]
+    written = ["labels.npy", "model.coterie", "modes.png", "run.toml", "summary.json"]
     assert everything(folder / "coterie-out") == written
     assert (folder / "coterie-out" / "modes.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert os.path.join("coterie-out", "modes.png") in capsys.readouterr().out

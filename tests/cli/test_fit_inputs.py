@@ -17,6 +17,7 @@ def test_table(folder, table, X, capsys):
         "examples.parquet",
         "labels.parquet",
         "model.coterie",
+        "run.toml",
         "summary.json",
     ]
     labels = pyarrow.read_table("out/labels.parquet")

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from coterie.cli import UsageError
-from coterie.cli.options import NUMBER, given
+from coterie.cli.options import NUMBER, OF_SOME_METHODS, given
 
 __all__ = [
-    "Impute", "Limit", "Quiet", "Scale", "Seconds", "Switch", "Threads", "WholeNumber", "beside_of", "column_names",
-    "image_shape_of", "preparing_of", "separator_of",
+    "Graph", "Impute", "Limit", "Quiet", "Scale", "Seconds", "Seed", "Switch", "Threads", "WholeNumber", "beside_of",
+    "column_names", "image_shape_of", "preparing_of", "separator_of",
 ]  # fmt: skip
 
 # A switch that is off unless given.
@@ -20,7 +20,9 @@ Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
 WholeNumber = Annotated[int, NUMBER]
 Limit = Annotated[int | None, NUMBER]
 Seconds = Annotated[float | None, NUMBER]
-Threads = Annotated[int | None, Parameter(name="--threads"), NUMBER]
+Seed = Annotated[int, Parameter(name=["--seed", "--random-state"]), NUMBER]
+Threads = Annotated[int | None, Parameter(name=["--threads", "--n-threads"]), NUMBER]
+Graph = Annotated[str | None, Parameter(group=OF_SOME_METHODS)]
 Impute = Literal["mean", "median"] | None
 Scale = Literal["standard", "robust", "none"]
 
@@ -53,7 +55,7 @@ def preparing_of(
         "impute": impute,
         "scale": None if scale == "none" else scale,
         "one_hot": "auto" if one_hot == "auto" else column_names(one_hot, "--one-hot"),
-        "normalize": normalize,
+        "normalize": normalize or None,
     }
     encoding = {"category_limit": category_limit, "handle_unknown": handle_unknown} if one_hot else {}
     return {**given(wanted), **encoding}

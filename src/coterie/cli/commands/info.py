@@ -17,12 +17,12 @@ def command() -> Callable[..., None]:
 
 
 def info(file: str, /, *, json: Switch = False) -> None:
-    """Say what is in a file of rows or in a saved model.
+    """Say what is in a file of rows, in a saved model, or in the folder of a run.
 
     Parameters
     ----------
     file
-        A file that `coterie fit` reads, or a model.
+        A file that `coterie fit` reads, a model, or the folder that a run wrote.
     json
         Print one JSON object on the standard output.
     """
