@@ -177,4 +177,4 @@ def _type_of(options: Sequence[Option]) -> Any:
     types: list[Any] = list(dict.fromkeys(option.type for option in options))
     words = tuple(choices_of([option for option in options if option.type is not str]))
     types += [Literal[words]] if words else []
-    return functools.reduce(operator.or_, [*types, None])
+    return bool if types == [bool] else functools.reduce(operator.or_, [*types, None])

@@ -119,12 +119,12 @@ def with_run_file(function: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def command(*args: Any, config: str | None = None, **kwargs: Any) -> None:
+    def command(*args: Any, config: Path | None = None, **kwargs: Any) -> None:
         asked = signature.bind_partial(*args, **kwargs).arguments
         with as_running(function.__name__.replace("_", "-"), asked):
             function(*args, **kwargs)
 
-    return with_option(command, "config", Annotated[str | None, Parameter(name=_FLAG, help=_HELP)])
+    return with_option(command, "config", Annotated[Path | None, Parameter(name=_FLAG, help=_HELP)])
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from coterie.cli.arguments import (
+    File,
+    FileIfAny,
     Graph,
     Impute,
     Limit,
@@ -49,12 +51,12 @@ def command() -> Callable[..., None]:
 
 
 def fit(
-    file: str,
+    file: File,
     /,
     *,
     k: Annotated[Limit, Parameter(name=["-k", "--clusters", "--n-clusters", "--n-components"])] = None,
     method: str | None = None,
-    labels: str | None = None,
+    labels: FileIfAny = None,
     graph: Graph = None,
     format: str | None = None,
     max_iter: Limit = None,

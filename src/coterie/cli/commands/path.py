@@ -8,6 +8,7 @@ from typing import Any
 
 from coterie.cli import UsageError
 from coterie.cli.arguments import (
+    File,
     Graph,
     Impute,
     Limit,
@@ -37,7 +38,7 @@ def command() -> Callable[..., None]:
 
 
 def path(
-    file: str,
+    file: File,
     /,
     *,
     clusters: Limit = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from coterie.cli.arguments import Limit, Quiet, Switch, beside_of, column_names, separator_of
+from coterie.cli.arguments import File, Limit, Quiet, Switch, beside_of, column_names, separator_of
 from coterie.cli.lines import predict_lines
 from coterie.cli.options import with_memory
 from coterie.cli.output import report
@@ -20,8 +20,8 @@ def command() -> Callable[..., None]:
 
 
 def predict(
-    model: str,
-    file: str,
+    model: File,
+    file: File,
     /,
     *,
     out: Path | None = None,

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from coterie.cli.arguments import (
+    File,
+    FileIfAny,
     Impute,
     Limit,
     Quiet,
@@ -39,12 +41,12 @@ def command() -> Callable[..., None]:
 
 
 def select_lambda(
-    file: str,
+    file: File,
     /,
     *,
     k: Annotated[WholeNumber, Parameter(name=["-k", "--clusters", "--n-clusters"])],
     lambdas: str = "1,1.3,1.6,2,3,4",
-    labels: str | None = None,
+    labels: FileIfAny = None,
     max_iter: Limit = None,
     max_time: Seconds = None,
     seed: Seed = 0,
