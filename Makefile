@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-slow lint papers docs sanitize fuzz bench clean
+.PHONY: demo test test-slow test-site lint papers docs sanitize fuzz bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -30,6 +30,11 @@ docs: $(VENV)/.docs
 	rm -rf build/docs docs/reference docs/gallery
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "The site is in build/docs/index.html."
+
+# The built site: links, reachability, search, the browser's console, axe-core. Needs Chromium; run `make docs` first.
+test-site: $(VENV)/.browser
+	test -f build/docs/index.html
+	$(BIN)/python -m pytest -m slow tests/docs/test_site.py
 
 # The kernels with sanitizers, both builds and both runs at a time: tests/sanitizers/run says what for.
 sanitize: $(VENV)/.test
@@ -69,7 +74,7 @@ $(VENV)/.test: $(BIN)/python $(SOURCES)
 	touch $@
 
 # Beside what the tests need, without building coterie anew.
-$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
+$(VENV)/.docs $(VENV)/.browser $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
 		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$*'])")
 	touch $@

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+from docutils import nodes
+from latex2mathml.converter import convert as to_mathml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
 import coterie
+from coterie.cli.app import build_app
 
 HERE = Path(__file__).parent
 MODULES = (
@@ -25,6 +28,7 @@ author = "The Coterie developers"
 version = release = coterie.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -34,7 +38,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 # Some pages, which are read in the repository too, lead to files outside of this folder; what comes from scikit-learn
 # leads to its own pages.
@@ -78,6 +82,21 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
 }
 
+# The pictures of the guide are drawn when the site is built, by the programs in guide/pictures.
+plot_include_source = plot_html_show_source_link = plot_html_show_formats = False
+plot_formats = [("png", 110)]
+plot_pre_code = ""
+plot_apply_rcparams = True
+plot_rcparams = {
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 10,
+}
+
+# Browsers draw MathML themselves: no script, and nothing to fetch.
+html_math_renderer = "mathml"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "Coterie"
 templates_path = ["_templates"]
@@ -96,13 +115,24 @@ html_sidebars = {"index": []}
 
 
 def write_reference() -> None:
-    """Write a page for each public module, from its `__all__`: what is public is listed, and nothing else."""
+    """Write a page for each public module, from its `__all__`, and one of the commands, from their records."""
     folder = HERE / "reference"
     folder.mkdir(exist_ok=True)
     for name in MODULES:
         (folder / f"{name}.rst").write_text("\n".join(_module_page(name)) + "\n")
     toctree = ["Reference", "=========", "", "Every public name.", "", ".. toctree::", "   :maxdepth: 1", ""]
-    (folder / "index.rst").write_text("\n".join([*toctree, *(f"   {name}" for name in MODULES)]) + "\n")
+    (folder / "index.rst").write_text(
+        "\n".join([*toctree, *(f"   {name}" for name in (*MODULES, "commands"))]) + "\n"
+    )
+    (folder / "commands.rst").write_text(_commands_page())
+
+
+def _commands_page() -> str:
+    """Return what `coterie --help` says of all commands, without a second table of contents."""
+    text = build_app().generate_docs(output_format="rst", recursive=True)
+    text = text.replace(".. contents:: Table of Contents\n   :local:\n   :depth: 6\n", "")
+    title = "The command line"
+    return text.replace("=======\ncoterie\n=======", "\n".join((title, "=" * len(title))), 1)
 
 
 def _module_page(name: str) -> list[str]:
@@ -117,6 +147,19 @@ def _module_page(name: str) -> list[str]:
     ]  # fmt: skip
 
 
-def setup(_: Any) -> None:
-    """Write the reference before Sphinx looks for files."""
+def inline_formula(writer: Any, node: nodes.math) -> None:
+    """Write a formula in a line as MathML."""
+    writer.body.append(to_mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def formula(writer: Any, node: nodes.math_block) -> None:
+    """Write a formula of its own as MathML."""
+    writer.body.append(f'<div class="formula">{to_mathml(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Write the reference before Sphinx looks for files; draw formulas."""
     write_reference()
+    app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))

@@ -2,11 +2,14 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 
 import pytest
 
 import coterie
+from coterie.estimators import methods
 from coterie.rows import formats
 
 MODULES = ["coterie"] + [
@@ -23,3 +26,13 @@ def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_by_extension", dict(formats._by_extension))
     failed, _ = doctest.testmod(importlib.import_module(name), verbose=False)
     assert failed == 0
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
+def test_every_fitted_attribute_is_described(method):
+    text = inspect.getdoc(method.estimator)
+    section = re.search(r"^Attributes\n-+\n(.*?)^Raises\n-+$", text, re.MULTILINE | re.DOTALL)[1]
+    heads = re.findall(r"^(?! )(.+?)(?: :|$)", section, re.MULTILINE)
+    described = {name.strip() for head in heads for name in head.split(",")}
+    declared = {name for name in method.estimator().fitted_attributes() if not name.startswith("_")}
+    assert sorted(declared - described) == []

@@ -18,10 +18,11 @@ def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str) -> np.ndarra
     return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads)[0]
 
 
-def _coterie_visits(X: np.ndarray, m: int, n_threads: int, *, n_visits: int) -> np.ndarray:
-    from coterie.graphs.approximate import approximate_neighbors
+def _coterie_recall(X: np.ndarray, m: int, n_threads: int, *, recall: float) -> np.ndarray:
+    from coterie.graphs import nearest_neighbors
 
-    return approximate_neighbors(X, None, m, SEED, n_threads, n_visits)[0]
+    options: dict[str, Any] = dict(method="approximate", random_state=SEED, n_threads=n_threads)
+    return nearest_neighbors(X, m, recall=recall, **options)[0]
 
 
 def _faiss_search(index: Any, X: np.ndarray, m: int) -> np.ndarray:
@@ -111,7 +112,7 @@ def without_self(ids: np.ndarray) -> np.ndarray:
 
 EXACT = "coterie exact"
 OURS = "coterie approximate"
-VISITS = (4, 16)
+RECALLS = (0.9, 0.95, 0.98)
 HNSW = ((12, 40, 40), (16, 100, 64))
 
 GRAPHS: dict[str, Contender] = {
@@ -119,8 +120,8 @@ GRAPHS: dict[str, Contender] = {
     "faiss exact": Contender("faiss", _faiss_flat),
     OURS: Contender("coterie", partial(_coterie, method="approximate")),
     **{
-        f"coterie cells visits={visits}": Contender("coterie", partial(_coterie_visits, n_visits=visits))
-        for visits in VISITS
+        f"coterie recall={recall:g}": Contender("coterie", partial(_coterie_recall, recall=recall))
+        for recall in RECALLS
     },
     **{
         f"{name} M={links} ef={building}/{search}": Contender(

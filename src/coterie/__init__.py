@@ -31,6 +31,7 @@ from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.persistence import load, save
+from coterie.reports import Report, report
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.total_variation.estimator import TotalVariationClustering
@@ -45,6 +46,7 @@ __all__ = [
     "LaplacianKModes",
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
+    "Report",
     "RowSource",
     "TotalVariationClustering",
     "TruncatedGaussianMixture",
@@ -58,6 +60,7 @@ __all__ = [
     "metrics",
     "open_rows",
     "prepare_rows",
+    "report",
     "results_table",
     "save",
     "seeding",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.blocks.dataset import Dataset
-from coterie.centers.lloyd import ALGORITHMS, Lloyd, choose_algorithm
+from coterie.centers.lloyd import ALGORITHMS, Lloyd, choose_algorithm, local_passes
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
@@ -29,9 +29,8 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
     k = min(k, max(1, len(np.unique(X, axis=0)) // 2))
     weights = random.integers(1, 4, size=n).astype(float) if weighted else None
     masses = np.ones(n) if weights is None else weights
-    lloyd = Lloyd(
-        some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d)), algorithm
-    )
+    data, centers = some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d))
+    lloyd = Lloyd(local_passes(data, centers, algorithm), centers)
     for _ in range(100):
         before = lloyd.centers.copy()
         step = lloyd.step()
@@ -51,7 +50,7 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    lloyd = Lloyd(some_data(X, k=9), X[:9])
+    lloyd = Lloyd(local_passes(some_data(X, k=9), X[:9]), X[:9])
     lloyd.step()
     labels, _ = lloyd.labels_and_squares()
     assert labels.dtype == np.int32
@@ -60,7 +59,8 @@ def test_labels_fit_the_centroids_also_before_the_end():
 
 def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some():
     X = np.array([[0.0], [1], [2], [50], [90]])
-    lloyd = Lloyd(some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), np.array([[1.0], [500]]))
+    data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), np.array([[1.0], [500]])
+    lloyd = Lloyd(local_passes(data, centers), centers)
     lloyd.step()
     np.testing.assert_allclose(lloyd.centers, [[1], [50]])
 

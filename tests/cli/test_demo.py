@@ -14,15 +14,17 @@ from tests.cli.running import everything, failed
 
 def test_demo(folder, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("bokeh")
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
     pictures = ["centroids.png", "clusters.png", "memberships.png", "mixture.png", "modes.png", "race.png"]
     pictures += ["mammals_path.png", "mammals_tree.png"]
-    names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "summary.json"])
+    names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "report.html", "summary.json"])
     assert everything(folder / "demo") == names
     out = capsys.readouterr().out
     listed = out[out.index("wrote\n") :].split("\n")[1:-1]
+    assert listed[-1].strip() == os.path.join("demo", "report.html")
     assert sorted(line.strip() for line in listed) == [os.path.join("demo", name) for name in names]
     assert "3,000 moved digits in 1,000 clusters:\n" in out
     table = [line.split("  ") for line in out.splitlines() if line.startswith("  gmm")]

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
-from coterie.blocks.middle import digits_lost, middle_of_most, typical_square
+from coterie.blocks.measures import Squares, measures
+from coterie.blocks.middle import some_numbers
 from coterie.rows import Block, RowSource
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "check_overflow",
     "check_squares",
     "check_vanishing",
+    "squares_of",
     "squares_to_point",
     "total_weight",
     "weighted_sum",
@@ -60,7 +62,7 @@ class FitRows:
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
     ) -> None:
-        self.rows = kept_rows(rows, n_threads)
+        self.rows = rows
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
         self.n_threads = n_threads
@@ -106,8 +108,14 @@ class Dataset(FitRows):
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
     ) -> None:
-        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
-        self._measure()
+        super().__init__(
+            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
+        )
+        self.squares = np.empty(self.n_rows, dtype=self.dtype)
+        found = measures(self, is_sparse=self.rows.is_sparse)
+        del self._exact
+        self.shift, self.total_square = found.shift, found.total_square
+        self.mean_variance, self.has_far_rows = found.mean_variance, found.has_far_rows
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
@@ -119,35 +127,27 @@ class Dataset(FitRows):
             iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
         )
 
-    def _measure(self) -> None:
-        sparse = self.rows.is_sparse
-        mean = np.zeros(self.n_columns) if sparse else self._mean_row(self.blocks(), self.n_rows)
-        self.shift = mean
-        self.squares = np.empty(self.n_rows, dtype=self.dtype)
-        exact = self._squares_to_shift()
-        middle = None if sparse else middle_of_most(self.take, mean, exact, self.dtype)
-        if middle is not None:
-            self.shift = middle
-            exact = self._squares_to_shift()
-        check_vanishing(exact, self.dtype, (block for _, block in self.rows.blocks(self.block_rows)))
-        self.total_square = weighted_sum(exact, self.weights)
-        largest = digits_lost(np.float64) * typical_square(exact)
-        self.has_far_rows = bool(0 < largest < exact.max())
-        if self.has_far_rows:
-            self.mean_variance = float(exact[exact <= largest].mean()) / self.n_columns
-            return
-        if sparse:
-            mean = self._mean_row(self.blocks(), self.n_rows)
-        mean_square = float(np.sum((mean - self.shift) ** 2))
-        self.mean_variance = (float(np.sum(exact)) / self.n_rows - mean_square) / self.n_columns
+    def mean_row(self) -> FloatArray:
+        """Return the mean of the rows."""
+        return self._mean_row(self.blocks(), self.n_rows)
 
-    def _squares_to_shift(self) -> FloatArray:
-        """Return the squared distances of the rows to the shift, and keep them in the dtype of the rows."""
-        exact = self.own_square_distances(self.shift[None, :], np.zeros(self.n_rows, dtype=np.int32))
+    def squares_to(self, point: FloatArray) -> Squares:
+        """Measure the rows from a point, and keep their squared distances in the dtype of the rows."""
+        self._exact = self.own_square_distances(point[None, :], np.zeros(self.n_rows, dtype=np.int32))
         with np.errstate(over="ignore"):
-            self.squares[:] = exact
+            self.squares[:] = self._exact
         check_squares(self.squares)
-        return exact
+        return squares_of(self._exact, self.weights)
+
+    def check_vanishing(self, largest: float) -> None:
+        """Raise a ValueError if rows differ although the largest of their squares has no digits."""
+        check_vanishing(
+            np.array([largest]), self.dtype, (block for _, block in self.rows.blocks(self.block_rows))
+        )
+
+    def mean_below(self, largest: float) -> float:
+        """Return the mean of the squared distances that are at most so large."""
+        return float(self._exact[self._exact <= largest].mean())
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
@@ -207,6 +207,12 @@ def check_overflow(values: Array, first_row: int) -> None:
         raise ValueError(
             f"Row {first_row + bad[0]} of X is too far from the centers for {values.dtype}: squared distances overflow."
         )
+
+
+def squares_of(exact: FloatArray, weights: Array | None) -> Squares:
+    """Return what is asked of squared distances as a whole."""
+    some = exact[some_numbers(len(exact))]
+    return Squares(float(np.sum(exact)), weighted_sum(exact, weights), float(exact.max()), some)
 
 
 def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:

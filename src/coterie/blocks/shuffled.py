@@ -15,7 +15,7 @@ import numpy as np
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
-from coterie.blocks.kernel_rows import KEPT_BYTES
+from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
 from coterie.blocks.middle import middle_of_most
 from coterie.rows import Block, RowSource
 
@@ -81,7 +81,9 @@ class ShuffledRows(FitRows):
         n_threads: int,
         shift: FloatArray | None = None,
     ) -> None:
-        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
+        super().__init__(
+            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
+        )
         self.order = order
         self._reader = RowReader(self.rows)
         self._weights_by_row, self.weights = self.weights, None

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, weighted_sum
-from coterie.centers.assignment import Assignment, PlainAssignment
+from coterie.blocks.dataset import Dataset
+from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
-from coterie.centers.sums import ClusterSums
+from coterie.centers.passes import ClusterPasses, LocalPasses
 
-__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm"]
+__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm", "local_passes"]
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
@@ -46,24 +45,15 @@ class Lloyd:
 
     Parameters
     ----------
-    data : Dataset
-        The rows.
+    passes : ClusterPasses
+        The rows, here or on other machines.
     centers : ndarray of shape (k, d), dtype of the rows
         Where the centroids begin.
-    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
-        How rows find their nearest centroids; the labels are the same, bit for bit.
-    unit_length : bool
-        Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
-        the centroids are from where they were.
     """
 
-    def __init__(
-        self, data: Dataset, centers: Array, algorithm: str = "auto", *, unit_length: bool = False
-    ) -> None:
-        self._data = data
-        self._frame = CenterFrame(centers, data.shift, data.n_threads)
-        self._clusters = ClusterSums(data, len(centers), unit_length=unit_length)
-        self._assignment: Assignment = _assignment(data, self._frame, algorithm, unit_length)
+    def __init__(self, passes: ClusterPasses, centers: Array) -> None:
+        self._passes = passes
+        self._frame = CenterFrame(centers, passes.data.shift, passes.data.n_threads)
         self._n_changed: int | None = None
 
     @property
@@ -79,86 +69,72 @@ class Lloyd:
             return LloydStep(objective, 0, 0.0)
         self._relocate_empty()
         before = self._frame
-        moved = self._clusters.centers(before.centers)
-        self._frame = CenterFrame(moved, self._data.shift, self._data.n_threads)
+        moved = self._passes.sums.centers(before.centers)
+        self._frame = CenterFrame(moved, self._passes.data.shift, self._passes.data.n_threads)
         return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
 
     def labels_and_squares(self) -> tuple[IntArray, FloatArray]:
         """Return the nearest centroid of each row, and the squared distance to it, accurately: one or two passes."""
         if self._n_changed != 0:
             self._assign()
-        labels, data = self._assignment.labels, self._data
-        doubts, squares = Doubts(self._frame), np.empty(data.n_rows)
-        for part, x in data.blocks():
-            doubts.measure(x, labels[part], squares[part])
-            doubts.settle(x, data.take, labels[part], squares[part], part.start)
-        return labels, squares
+        return self._passes.labels_and_squares(self._frame)
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
-        data, assignment = self._data, self._assignment
-        is_first = self._n_changed is None
+        passes, is_first = self._passes, self._n_changed is None
         # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-        afresh = is_first or 2 * (self._n_changed or 0) > data.n_rows or data.has_far_rows
-        self._n_changed = self._pass_over(afresh=afresh)
-        if is_first and rounding_decides(data, self._frame, assignment.labels):
-            self._assignment = SettledAssignment(data, assignment)
-            self._pass_over(afresh=True)
+        afresh = is_first or 2 * (self._n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
+        self._n_changed = passes.assign(self._frame, afresh=afresh)
+        if is_first and passes.rounding_decides(self._frame):
+            passes.settle()
+            passes.assign(self._frame, afresh=True)
         return self._n_changed
-
-    def _pass_over(self, *, afresh: bool) -> int:
-        assignment = self._assignment
-        if afresh:
-            self._clusters.clear()
-        assignment.start(self._frame)
-        n_changed = 0
-        for part, x in self._data.blocks():
-            before = assignment.labels[part].copy()
-            assignment.assign(part, x)
-            labels = assignment.labels[part]
-            self._clusters.add(part, x, labels, None if afresh else before)
-            n_changed += int(np.count_nonzero(labels != before))
-        return n_changed
 
     def _objective(self) -> float:
         """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
-        data, assignment = self._data, self._assignment
-        if isinstance(assignment, SettledAssignment):
-            squares = assignment.squares
-        elif data.has_far_rows:
-            squares = data.own_square_distances(self.centers, assignment.labels)
-        else:
-            return self._clusters.inertia(self._frame)
-        return weighted_sum(squares, data.weights)
+        measured = self._passes.measured_inertia(self._frame)
+        return self._passes.sums.inertia(self._frame) if measured is None else measured
 
     def _relocate_empty(self) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""
         empty = self._without_mass()
         if len(empty) == 0:
             return
-        data, labels = self._data, self._assignment.labels
-        squares = data.own_square_distances(self.centers, labels)
-        if data.weights is not None:
-            squares[data.weights == 0] = 0
-        farthest = np.argsort(-squares, kind="stable")[: len(empty)]
-        farthest = farthest[squares[farthest] > 0]
-        empty = empty[: len(farthest)]
-        for row, target in zip(farthest, empty):
-            self._clusters.move(int(row), int(labels[row]), int(target))
-        self._assignment.relabel(farthest, empty.astype(np.int32))
+        rows, labels = self._passes.farthest(self._frame, len(empty))
+        self._passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
 
     def _without_mass(self) -> IndexArray:
         """Return the empty clusters, after removing what rounding left of their sums."""
-        clusters = self._clusters
-        n_clusters = len(clusters.masses)
-        doubtful = np.flatnonzero(clusters.masses <= 1e-9 * self._data.total_weight / n_clusters)
+        sums = self._passes.sums
+        doubtful = np.flatnonzero(sums.masses <= 1e-9 * self._passes.data.total_weight / len(sums.masses))
         if len(doubtful) == 0:
             return doubtful
-        exact = np.bincount(self._assignment.labels, weights=self._data.weights, minlength=n_clusters)
-        empty = doubtful[exact[doubtful] == 0]
-        clusters.masses[empty] = 0
-        clusters.sums[empty] = 0
+        empty = doubtful[self._passes.exact_masses()[doubtful] == 0]
+        sums.masses[empty] = 0
+        sums.sums[empty] = 0
         return empty
+
+
+def local_passes(
+    data: Dataset, centers: Array, algorithm: str = "auto", *, unit_length: bool = False
+) -> LocalPasses:
+    """Return the passes of Lloyd's loop over rows of this process.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    centers : ndarray of shape (k, d), dtype of the rows
+        Where the centroids begin.
+    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
+        How rows find their nearest centroids; the labels are the same, bit for bit.
+    unit_length : bool
+        Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
+        the centroids are from where they were.
+    """
+    frame = CenterFrame(centers, data.shift, data.n_threads)
+    assignment = _assignment(data, frame, algorithm, unit_length)
+    return LocalPasses(data, assignment, len(centers), unit_length=unit_length)
 
 
 def choose_algorithm(data: Dataset, n_clusters: int) -> str:

@@ -21,6 +21,7 @@ from coterie.cli.fit import FitJob, fit_into
 from coterie.cli.models import fit_model
 from coterie.cli.output import output_folder
 from coterie.cli.progress import display, fit_callback
+from coterie.cli.report import ReportOptions
 from coterie.cli.summaries import check_folder_of
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
@@ -35,6 +36,7 @@ from coterie.plotting import (
     plot_modes,
     require_matplotlib,
 )
+from coterie.reports import require_report
 from coterie.rows import as_rows
 
 __all__ = ["run_demo"]
@@ -82,6 +84,7 @@ def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str
         paths of all files.
     """
     require_matplotlib()
+    require_report()
     with output_folder(out) as outputs:
         if not force:
             check_folder_of(out, "fit", str(out / INPUT))
@@ -105,6 +108,7 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
             **scores(y, labels),
             f"accuracy_with_{LABELS_EACH}_labels_a_class": float(np.mean(cut.labels_ == y)),
         },
+        report=ReportOptions(known=y, image_shape=(8, 8)),
     )
     model, summary = fit_into(outputs, job, str(outputs.staged(INPUT)))
     modes, found = compare_modes(X, y, quiet=quiet)
@@ -121,6 +125,7 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
             pictures[name].savefig(path)
     drawn = {name: str(out / f"{name}.png") for name in PICTURES}
     files = {"input": job.file, **summary["files"], **drawn}
+    files["report"] = files.pop("report")  # named last: the page to open
     return {**summary, "command": "demo", "races": results, "files": files}
 
 

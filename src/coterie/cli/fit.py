@@ -34,6 +34,7 @@ from coterie.cli.output import (
     to_json,
     unguarded_warnings,
 )
+from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
 from coterie.cli.run_file import RUN, write_run_file
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
@@ -94,6 +95,7 @@ class FitJob:
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
     command: str = "fit"
     search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
+    report: ReportOptions | None = None
 
 
 def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
@@ -108,6 +110,8 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     models = _models(job)
     if job.image_shape is not None:
         require_matplotlib()
+    if job.report is not None:
+        check_report(job.report)
     check_format(job.file, job.format)
     with output_folder(job.out) as outputs:
         if not job.force:
@@ -160,6 +164,7 @@ def _fit_file(
     check_label_file(label_file)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
     files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
+    files.update({} if job.report is None else {"report": job.out / REPORT})
     outputs.check(*(path.name for path in files.values()))
     beside = names_beside(rows, job.beside, label_file)
 
@@ -193,9 +198,16 @@ def _fit_file(
         "warnings": [*told, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
+    report = None
+    if job.report is not None:
+        # The classes that the fit has learned from, if it has.
+        options = job.report if known is None else replace(job.report, known=known)
+        report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
     _write(outputs, method, model, results, summary, picture)
     chosen = {"method": method.name} if job.command == "fit" else {}
     write_run_file(outputs, **chosen, seed=job.seed)
+    if report is not None:
+        write_files(outputs, report, REPORT)
     return model, summary
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from coterie.cli.tables import table_lines
 
-__all__ = ["fact_lines", "fit_lines", "path_lines", "predict_lines", "scan_lines", "verify_lines"]
+__all__ = [
+    "fact_lines", "fit_lines", "path_lines", "predict_lines", "report_lines", "scan_lines", "verify_lines",
+]  # fmt: skip
 
 
 def _counted(number: int, what: str) -> str:
@@ -83,6 +85,11 @@ def predict_lines(facts: dict[str, Any]) -> list[str]:
 def verify_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines of a run that was repeated."""
     return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
+
+
+def report_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a report that was written."""
+    return _file_lines(facts)
 
 
 def path_lines(facts: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local
 from coterie.outputs import newest
 from coterie.rows.addresses import hides_something, without_secrets
 
-__all__ = ["verify"]
+__all__ = ["read_run", "verify"]
 
 # What is said of a hash that is another one than before.
 _DIFFERENCES = {
@@ -55,7 +55,7 @@ def verify(
         If the folder has no summary with hashes, or a bit differs; the message says what does.
     """
     check_threads(threads)
-    summary, model = _read(folder)
+    summary, model = read_run(folder)
     source = summary["input"]
     if file is None and source["file"] == STANDARD_INPUT:
         raise ValueError(
@@ -115,8 +115,8 @@ def hashes_of_fit(model: Any) -> dict[str, str]:
     return found if centers is None else {**found, "centers": hash_of_array(centers)}
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], Any]:
-    """Return summary and model of the same run, even if another one ends in between."""
+def read_run(folder: Path) -> tuple[dict[str, Any], Any]:
+    """Return summary and model of the fit that wrote a folder, of the same one even if another ends in between."""
     while True:
         summary = _summary(folder)
         model = persistence.load(folder / "model.coterie")

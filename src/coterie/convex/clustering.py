@@ -140,6 +140,8 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         Number of columns p.
     feature_names_in_ : ndarray of shape (p,)
         Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
 
     Raises
     ------

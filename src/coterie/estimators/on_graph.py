@@ -109,7 +109,10 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     def _near_training_rows(self, rows: Block) -> tuple[IntArray, Array]:
         n_neighbors = min(self.n_neighbors, self._training_rows.shape[0])
         n_threads = effective_n_threads(self.n_threads)
-        return nearest_neighbors(self._training_rows, n_neighbors, queries=rows, n_threads=n_threads)
+        ids, squares = nearest_neighbors(
+            self._training_rows, n_neighbors, queries=rows, random_state=0, n_threads=n_threads
+        )
+        return ids, squares
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         """Return how far rows are from clusters; known are the squared distances to their nearest training rows."""

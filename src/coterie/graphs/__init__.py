@@ -9,9 +9,10 @@ from coterie.graphs.bridges import bridge_components
 from coterie.graphs.checks import check_graph
 from coterie.graphs.knn import edge_weights, gaussian_bandwidth, graph_of_neighbors, knn_graph
 from coterie.graphs.matrices import connected_components, graph_laplacian, incidence_matrix
-from coterie.graphs.neighbors import nearest_neighbors
+from coterie.graphs.neighbors import Neighbors, nearest_neighbors
 
 __all__ = [
+    "Neighbors",
     "bridge_components",
     "check_graph",
     "connected_components",

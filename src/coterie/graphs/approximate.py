@@ -1,47 +1,61 @@
 """Approximate nearest neighbours of dense rows: each row looks in the few cells whose centroids are nearest to it.
 
-Within a cell everything is a product of blocks, at the speed of the exact search; what is found does not depend on
-the number of threads.
+Within a cell everything is a product of blocks, at the speed of the exact search. Where few directions suffice to tell
+near rows from far ones, cells are searched in these, and what is found there is measured in all columns. How many
+directions and cells are enough is measured on probes, rows whose neighbours are known. What is found does not depend
+on the number of threads.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from coterie import _kernels
-from coterie.arrays import Array, IndexArray, IntArray, lanes_of
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.dataset import check_vanishing
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.cells import cell_centers
-from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.graphs.cell_search import CellSearch
+from coterie.graphs.directions import few_directions, in_directions
 from coterie.graphs.exact import (
-    CALL_MULTIPLY_ADDS,
-    Neighbors,
+    IdsAndSquares,
     distances_to_ids,
     neighbors_by_differences,
     relative_rows,
     row_ids,
     without_self,
 )
+from coterie.graphs.probes import draw_probes
 
-__all__ = ["approximate_neighbors"]
+__all__ = ["Aim", "approximate_neighbors"]
 
-
-# Cells per square root of the number of points, rows per cell that they are learnt from, and how many cells a row
-# visits; measured, see docs/benchmarks/graphs.md.
-_CELLS_PER_ROOT = 2
-_SAMPLE_PER_CELL = 32
-_VISITS = 8
+# Candidates beyond those asked for; where they are found in few directions, for each neighbour that is asked for.
 _SPARE = 2
+_IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 
-# Rows that the kernel takes together.
-_GROUP = 24
+# Calls of the kernel that measures, each of which copies the points.
+_CALLS = 4
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a search is to reach.
+
+    Attributes
+    ----------
+    recall : float
+        The share of the nearest points that is to be found, from 0 to 1.
+    least_work : float
+        Multiply-adds that the search may take in any case: where fewer are enough, more cells are visited.
+    """
+
+    recall: float
+    least_work: float = 0.0
 
 
 def approximate_neighbors(
-    points: Array, queries: Array | None, n_neighbors: int, seed: int, n_threads: int, n_visits: int = _VISITS
-) -> Neighbors:
-    """Return near points of each query and their squared distances, ascending; equal ones by number.
+    points: Array, queries: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
+) -> tuple[IntArray, Array, float]:
+    """Return near points of each query, their squared distances, and which share of the nearest was found.
 
     Parameters
     ----------
@@ -51,81 +65,66 @@ def approximate_neighbors(
         None: the points among each other, none of them its own neighbour.
     n_neighbors : int
         At most n, or n - 1 of the points among each other.
+    aim : Aim
+        How many of the nearest are to be found.
     seed : int
-        Of the cells.
+        Of all draws.
     n_threads : int
         Threads of the kernels.
-    n_visits : int
-        Cells that each query looks into: the more, the more neighbours are found.
 
     Returns
     -------
     ids : ndarray of shape (q, n_neighbors), int32
+        By distance, ascending; equally far ones by number.
     squares : ndarray of shape (q, n_neighbors), dtype of the points
+    recall : float
+        The share of the nearest points that was found, as far as other probes tell than those it was planned by.
     """
     shift = points.mean(axis=0, dtype=np.float64)
     centered, squares = relative_rows(points, shift, n_threads)
     check_vanishing(squares, points.dtype, [points])
-    asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
-    cells = _cells(centered, seed, n_threads)
-    own = _visited(centered, cells, 1, n_threads)[:, 0]
-    visits = _visited(asked, cells, min(n_visits, len(cells)), n_threads)
-    n_candidates = min(n_neighbors + (queries is None) + _SPARE, len(points))
-    ids = np.empty((len(asked), n_candidates), dtype=np.int32)
-    scores = np.empty(ids.shape, dtype=points.dtype)
-    order, panel_starts = _slots(own, len(cells), lanes_of(points.dtype))
     offsets = squares.astype(points.dtype)
-    # Rows of one group look where any of them does.
-    row_order = np.lexsort(visits.T[2::-1])
-    size = _rows_per_call(len(cells), visits.shape[1], points)
-    for first in range(0, len(row_order), size):
-        _kernels.nearest_in_cells(
-            kernel_rows(asked), centered, offsets, order, panel_starts, row_order[first : first + size], visits,
-            ids, scores, n_threads,
-        )  # fmt: skip
-    return _measured(points, queries, ids, n_neighbors, n_threads)
-
-
-def _cells(rows: Array, seed: int, n_threads: int) -> CenterFrame:
-    n_cells = min(len(rows), int(np.ceil(_CELLS_PER_ROOT * np.sqrt(len(rows)))))
-    size = min(len(rows), _SAMPLE_PER_CELL * n_cells)
-    sample = np.sort(np.random.RandomState(seed).choice(len(rows), size, replace=False))
-    centers = cell_centers(rows[sample], n_cells, seed=seed, n_threads=n_threads)
-    return CenterFrame(centers, np.zeros(rows.shape[1]), n_threads)
-
-
-def _visited(rows: Array, cells: CenterFrame, n_visits: int, n_threads: int) -> IntArray:
-    ids = np.empty((len(rows), n_visits), dtype=np.int32)
-    scores = np.empty(ids.shape, dtype=rows.dtype)
-    nearest_centers(kernel_rows(rows), cells, ids, scores, n_threads)
-    return ids
-
-
-def _slots(own: IntArray, n_cells: int, lanes: int) -> tuple[IntArray, IndexArray]:
-    """Return which point is in each slot of the panels (-1 for none), and the first panel of each cell."""
-    counts = np.bincount(own, minlength=n_cells)
-    panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
-    order = np.full(panel_starts[-1] * lanes, -1, dtype=np.int32)
-    points = np.argsort(own, kind="stable").astype(np.int32)
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    order[np.arange(len(own)) + np.repeat(panel_starts[:-1] * lanes - first, counts)] = points
-    return order, panel_starts
-
-
-def _rows_per_call(n_cells: int, n_visits: int, points: Array) -> int:
-    """Return how many rows a call of the kernel takes, in whole groups; these visit some three times as many cells."""
-    size = int(CALL_MULTIPLY_ADDS / (3 * n_visits * points.size / n_cells))
-    return max(8192, size) // _GROUP * _GROUP
+    are_points = queries is None
+    asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
+    drawn = draw_probes(
+        asked, centered, offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
+    )
+    probes, judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
+    n_candidates = min(_IN_DIRECTIONS * n_neighbors + are_points + _SPARE_IN_DIRECTIONS, len(points))
+    # What directions miss and what cells miss add up.
+    missed = 1 - aim.recall
+    found = few_directions(centered, offsets, probes, n_candidates, 1 - missed / 4, seed, n_threads)
+    near, near_asked = centered, asked
+    if found is None:
+        n_candidates = min(n_neighbors + are_points + _SPARE, len(points))
+    else:
+        directions, near = found
+        near_asked = near if are_points else in_directions(asked, directions, n_threads)
+    search = CellSearch(near, near_asked, seed, n_threads)
+    search.plan(probes, 1 - 3 * missed / 4, aim.least_work)
+    ids = search.candidates(offsets, n_candidates)
+    ids, squares = _measured(points, queries, ids, search.row_order, n_neighbors, n_threads)
+    return ids, squares, judges.recall(centered, ids[judges.rows])
 
 
 def _measured(
-    points: Array, queries: Array | None, ids: IntArray, n_neighbors: int, n_threads: int
-) -> Neighbors:
+    points: Array,
+    queries: Array | None,
+    ids: IntArray,
+    row_order: IndexArray,
+    n_neighbors: int,
+    n_threads: int,
+) -> IdsAndSquares:
     asked = points if queries is None else queries
     # Rows whose cells hold too few points, for which any will do until they are compared with all.
     few = np.flatnonzero(ids[:, -1] < 0)
     ids[few] = row_ids(ids.shape[1])
-    squares = distances_to_ids(points, asked, ids, n_threads)
+    squares = np.empty(ids.shape, dtype=points.dtype)
+    # Rows that lie together have candidates in common, which stay in the processor's cache.
+    for some in np.array_split(row_order, min(_CALLS, len(row_order))):
+        of_some = ids[some]
+        squares[some] = distances_to_ids(points, asked[some], of_some, n_threads)
+        ids[some] = of_some
     if queries is None:
         ids, squares = without_self(ids, squares)
     ids, squares = ids[:, :n_neighbors].copy(), squares[:, :n_neighbors].copy()

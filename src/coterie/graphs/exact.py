@@ -21,8 +21,10 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
 __all__ = [
+    "IdsAndSquares",
     "distances_to_ids",
     "exact_neighbors",
+    "lowest_scores",
     "nearest_of_other_groups",
     "neighbors_by_differences",
     "relative_rows",
@@ -31,7 +33,7 @@ __all__ = [
     "without_self",
 ]
 
-Neighbors = tuple[IntArray, Array]
+IdsAndSquares = tuple[IntArray, Array]
 
 # Candidates beyond those asked for: the more there are, the fewer rows must be compared with all others.
 _SPARE = 4
@@ -48,7 +50,7 @@ _LEAST_COLUMNS = 16.0
 _DIFFERENCE_BYTES = 64 << 20
 
 
-def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> Neighbors:
+def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
     """Return the nearest points of each query and their squared distances, ascending; equal ones by number.
 
     Parameters
@@ -107,13 +109,7 @@ def _candidates_by_products(
     asked, asked_squares = (
         (centered, squares) if queries is None else relative_rows(queries, shift, n_threads)
     )
-    offsets = squares.astype(points.dtype)
-    size = _points_per_call(points, n_candidates)
-    blocks = (
-        (first, centered[first : first + size], offsets[first : first + size])
-        for first in range(0, len(points), size)
-    )
-    ids, scores = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    ids, scores = lowest_scores(asked, centered, squares.astype(points.dtype), n_candidates, n_threads)
     if n_candidates == len(points):
         return ids, np.full(len(ids), np.inf)
     return ids, _least_unseen(scores[:, -1], asked_squares, float(squares.max()), points)
@@ -136,7 +132,31 @@ def _points_per_call(points: Block, n_candidates: int) -> int:
     return -(-size // 64) * 64
 
 
-def _lowest_scores(
+def lowest_scores(
+    asked: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
+) -> tuple[IntArray, Array]:
+    """Return the points of lowest score |y|^2 - 2 x.y for each row x, and the scores, ascending.
+
+    Parameters
+    ----------
+    asked, points : ndarray of shape (q, d) and (n, d)
+        The rows x and the points y, relative to the mean.
+    offsets : ndarray of shape (n,), of the same dtype
+        Squared lengths of the points.
+    n_candidates : int
+        How many; at most n.
+    n_threads : int
+        Threads of the kernel.
+    """
+    size = _points_per_call(points, n_candidates)
+    blocks = (
+        (first, points[first : first + size], offsets[first : first + size])
+        for first in range(0, len(points), size)
+    )
+    return _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+
+
+def _lowest_of_blocks(
     asked: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the points of lowest score of each row, and the scores; blocks are (first point, points, offsets)."""
@@ -209,9 +229,9 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     return squares
 
 
-def without_self(ids: IntArray, squares: Array) -> Neighbors:
-    """Drop each row from its own list; the last one of lists that it is not in."""
-    drop = ids == row_ids(len(ids))[:, None]
+def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> IdsAndSquares:
+    """Drop each row from its own list; the last one of lists that it is not in. `own`: which each is, if not all."""
+    drop = ids == (row_ids(len(ids)) if own is None else own)[:, None]
     drop[~drop.any(axis=1), -1] = True
     shape = (len(ids), ids.shape[1] - 1)
     return ids[~drop].reshape(shape), squares[~drop].reshape(shape)
@@ -219,7 +239,7 @@ def without_self(ids: IntArray, squares: Array) -> Neighbors:
 
 def neighbors_by_differences(
     points: Array, asked: Array, own: IntArray | None, n_neighbors: int, n_threads: int
-) -> Neighbors:
+) -> IdsAndSquares:
     """Return the nearest points of some rows; own: which point each of them is."""
     groups = np.full(len(asked), -1, dtype=np.int32) if own is None else own
     return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
@@ -227,7 +247,7 @@ def neighbors_by_differences(
 
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
-) -> Neighbors:
+) -> IdsAndSquares:
     """Return the nearest points of each row that are not of its own group, by differences.
 
     Parameters
@@ -266,7 +286,7 @@ def nearest_of_other_groups(
 # --- sparse rows
 
 
-def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> Neighbors:
+def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
     # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
     doubles = points.astype(np.float64)
     asked = doubles if queries is None else queries.astype(np.float64)
@@ -280,7 +300,7 @@ def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: in
         (first, doubles[first : first + size].toarray(), offsets[first : first + size])
         for first in range(0, points.shape[0], size)
     )
-    ids, _ = _lowest_scores(asked, blocks, n_candidates, n_threads)
+    ids, _ = _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
     ids.sort(axis=1)
     squares = sparse_square_distances(doubles, asked, ids)
     order = np.argsort(squares, axis=1, kind="stable")

@@ -40,6 +40,7 @@ def knn_graph(
     symmetrize: Literal["max", "mean", "none"] = "max",
     include_self: bool = False,
     method: str = "auto",
+    recall: float = 0.99,
     random_state: Seed = None,
     n_threads: int | None = None,
 ) -> sp.csr_array:
@@ -66,6 +67,8 @@ def knn_graph(
         Whether each vertex also has an edge to itself, with the weight of the distance 0.
     method : {"auto", "exact", "approximate"}
         See `nearest_neighbors`.
+    recall : float
+        The share of the nearest rows that the approximate method is to find.
     random_state : int, RandomState or None
         Seed of the approximate method.
     n_threads : int, optional
@@ -104,7 +107,13 @@ def knn_graph(
     check_weights(weights, bandwidth)
     check_option("symmetrize", symmetrize, _SYMMETRIZE)
     ids, squares = nearest_neighbors(
-        X, n_neighbors, metric=metric, method=method, random_state=random_state, n_threads=n_threads
+        X,
+        n_neighbors,
+        metric=metric,
+        method=method,
+        recall=recall,
+        random_state=random_state,
+        n_threads=n_threads,
     )
     return graph_of_neighbors(
         ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize, include_self=include_self

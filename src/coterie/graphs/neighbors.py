@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import warnings
+from numbers import Real
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, BoolArray, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.approximate import approximate_neighbors
+from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["METRICS", "Seed", "nearest_neighbors", "read_rows"]
+__all__ = ["METRICS", "Neighbors", "Seed", "check_recall", "nearest_neighbors", "read_rows"]
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
 METRICS = ("euclidean", "cosine")
 _METHODS = ("auto", "exact", "approximate")
 
-# Multiply-adds up to which method="auto" searches exactly: about 50 seconds on two processors.
-_EXACT_MULTIPLY_ADDS = 5e12
+# Multiply-adds up to which method="auto" searches exactly, and that it spends in any case where it does not: about
+# half a second on two processors.
+_EXACT_MULTIPLY_ADDS = 5e10
+
+# A recall that is so far below what was asked for is worth a warning; less may be the sample's.
+_MUCH_MISSED = 0.02
+
+
+class Neighbors(tuple[IntArray, Array]):
+    """The nearest rows and their squared distances: a pair of arrays, which knows how they were found.
+
+    Attributes
+    ----------
+    ids, square_distances : ndarray of shape (q, n_neighbors)
+        The pair.
+    method : {"exact", "approximate"}
+        How they were found.
+    recall : float
+        The share of the nearest rows that is among them: 1 where the search was exact, else what a sample of at most
+        192 rows tells, which were compared with all.
+    """
+
+    method: str
+    recall: float
+
+    def __new__(cls, ids: IntArray, square_distances: Array, method: str, recall: float) -> Self:
+        pair = super().__new__(cls, (ids, square_distances))  # type: ignore[arg-type]
+        pair.method, pair.recall = method, recall
+        return pair
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self, self.method, self.recall)
+
+    @property
+    def ids(self) -> IntArray:
+        return self[0]
+
+    @property
+    def square_distances(self) -> Array:
+        return self[1]
 
 
 def nearest_neighbors(
@@ -34,9 +75,10 @@ def nearest_neighbors(
     queries: Any = None,
     metric: str = "euclidean",
     method: str = "auto",
+    recall: float = 0.99,
     random_state: Seed = None,
     n_threads: int | None = None,
-) -> tuple[IntArray, Array]:
+) -> Neighbors:
     """Find the nearest rows of each row.
 
     Parameters
@@ -54,8 +96,14 @@ def nearest_neighbors(
     method : {"auto", "exact", "approximate"}
         "exact": products of blocks of rows find candidates, differences measure them, and rows for which rounding
         may have hidden a neighbour are compared with all others by differences. "approximate", for dense rows only:
-        rows are put into about 2 sqrt(n) cells, and each looks into the 8 or more whose centroids are nearest to it.
-        "auto": exact if rows are sparse or q n d is at most 5e12, which takes less than a minute on two processors.
+        rows are put into about 2 sqrt(n) cells, and each looks into some of those whose centroids are nearest to it,
+        in as few principal directions as tell near rows from far ones; what is found is measured in all columns.
+        "auto": exact if rows are sparse or q n d is at most 5e10, half a second on two processors; else approximate,
+        with at least as much work, so that neither time nor recall jumps where the one gives way to the other.
+    recall : float
+        The share of the nearest rows that the approximate method is to find, above 0 and below 1. How many cells and
+        directions that takes is measured on at most 192 rows, which are compared with all; a `ConvergenceWarning`
+        says so where 128 cells a row are not enough.
     random_state : int, RandomState or None
         Seed of the approximate method; the exact one uses none.
     n_threads : int, optional
@@ -63,10 +111,11 @@ def nearest_neighbors(
 
     Returns
     -------
-    ids : ndarray of shape (q, n_neighbors), int32
-        Row numbers in `X`, ascending by distance, those at equal distance by number.
-    square_distances : ndarray of shape (q, n_neighbors), float32 or float64
-        Squared distances, from differences: accurate however close rows are.
+    Neighbors
+        A pair of arrays of shape (q, n_neighbors), which also says how they were found (`method`) and how many of the
+        nearest are among them (`recall`): ids, int32, row numbers in `X`, ascending by distance, those at equal
+        distance by number; and squared distances, float32 or float64, from differences: accurate however close rows
+        are.
 
     Raises
     ------
@@ -80,8 +129,8 @@ def nearest_neighbors(
     Notes
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
-    Sparse rows are compared in float64. Approximate: O((q + n) sqrt(n) d) time and the same memory. The distances
-    to the neighbours that it finds are accurate, but it misses some: on MNIST (70,000 x 784) 2% of the ten nearest.
+    Sparse rows are compared in float64. Approximate: O((q + n) sqrt(n) m + (q + n) d m) time in m directions, and
+    another n m numbers of memory. The distances to the neighbours that it finds are accurate, but it misses some.
 
     Examples
     --------
@@ -102,13 +151,35 @@ def nearest_neighbors(
     asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
     _check_sizes(rows, asked, n_neighbors)
     n_threads = effective_n_threads(n_threads)
+    check_recall(recall)
     approximate = _is_approximate(method, rows, asked)
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
     if approximate:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        return approximate_neighbors(points, wanted, int(n_neighbors), seed, n_threads)
-    return exact_neighbors(points, wanted, int(n_neighbors), n_threads)
+        aim = Aim(float(recall), _EXACT_MULTIPLY_ADDS if method == "auto" else 0.0)
+        found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
+        _warn_of_missed(found[2], aim.recall)
+        return Neighbors(*found[:2], "approximate", found[2])
+    return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
+
+
+def check_recall(recall: Any) -> None:
+    """Raise a ValueError unless this is a share that a search can aim at."""
+    if isinstance(recall, bool) or not (isinstance(recall, Real) and 0 < float(recall) < 1):
+        raise ValueError(
+            f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
+        )
+
+
+def _warn_of_missed(reached: float, recall: float) -> None:
+    if reached < recall - _MUCH_MISSED:
+        warnings.warn(
+            f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "
+            'cells. method="exact" finds all.',
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:

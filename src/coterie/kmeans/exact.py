@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
-from coterie.centers.lloyd import ALGORITHMS, Lloyd
+from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
+from coterie.centers.passes import ClusterPasses
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -107,6 +108,8 @@ class KMeans(CentroidEstimator):
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
 
     Raises
     ------
@@ -240,17 +243,7 @@ class KMeans(CentroidEstimator):
                 )
                 fitted_rows = as_rows(coreset)
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
-            best: Run | None = None
-            for _ in range(self._n_runs()):
-                monitor.start_run()
-                centers = self._drawn_centers(X, data, random) if given is None else given
-                run = self._run(data, centers, monitor)
-                if best is None or run.inertia < best.inertia:
-                    best = run
-                if monitor.stopped_by is not None:
-                    break
-            assert best is not None
-            self._store(best, data)
+            self._store(self._best_run(X, data, given, random, monitor), data)
             if self.coreset_size is not None:
                 self._label(rows, weights)
         self._warn_of_empty_clusters()
@@ -260,10 +253,30 @@ class KMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Dataset, centers: Array, monitor: FitMonitor) -> Run:
+    def _best_run(
+        self, X: Any, data: Any, given: Array | None, random: np.random.RandomState, monitor: FitMonitor
+    ) -> Run:
+        """Run from each start; return what the best one arrived at."""
+        best: Run | None = None
+        for _ in range(self._n_runs()):
+            monitor.start_run()
+            centers = self._drawn_centers(X, data, random) if given is None else given
+            run = self._run(data, centers, monitor)
+            if best is None or run.inertia < best.inertia:
+                best = run
+            if monitor.stopped_by is not None:
+                break
+        assert best is not None
+        return best
+
+    def _passes(self, data: Any, centers: Array) -> ClusterPasses:
+        """Return the passes over the rows of a fit, wherever they are; `data` is what is known of them as a whole."""
+        return local_passes(data, centers, self.algorithm, unit_length=self._by_angle)
+
+    def _run(self, data: Any, centers: Array, monitor: FitMonitor) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
-        lloyd = Lloyd(data, centers, self.algorithm, unit_length=self._by_angle)
+        lloyd = Lloyd(self._passes(data, centers), centers)
         tolerance = self.tol * data.mean_variance
         for _ in range(self.max_iter):
             step = lloyd.step()

@@ -112,7 +112,7 @@ class MiniBatchKMeans(CentroidEstimator):
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
         centroids).
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises

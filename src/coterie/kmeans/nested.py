@@ -115,7 +115,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
         centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
         included), `center_shift` (sum of the squared movements of the centroids).
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises

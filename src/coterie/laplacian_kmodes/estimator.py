@@ -162,10 +162,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     history_ : record array
         One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
         memberships), `n_modes_moved`.
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------

@@ -131,7 +131,7 @@ class TruncatedGaussianMixture(MixtureModel):
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises

@@ -115,6 +115,8 @@ class TotalVariationClustering(GraphEstimator):
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.commands import completion, demo, fit, info, path, predict, select_lambda, verify
+from coterie.cli.commands import completion, demo, fit, info, path, predict, report, select_lambda, verify
 
 __all__ = ["COMMANDS"]
 
@@ -18,6 +18,7 @@ COMMANDS: tuple[Callable[[], Callable[..., None]], ...] = (
     predict.command,
     path.command,
     select_lambda.command,
+    report.command,
     verify.command,
     info.command,
     demo.command,

@@ -31,7 +31,7 @@ from coterie.cli.help import clusters_help, format_help, labels_help, method_hel
 from coterie.cli.lines import fit_lines
 from coterie.cli.models import offered_methods
 from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_memory, with_options
-from coterie.cli.output import report
+from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
 from coterie.cli.standard_input import streamed_formats
 
@@ -78,6 +78,7 @@ def fit(
     image: str | None = None,
     outliers: str | None = None,
     results: Literal["npy", "parquet", "csv"] | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-out"),
     force: Switch = False,
     json: Switch = False,
@@ -149,10 +150,12 @@ def fit(
     results
         What to write of the rows: npy (labels alone), or a table with examples beside it, parquet or csv. By default
         parquet for a table, else npy.
+    report
+        Write report.html, too: a page with a map, a card for each cluster, and how the fit went.
     out
         Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
         score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
-        summary.json and modes.png.
+        summary.json, run.toml, modes.png and report.html.
     force
         Replace the results of another command, or of other rows, in the folder.
     json
@@ -164,6 +167,7 @@ def fit(
     """
     from coterie.cli.fit import FitJob
     from coterie.cli.fit import fit as run_fit
+    from coterie.cli.report import ReportOptions
     from coterie.cli.results import asked_share
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
@@ -188,5 +192,6 @@ def fit(
         beside=beside_of(id, keep),
         outliers=asked_share(outliers),
         results=results,
+        report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
     )
-    report(run_fit(job)[1], fit_lines, json, quiet)
+    tell(run_fit(job)[1], fit_lines, json, quiet)

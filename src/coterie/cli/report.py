@@ -1,0 +1,246 @@
+"""`coterie report`: a page about the fit of a folder; `coterie fit --report` writes the same."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from coterie.blocks.kernel_rows import kept_on_disk
+from coterie.cli import UsageError
+from coterie.cli.hashes import hash_of_rows
+from coterie.cli.inputs import about, open_for_model
+from coterie.cli.output import output_folder, pyarrow_parquet
+from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.cli.verify import read_run
+from coterie.fitting.threads import effective_n_threads
+from coterie.outputs import OutputFolder, newest
+from coterie.reports import Report, require_report
+from coterie.reports import report as make_report
+from coterie.rows import RowSource
+from coterie.rows.addresses import hides_something, without_secrets
+
+__all__ = [
+    "REPORT",
+    "ReportJob",
+    "ReportOptions",
+    "check_report",
+    "fit_report",
+    "write_files",
+    "write_report",
+]
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What a report should show beside what it shows anyway; as the parameters of `coterie.report`."""
+
+    known: Any = None
+    text: str | None = None
+    terms: Sequence[str] | None = None
+    image_shape: tuple[int, ...] | None = None
+    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto"
+    stability: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReportJob:
+    """Of which folder a report is written, and where to; files of names and classes are read when it runs."""
+
+    folder: Path
+    file: str | None = None
+    out: Path | None = None
+    points: Path | None = None
+    known: str | None = None
+    terms: str | None = None
+    id: str | None = None
+    keep: Sequence[str] | None = None
+    text: str | None = None
+    image_shape: tuple[int, ...] | None = None
+    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto"
+    stability: int = 4
+
+
+def check_report(options: ReportOptions) -> None:
+    """Fail now if no report can be made later."""
+    require_report()
+    if options.stability < 0:
+        raise UsageError(f"--stability must be at least 0, got {options.stability}.")
+
+
+def fit_report(
+    model: Any,
+    rows: RowSource,
+    summary: Mapping[str, Any],
+    options: ReportOptions,
+    *,
+    id: str | None = None,
+    keep: Sequence[str] | None = None,
+) -> Report:
+    """Return the report of a fit that this process has just done."""
+    return _report(model, rows, {**summary, "memory": _peak_memory()}, options, id=id, keep=keep)
+
+
+def write_files(outputs: OutputFolder, report: Report, name: str) -> list[str]:
+    """Write a report to a folder of outputs; return the names of its files, the page first."""
+    files = report.files(name)
+    outputs.check(*files)
+    for file, content in files.items():
+        with outputs.writing(file) as path:
+            path.write_bytes(content)
+    return list(files)
+
+
+def write_report(job: ReportJob) -> dict[str, Any]:
+    """Write the report of a folder that `coterie fit` has written.
+
+    Returns
+    -------
+    dict
+        The report of the command.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not that of a fit, or the rows are not those of the fit.
+    FileNotFoundError
+        If the file of the rows is gone.
+    """
+    out = job.out or job.folder / REPORT
+    if out.suffix not in (".html", ".md"):
+        raise UsageError(f"--out must end in .html or .md, got {str(out)!r}.")
+    if job.points is not None and job.points.suffix != ".parquet":
+        raise UsageError(f"--points must end in .parquet, got {str(job.points)!r}.")
+    check_report(ReportOptions(stability=job.stability))
+    terms = None if job.terms is None else _lines(job.terms, "--terms")
+    summary, model = read_run(job.folder)
+    file, format = _file_of(job, summary)
+    with local_file(file, format) as (path, name):
+        with about(name):
+            rows = kept_on_disk(
+                open_for_model(model, path, **summary.get("reading", {})), effective_n_threads(None)
+            )
+        _check_same(job.folder, name, summary, rows)
+        known = None if job.known is None else _classes(job.known, rows)
+        options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
+        with about(name):
+            made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
+        with output_folder(out.parent, out.name) as outputs:
+            written = write_files(outputs, made, out.name)
+        files = {"report": str(out), **{name: str(out.parent / name) for name in written[1:]}}
+    if job.points is not None:
+        with output_folder(job.points.parent, job.points.name) as outputs:
+            outputs.check(job.points.name)
+            with outputs.writing(job.points.name) as staged:
+                pyarrow_parquet().write_table(made.points(), staged)
+        files["points"] = str(job.points)
+    return {"command": "report", "folder": str(job.folder), "file": without_secrets(name), "files": files}
+
+
+def _report(
+    model: Any,
+    rows: RowSource,
+    summary: Mapping[str, Any],
+    options: ReportOptions,
+    *,
+    id: str | None,
+    keep: Sequence[str] | None,
+) -> Report:
+    return make_report(
+        model,
+        rows,
+        labels=model.labels_,
+        known=options.known,
+        id=id,
+        keep=keep,
+        text=options.text,
+        terms=options.terms,
+        image_shape=options.image_shape,
+        projection=options.projection,
+        stability=options.stability,
+        summary=summary,
+    )
+
+
+def _peak_memory() -> str | None:
+    """What this process has taken at most so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    # Kilobytes, on macOS bytes.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return f"{peak / 1e6:,.0f} MB"
+
+
+def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the file of the rows, and the format of the standard input."""
+    known = str(summary["input"]["file"])
+    if job.file is None and known == STANDARD_INPUT:
+        raise ValueError(
+            f"{job.folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
+            f"coterie report {job.folder} {DASH}"
+        )
+    file = job.file or known
+    if hides_something(file):
+        raise ValueError(
+            f"{job.folder / 'summary.json'} has the address of the rows without its query, which may be a secret: "
+            f"coterie report {job.folder} ADDRESS"
+        )
+    is_local = "://" not in file and "*" not in file and file != DASH
+    if is_local and not os.path.exists(newest(file.partition("::")[0])):
+        raise FileNotFoundError(
+            f"The rows of {job.folder} are no longer at {file}: coterie report {job.folder} FILE names where they are."
+        )
+    format = summary["input"].get("format") or Path(known).suffix[1:] if file == DASH else None
+    check_format(file, format)
+    return file, format
+
+
+def _check_same(folder: Path, file: str, summary: Mapping[str, Any], rows: RowSource) -> None:
+    with about(file):
+        found = hash_of_rows(rows)
+    if found != summary["hashes"]["data"]:
+        raise ValueError(
+            f"{file} does not hold the rows of the fit in {folder} (another hash): name their file, as in "
+            f"coterie report {folder} FILE, or run coterie fit again."
+        )
+
+
+def _classes(known: str, rows: RowSource) -> Any:
+    """Return the classes of --known: a column of the table, a .npy file, or a text file with a line for each row."""
+    carried = rows.carried
+    if carried is not None and known in carried.names:
+        return np.array(carried.read([known])[known].to_pylist(), dtype=object)
+    path = str(newest(known))
+    if not os.path.exists(path):
+        columns = (
+            "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
+        )
+        raise UsageError(f"--known must be a file or a column of the table, got {known!r}.{columns}")
+    if not known.endswith(".npy"):
+        classes: Any = np.array(_lines(known, "--known"), dtype=object)
+    else:
+        try:
+            classes = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{known} is no array of numbers or texts, or it is damaged.") from error
+    if np.shape(classes) != (rows.shape[0],):
+        raise ValueError(
+            f"{known} must have {rows.shape[0]} classes, one for each row, got shape {np.shape(classes)}."
+        )
+    return classes
+
+
+def _lines(file: str, flag: str) -> list[str]:
+    try:
+        return Path(newest(file)).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{flag}: {file} is no text in UTF-8.") from error

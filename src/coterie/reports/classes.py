@@ -1,0 +1,129 @@
+"""Clusters against classes that are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from coterie.arrays import Array, IndexArray
+from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score, purity
+from coterie.reports.clusters import MOST_CARDS
+from coterie.reports.colours import colour_name
+from coterie.reports.page import Cell, Column, Facts, Mark, Part, Section, Table, Text
+from coterie.reports.subject import Subject
+
+__all__ = ["classes_section"]
+
+_MOST_CELLS = 60
+_MOST_STRANGERS = 20
+
+
+def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
+    """Return the section of known classes; those of rows without one are None, NaN or -1.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many classes as rows, or none is known.
+    """
+    truth = np.asarray(known)
+    if truth.shape != subject.labels.shape:
+        raise ValueError(
+            f"known must have one class for each of {len(subject.labels):,} rows, got shape {truth.shape}."
+        )
+    counted = _is_known(truth) & (subject.labels >= 0)
+    if not counted.any():
+        raise ValueError("known has no class of a row that is in a cluster.")
+    # Numbers in their order, not in that of the alphabet.
+    values = truth[counted] if truth.dtype.kind != "O" else truth[counted].astype(str)
+    found, classes = np.unique(values, return_inverse=True)
+    names = [str(name) for name in found]
+    clusters = subject.labels[counted]
+    counts = np.zeros((subject.n_clusters, len(names)), dtype=np.int64)
+    np.add.at(counts, (clusters, classes), 1)
+    parts: list[Part] = [
+        Facts([
+            ("rows with a class", int(counted.sum())),
+            ("classes", len(names)),
+            ("accuracy of the best match", f"{clustering_accuracy(classes, clusters):.1%}"),
+            ("purity", f"{purity(classes, clusters):.1%}"),
+            ("normalised mutual information", f"{normalized_mutual_info_score(classes, clusters):.3f}"),
+            ("adjusted Rand index", f"{adjusted_rand_score(classes, clusters):.3f}"),
+        ]),
+        Text(
+            "Accuracy and purity count rows: those of the class that a cluster is matched with, one to one, and those "
+            "of the commonest class of each cluster. Mutual information and the Rand index are 1 for the same groups "
+            "and near 0 for groups by chance."
+        ),
+        _table(subject, counts, names),
+        *_strangers(subject, counts, names, classes, np.flatnonzero(counted)),
+    ]  # fmt: skip
+    return Section("Known classes", parts)
+
+
+def _is_known(truth: Array) -> Any:
+    if truth.dtype.kind == "f":
+        return ~np.isnan(truth) & (truth != -1)
+    if truth.dtype.kind in "iu":
+        return truth != -1
+    return np.array(
+        [value is not None and value == value and str(value) not in ("", "-1") for value in truth]
+    )
+
+
+def _table(subject: Subject, counts: IndexArray, names: list[str]) -> Table:
+    """Clusters by classes, along a diagonal as far as that goes."""
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    order = [int(c) for c in columns[np.argsort(rows)]]
+    order += [column for column in range(len(names)) if column not in order]
+    shown = order[:_MOST_CELLS]
+    lines: list[list[Cell]] = []
+    for cluster in range(min(subject.n_clusters, _MOST_CELLS)):
+        total = int(counts[cluster].sum())
+        best = int(counts[cluster].argmax()) if total else -1
+        cells: list[Cell] = [
+            _mark(subject, cluster),
+            *(int(counts[cluster, column]) or "" for column in shown),
+            f"{names[best]} {counts[cluster, best] / total:.0%}" if total else "–",
+        ]
+        lines.append(cells)
+    is_cut = len(order) > len(shown) or subject.n_clusters > len(lines)
+    note = f"The first {len(lines)} clusters and {len(shown)} classes." if is_cut else ""
+    headings = [Column("cluster"), *(Column(names[column], True) for column in shown), Column("mostly")]
+    return Table("Rows of each class in each cluster", headings, lines, note)
+
+
+def _mark(subject: Subject, cluster: int) -> Mark:
+    target = f"cluster-{cluster}" if subject.n_clusters <= MOST_CARDS else ""
+    return Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters), target)
+
+
+def _strangers(
+    subject: Subject, counts: IndexArray, names: list[str], classes: IndexArray, rows: IndexArray
+) -> list[Part]:
+    """The rows whose class is another one than most of their cluster, those nearest to its middle first."""
+    common = counts.argmax(axis=1)
+    differs = rows[classes != common[subject.labels[rows]]]
+    if not len(differs):
+        return [Text("No row disagrees with its cluster.")]
+    class_of = dict(zip(rows.tolist(), classes.tolist()))
+    # The ids of the sample are at hand.
+    id_of = dict(zip(subject.sample.rows.tolist(), subject.sample.ids))
+    known = differs[np.isin(differs, subject.sample.rows)]
+    chosen = known[np.argsort(subject.placement.ranks[known], kind="stable")][:_MOST_STRANGERS]
+    lines: list[list[Cell]] = []
+    for row in chosen.tolist():
+        cluster = int(subject.labels[row])
+        lines.append([id_of[row], _mark(subject, cluster), names[common[cluster]], names[class_of[row]]])
+    headings = [Column(subject.id_name or "row"), Column("cluster"), Column("mostly"), Column("known class")]
+    share = len(differs) / len(rows)
+    return [
+        Table(
+            f"Rows that disagree: {len(differs):,} ({share:.1%}); those nearest to the middle of their clusters first",
+            headings,
+            lines,
+        )
+    ]

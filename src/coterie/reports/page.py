@@ -1,0 +1,431 @@
+"""A page for people: one self-contained HTML file, or Markdown with pictures, from sections of parts.
+
+A page is data. Whoever has something to say makes parts, which know nothing of clusterings, and renders them::
+
+    from coterie.reports.page import Bar, Column, Facts, Page, Picture, Section, Table, Text, Warnings
+
+    page = Page(
+        title="Four methods on vectors.parquet",
+        subtitle="10,000 rows x 64 columns",
+        sections=[
+            Section("Result", [Warnings(["..."]), Facts([("rows", 10_000)])]),
+            Section("Methods", [Text("..."), Table("What each found", [Column("name"), Column("k", True)], rows)]),
+            Section("Seconds", [Picture(figure, name="seconds", alt="what is seen", caption="...")]),
+        ],
+    )
+    html = page.html()  # a str: no address in it is ever asked, texts are escaped
+    text, pictures = page.markdown()  # pictures: {"seconds.png": bytes}
+
+Parts are `Text`, `Code`, `Warnings`, `Facts`, `Table`, `Picture` (a matplotlib figure: drawn as SVG whose ink and
+paper follow the reader's theme, or as PNG where it has many points), `Images`, `Cards` (each with a title and parts of
+its own), `Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown
+shows instead, and scripts). Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or
+`Image`. All that comes from data must be handed over as str: only the templates write HTML.
+
+jinja2 comes with the extra `report`, and so does what draws.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from coterie._kernels import __version__
+from coterie.figures import INK
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Bar", "Card", "Cards", "Cell", "Code", "Column", "Custom", "Facts", "Folded", "Image", "Images", "Mark", "Page",
+    "Part", "Picture", "Section", "Table", "Text", "Warnings", "data_address", "environment", "require_jinja",
+]  # fmt: skip
+
+_TEMPLATES = files("coterie.reports") / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A number that a table shows with a bar.
+
+    Attributes
+    ----------
+    value : float or int
+        The number.
+    share : float
+        How long the bar is, from 0 to 1.
+    """
+
+    value: float
+    share: float
+    kind: ClassVar[str] = "bar"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A text behind a disc of a colour, such as the name of a cluster.
+
+    Attributes
+    ----------
+    text : str
+        What is marked.
+    colour : str
+        A CSS colour; "var(--c3)" where the page's stylesheet has it.
+    target : str
+        The anchor on this page that it leads to; empty: none.
+    """
+
+    text: str
+    colour: str
+    target: str = ""
+    kind: ClassVar[str] = "mark"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A small picture.
+
+    Attributes
+    ----------
+    png : bytes
+        The picture, PNG.
+    alt : str
+        What is seen.
+    caption : str
+        What stands below it.
+    """
+
+    png: bytes
+    alt: str
+    caption: str = ""
+    kind: ClassVar[str] = "image"
+
+    @property
+    def address(self) -> str:
+        """The picture itself as an address."""
+        return data_address(self.png)
+
+
+Cell: TypeAlias = str | float | int | Bar | Mark | Image | None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What can be typed, such as a command, under a caption."""
+
+    caption: str
+    text: str
+    kind: ClassVar[str] = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """Lines that should not be overlooked."""
+
+    lines: Sequence[str]
+    kind: ClassVar[str] = "warnings"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values."""
+
+    entries: Sequence[tuple[str, Cell]]
+    kind: ClassVar[str] = "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its heading, and whether numbers stand in it."""
+
+    name: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a caption; `note` stands below it."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    kind: ClassVar[str] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A matplotlib figure.
+
+    Attributes
+    ----------
+    figure : matplotlib Figure
+        What is drawn.
+    name : str
+        The file of Markdown is called so; unique on the page.
+    alt : str
+        What is seen, for those who do not.
+    caption : str
+        What stands below it.
+    is_raster : bool
+        Whether it has too many points for SVG.
+    """
+
+    figure: Figure
+    name: str
+    alt: str
+    caption: str = ""
+    is_raster: bool = False
+    kind: ClassVar[str] = "picture"
+
+    def png(self) -> bytes:
+        """Return it as PNG, on white paper."""
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="png", metadata={"Software": None})
+        return buffer.getvalue()
+
+    def svg(self) -> str:
+        """Return it as an element of HTML, in the ink and on the paper of the page."""
+        import matplotlib
+
+        buffer = io.StringIO()
+        # Texts stay texts. The salt makes names of this picture's clip paths its own.
+        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": self.name}):
+            self.figure.savefig(
+                buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+            )
+        text = buffer.getvalue()
+        text = text[text.index("<svg") :]
+        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+        # Groups are called alike in every picture.
+        text = re.sub(r'<g id="[^"]*">', "<g>", text)
+        text = re.sub(r'(<svg [^>]*?)width="[^"]*"( [^>]*?)height="[^"]*"', r"\1\2", text, count=1)
+        for ink in ("#000000", INK.lower(), "#999999"):
+            text = text.replace(ink, "currentColor")
+        return text.replace("#dddddd", "var(--line)").replace("#ffffff", "var(--paper)")
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Small pictures in a row, with a caption above them."""
+
+    images: Sequence[Image]
+    caption: str = ""
+    kind: ClassVar[str] = "images"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A part of a page with a title of its own; `anchor` is its address on the page."""
+
+    title: Cell
+    anchor: str
+    parts: Sequence[Part]
+    kind: ClassVar[str] = "card"
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards side by side."""
+
+    cards: Sequence[Card]
+    kind: ClassVar[str] = "cards"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Parts behind a line that opens them; printed and in Markdown they are open."""
+
+    summary: str
+    parts: Sequence[Part]
+    kind: ClassVar[str] = "folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """HTML that another template has written.
+
+    Attributes
+    ----------
+    html : markupsafe.Markup
+        What `environment().get_template(...).render(...)` returned, which has escaped its texts, as Markup.
+    instead : sequence of Part
+        What Markdown shows.
+    scripts : sequence of str
+        JavaScript that the page needs for it; each text is written once, after the page's elements, in this order.
+    """
+
+    html: Any
+    instead: Sequence[Part] = ()
+    scripts: Sequence[str] = ()
+    kind: ClassVar[str] = "custom"
+
+
+Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Images | Cards | Folded | Custom
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Parts under a heading, which is in the page's list of sections."""
+
+    title: str
+    parts: Sequence[Part]
+
+    @property
+    def anchor(self) -> str:
+        """Its address on the page."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-") or "section"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    subtitle : str
+        A line below it.
+    sections : sequence of Section
+        What stands on it.
+    properties : mapping of str to str
+        CSS custom properties, by the theme in which they hold: {"light": {"--c0": "#0072b2"}, "dark": {...}}.
+
+    Examples
+    --------
+    >>> from coterie.reports.page import Facts, Page, Section
+    >>> page = Page("A <b>name</b>", "of data", [Section("Rows", [Facts([("number", 27)])])])
+    >>> "A &lt;b&gt;name" in page.html()
+    True
+    >>> print(page.markdown()[0].splitlines()[0])
+    # A \\<b>name\\</b>
+    """
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+    properties: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def html(self) -> str:
+        """Return the page as one HTML document."""
+        # Keys of a dict: each once, in their order.
+        scripts = {
+            script: None for part in _all_parts(self) if isinstance(part, Custom) for script in part.scripts
+        }
+        return (
+            environment()
+            .get_template("page.html.jinja")
+            .render(page=self, scripts=list(scripts), version=__version__)
+        )
+
+    def markdown(self) -> tuple[str, dict[str, bytes]]:
+        """Return the page as Markdown, and its pictures by the names of their files."""
+        pictures = {
+            f"{part.name}.png": part.png()
+            for part in _all_parts(self, instead=True)
+            if isinstance(part, Picture)
+        }
+        text = environment().get_template("page.md.jinja").render(page=self, version=__version__)
+        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", pictures
+
+
+def _all_parts(page: Page, instead: bool = False) -> list[Part]:
+    """All parts of a page, those inside of others too; in the place of `Custom` ones what Markdown shows."""
+    found: list[Part] = []
+    waiting = [part for section in page.sections for part in section.parts][::-1]
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
+        inner: Sequence[Part] = ()
+        if isinstance(part, Cards):
+            inner = [own for card in part.cards for own in card.parts]
+        elif isinstance(part, Folded):
+            inner = part.parts
+        elif isinstance(part, Custom) and instead:
+            inner = part.instead
+        waiting += inner[::-1]
+    return found
+
+
+def data_address(content: bytes, kind: str = "image/png") -> str:
+    """Return content as an address that holds it."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def require_jinja() -> None:
+    """Fail now if no page can be written later.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is missing; the message names the extra that brings it.
+    """
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Reports need jinja2: pip install 'coterie[report]'") from error
+
+
+@cache
+def environment() -> Any:
+    """Return jinja2's environment with the templates of this room; texts are escaped in those of HTML."""
+    require_jinja()
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=lambda name: name is not None and ".html" in name,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    # Bokeh names what stands before: the order of JSON counts.
+    made.policies["json.dumps_kwargs"] = {"sort_keys": False}
+    made.filters["shown"] = _shown
+    made.filters["md"] = _markdown_escaped
+    made.globals["source"] = _template
+    made.globals["data_address"] = data_address
+    return made
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _shown(value: Any) -> str:
+    """A value as people read it: whole numbers with commas, others with four digits, None as a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, float) and not value.is_integer():
+        return (
+            f"{value:.4g}"
+            if 1e-4 <= abs(value) < 1e5
+            else f"{value:,.0f}"
+            if 1e5 <= abs(value) < 1e9
+            else f"{value:.3g}"
+        )
+    return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
+
+
+def _markdown_escaped(value: Any) -> str:
+    """A text on one line that Markdown shows as it is."""
+    line = " ".join(str(value).split())
+    return re.sub(r"([\\`*_\[\]<|#$~])", r"\\\1", line)

@@ -1,0 +1,125 @@
+"""Would a cluster be found again? Fits of half samples, compared with the clusters that were found."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from coterie.arrays import FloatArray, IntArray
+from coterie.reports.subject import Subject
+
+__all__ = ["Stability", "measure_stability"]
+
+_MOST_ROWS = 5_000
+_ROWS_A_CLUSTER = 20
+
+# All fits together should take about so long; each ends by itself at the second number.
+_SECONDS, _LIMIT = 1.2, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How well clusters were found again.
+
+    Attributes
+    ----------
+    means, lowest : ndarray of shape (k,)
+        Of each cluster, over the fits: the overlap (Jaccard's index) with the most similar cluster, at most 1.
+    n_fits, n_rows : int
+        How many fits, of how many rows each.
+    """
+
+    means: FloatArray
+    lowest: FloatArray
+    n_fits: int
+    n_rows: int
+
+    def word(self, cluster: int) -> str:
+        """Return what the number of a cluster means (Hennig 2007)."""
+        mean = self.means[cluster]
+        if np.isnan(mean):
+            return "not measured"
+        return "stable" if mean >= 0.75 else "doubtful" if mean >= 0.6 else "not found again"
+
+
+def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, str]:
+    """Fit halves of a sample, and find the clusters in these fits.
+
+    Returns
+    -------
+    Stability or None
+        None where that would take too long or mean nothing.
+    str
+        What was done, or why it was not.
+    """
+    model, sample = subject.model, subject.sample
+    if n_fits < 1:
+        return None, "Stability was not asked for."
+    if subject.method is None or subject.method.clusters is None:
+        return None, "Stability is not measured: the method is not asked for a number of clusters."
+    if subject.is_graph:
+        return None, "Stability is not measured: half of a graph is another graph."
+    half = min(len(sample.rows) // 2, _MOST_ROWS)
+    if half < _ROWS_A_CLUSTER * subject.n_clusters:
+        return None, (
+            f"Stability is not measured: half of the {len(sample.rows):,} sampled rows are fewer than "
+            f"{_ROWS_A_CLUSTER} for each of {subject.n_clusters:,} clusters."
+        )
+    expected = _seconds_of(model) * half / subject.rows.shape[0]
+    affordable = n_fits if expected <= 0 else int(min(n_fits, _SECONDS / expected))
+    if affordable < 2:
+        return None, (
+            f"Stability is not measured: {n_fits} more fits of {half:,} rows would take about "
+            f"{n_fits * expected:.0f} s."
+        )
+    overlaps = np.array([_overlaps(subject, half, seed) for seed in range(affordable)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without a row in any half
+        means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
+    return Stability(means, lowest, affordable, half), (
+        f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
+        f"{half:,} random rows each; from 0.75 on it counts as stable, below 0.6 as not found again. So few rows make "
+        "it rather too low than too high."
+    )
+
+
+def _seconds_of(model: Any) -> float:
+    history = getattr(model, "history_", None)
+    return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
+
+
+def _overlaps(subject: Subject, half: int, seed: int) -> FloatArray:
+    """Fit a random half; return for each cluster its overlap with the most similar cluster of that fit."""
+    sample = subject.sample
+    chosen = np.sort(np.random.default_rng(seed).choice(len(sample.rows), half, replace=False))
+    again = clone(subject.model)
+    known = again.get_params(deep=False)
+    changes = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0, "n_init": 1}
+    if isinstance(known.get("n_init"), str):
+        changes.pop("n_init")
+    again.set_params(**{name: value for name, value in changes.items() if name in known})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            again.fit(sample.block[chosen])
+        except (
+            ValueError
+        ):  # what is right for all rows, such as a coreset's size, may be too much for half of a sample
+            return np.full(subject.n_clusters, np.nan)
+    return _best_jaccard(sample.labels[chosen], np.asarray(again.labels_), subject.n_clusters)
+
+
+def _best_jaccard(labels: IntArray, found: IntArray, n_clusters: int) -> FloatArray:
+    inside = (labels >= 0) & (found >= 0)
+    n_found = int(found.max(initial=-1)) + 1
+    pairs = labels[inside].astype(np.int64) * n_found + found[inside]
+    common = np.bincount(pairs, minlength=n_clusters * n_found).reshape(n_clusters, n_found)
+    own = np.bincount(labels[labels >= 0], minlength=n_clusters)[:, None]
+    theirs = np.bincount(found[found >= 0], minlength=n_found)[None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        best = (common / (own + theirs - common)).max(axis=1, initial=0.0)
+    return np.where(own[:, 0] > 0, best, np.nan)

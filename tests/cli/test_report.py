@@ -1,0 +1,113 @@
+"""`coterie report` and `coterie fit --report`: the page of a folder, and what is said where there can be none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from coterie.cli import main
+from tests.cli.running import everything, failed
+
+
+@pytest.fixture(autouse=True)
+def libraries():
+    for library in ("jinja2", "bokeh", "matplotlib", "pyarrow"):
+        pytest.importorskip(library)
+
+
+@pytest.fixture
+def people(folder, X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "id", [f"p{i}" for i in range(300)])
+    frame["words"] = np.repeat(["red apple", "green pear", "blue plum"], 100)
+    frame["kind"] = np.repeat(["x", "y", "z"], 100)
+    frame.to_parquet(folder / "people.parquet")
+    assert main(["fit", "people.parquet", "-k", "3", "--id", "id", "--keep", "words,kind", "-q"]) == 0
+    return frame
+
+
+def test_fit_writes_a_report(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "3", "--report"]) == 0
+    out = capsys.readouterr().out
+    assert "coterie-out/report.html" in out
+    page = (folder / "coterie-out/report.html").read_text()
+    assert "coterie fit rows.npy -k 3 --method k-means" in page
+    assert "memory at its peak" in page
+    summary = json.loads((folder / "coterie-out/summary.json").read_text())
+    assert summary["files"]["report"] == "coterie-out/report.html"
+    assert summary["hashes"]["data"][:16] in page
+
+
+def test_the_report_of_a_folder(folder, people, capsys):
+    assert main(["report", "coterie-out", "--stability", "2", "--known", "kind"]) == 0
+    assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n"
+    page = (folder / "coterie-out/report.html").read_text()
+    assert "people.parquet" in page
+    assert "Known classes" in page
+    assert "apple" in page
+    import pyarrow.parquet
+
+    examples = pyarrow.parquet.read_table("coterie-out/examples.parquet")
+    for name in examples["id"].to_pylist():
+        assert f">{name}<" in page
+
+
+def test_markdown_and_points(folder, people, capsys):
+    command = [
+        "report",
+        "coterie-out",
+        "--stability",
+        "0",
+        "--out",
+        "pages/people.md",
+        "--points",
+        "map.parquet",
+    ]
+    assert main([*command, "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert files["report"] == "pages/people.md"
+    assert files["points"] == "map.parquet"
+    assert [name for name in everything(folder / "pages") if name.endswith("-map.png")] == ["people-map.png"]
+    import pyarrow.parquet
+
+    points = pyarrow.parquet.read_table("map.parquet")
+    assert points["id"].to_pylist() == people["id"].tolist()
+
+
+def test_known_classes_from_files(folder, rows):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    np.save("known.npy", np.repeat([0, 1, 2], 100))
+    (folder / "known.txt").write_text("\n".join(np.repeat(["red", "green", "blue"], 100)))
+    for known in ("known.npy", "known.txt"):
+        assert main(["report", "coterie-out", "--known", known, "--stability", "0", "-q"]) == 0
+        assert "100.0%" in (folder / "coterie-out/report.html").read_text()
+
+
+def test_rows_that_are_gone_or_others(folder, rows, X, capsys):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    (folder / "rows.npy").rename(folder / "moved.npy")
+    assert "are no longer at rows.npy: coterie report coterie-out FILE" in failed(
+        capsys, 1, "report", "coterie-out"
+    )
+    assert main(["report", "coterie-out", "moved.npy", "--stability", "0", "-q"]) == 0
+    np.save("rows.npy", X + 1)
+    assert "does not hold the rows of the fit" in failed(capsys, 1, "report", "coterie-out")
+
+
+def test_wrong_options(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    before = everything(folder)
+    for options, words in (
+        (["--out", "page.pdf"], "--out must end in .html or .md"),
+        (["--points", "map.csv"], "--points must end in .parquet"),
+        (["--known", "kind"], "--known must be a file or a column"),
+        (["--image", "3x3"], "9 numbers"),
+        (["--projection", "graph"], "has no graph"),
+        (["--stability", "-1"], "--stability"),
+    ):
+        code = 1 if words in ("9 numbers", "has no graph") else 2
+        assert words in failed(capsys, code, "report", "coterie-out", *options)
+    np.save("known.npy", np.zeros(7))
+    assert "300 classes" in failed(capsys, 1, "report", "coterie-out", "--known", "known.npy")
+    assert everything(folder) == sorted([*before, "known.npy"])

@@ -1,0 +1,157 @@
+"""The engine of pages: parts as HTML and as Markdown, and texts that are anything but harmless."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from coterie.figures import new_figure
+from coterie.reports.page import (
+    Bar,
+    Card,
+    Cards,
+    Code,
+    Column,
+    Facts,
+    Folded,
+    Image,
+    Images,
+    Mark,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Warnings,
+)  # fmt: skip
+
+NASTY = [
+    "<script>alert(1)</script>",
+    '" onmouseover="alert(1)" x=\'',
+    "</script><img src=x onerror=alert(1)>",
+    "שלום עולם \u202e right to left",
+    "👩‍👩‍👧 emoji",
+    "a | b\n\n# no heading",
+    "{{ 7 * 7 }} {% raw %}",
+    "$\\alpha$ [link](javascript:alert(1))",
+]
+
+
+class Reader(HTMLParser):
+    """Notes elements, attributes and the text between them."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self.attributes = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append(tag)
+        self.attributes += [(tag, *attribute) for attribute in attributes]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    return reader
+
+
+def page_of(*parts, title="Title"):
+    return Page(title, "subtitle", [Section("One part", parts)])
+
+
+def parts_with(text):
+    """Every kind of part, with a text from data wherever one can stand."""
+    return [
+        Text(text),
+        Code(text, text),
+        Warnings([text]),
+        Facts([(text, text)]),
+        Table(text, [Column(text), Column(text, True)], [[text, Mark(text, "var(--c0)")]], text),
+        Images([Image(b"png", text, text)], text),
+        Folded(text, [Text(text)]),
+        Cards([Card(text, "card", [Text(text)])]),
+    ]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_texts_are_texts(text):
+    harmless = read(page_of(*parts_with("x"), title="x").html())
+    found = read(page_of(*parts_with(text), title=text).html())
+    assert found.elements == harmless.elements
+    assert [name for _, name, _ in found.attributes] == [name for _, name, _ in harmless.attributes]
+    assert "".join(found.texts).count(text) >= 12
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_markdown_shows_texts_on_their_lines(text):
+    # What can be typed is indented, which shows it as it is.
+    harmless, _ = page_of(*(part for part in parts_with("x") if part.kind != "code"), title="x").markdown()
+    found, _ = page_of(*(part for part in parts_with(text) if part.kind != "code"), title=text).markdown()
+    assert found.count("\n") == harmless.count("\n")
+    assert not re.search(r"(?<!\\)<", found)
+    assert found.count("\n#") == harmless.count("\n#")
+    tables = [line for line in found.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} == {3}
+
+
+def test_a_long_text_is_kept():
+    text = "long " * 20_000
+    assert (
+        text.strip() in read(page_of(Text(text)).html()).texts[-6:][0]
+        or text.strip() in page_of(Text(text)).html()
+    )
+
+
+def test_no_address_is_asked():
+    html = page_of(*parts_with("x"), Picture(new_figure((2, 2)), "p", "empty")).html()
+    for _, name, value in read(html).attributes:
+        if name in ("src", "href"):
+            assert value.startswith(("data:", "#"))
+    assert "default-src 'none'" in html
+    assert not re.search(r"@import|url\((?!#|data:)", html)
+
+
+def test_numbers_as_people_read_them():
+    rows = [[1234567, 0.123456, None, float("nan"), 3.0, 1.5e-9, 123456.7, Bar(12000, 0.5)]]
+    html = page_of(Table("t", [Column("n", True)] * 8, rows)).html()
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert [re.sub("<.*?>", "", cell) for cell in cells] == [
+        "1,234,567", "0.1235", "–", "–", "3", "1.5e-09", "123,457", "12,000",
+    ]  # fmt: skip
+
+
+def test_a_picture_follows_the_theme_and_is_named():
+    figure = new_figure((3, 2))
+    figure.subplots().plot([1, 2], [3, 4])
+    picture = Picture(figure, "line", "A line <up>", "It goes up.")
+    html = page_of(picture).html()
+    assert 'role="img" aria-label="A line &lt;up&gt;"' in html
+    assert "<svg" in html
+    assert "currentColor" in html
+    text, files = page_of(picture).markdown()
+    assert "![A line \\<up>](line.png)" in text
+    assert files["line.png"].startswith(b"\x89PNG")
+
+
+def test_two_pictures_share_no_name():
+    figures = []
+    for _ in range(2):
+        figures.append(new_figure((3, 2)))
+        figures[-1].subplots().plot([1, 2], [3, 4])
+    html = page_of(*(Picture(figure, f"p{i}", "a") for i, figure in enumerate(figures))).html()
+    names = [value for _, name, value in read(html).attributes if name == "id"]
+    assert len(names) == len(set(names))
+
+
+def test_parts_inside_of_parts():
+    inner = Picture(new_figure((2, 2)), "inner", "inside")
+    page = page_of(Cards([Card("A card", "a", [Folded("more", [inner])])]))
+    assert "inside" in page.html()
+    text, files = page.markdown()
+    assert list(files) == ["inner.png"]
+    assert "### A card" in text
