@@ -32,7 +32,7 @@ def test_images_of_sparse_rows_and_tables(folder, table, X):
     pytest.importorskip("matplotlib")
     sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))
     for file, columns in (("sparse.npz", []), (table, ["--columns", "a,b,c,d"])):
-        assert main(["fit", file, "-k", "3", "--image", "1x4", "-q", *columns]) == 0
+        assert main(["fit", file, "-k", "3", "--image", "1x4", "-q", "--force", *columns]) == 0
         assert (folder / "coterie-out" / "modes.png").is_file()
 
 

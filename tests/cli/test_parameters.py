@@ -106,7 +106,19 @@ def test_a_given_graph(rows, X):
     expected = coterie.ConvexClustering(0.1, weights="precomputed", random_state=0).fit(X, graph=graph)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
     assert main(["verify", "coterie-out", "-q"]) == 0
-    line = ["fit", "graph.npz", "-k", "3", "--affinity", "precomputed", "--n-init", "1", "--max-iter", "20"]
+    line = [
+        "fit",
+        "graph.npz",
+        "-k",
+        "3",
+        "--affinity",
+        "precomputed",
+        "--n-init",
+        "1",
+        "--max-iter",
+        "20",
+        "--force",
+    ]
     assert main([*line, "--method", "total-variation", "-q"]) == 0
     model = coterie.TotalVariationClustering(3, affinity="precomputed", n_init=1, max_iter=20, random_state=0)
     assert np.array_equal(np.load("coterie-out/labels.npy"), model.fit(graph).labels_)
@@ -150,7 +162,7 @@ WRONG = [
     ("fit rows.npy --gamma 1 --norm 0:99;1", 1, "groups must hold each column number"),
     ("fit rows.npy --graph rows.npy", 1, "a row and a column for each of the 300 rows"),
     ("fit rows.npy -k 3 --method gmm --graph g.npz", 2, "takes no --graph"),
-    ("path rows.npy --gammas 0", 2, "--gammas"),
+    ("path rows.npy --gammas 0", 2, "n_gammas"),
     ("path rows.npy --gammas 1,,2", 2, "--gammas must be numbers"),
     ("path rows.npy --gammas 2,1", 2, "ascending"),
     ("path rows.npy --gammas nan,1", 2, "--gammas must be numbers"),

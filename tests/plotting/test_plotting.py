@@ -319,7 +319,7 @@ def test_modes_of_few_rows_and_of_other_rows(X):
     (line,) = pictures(plotting.plot_modes(X[:3], Model(X[:3], 1), (2, 3)))
     assert len(line) == 4  # the mode, the mean, and all other rows
     (line,) = pictures(plotting.plot_modes(X[:1], Model(X[:1], 1), (2, 3)))
-    assert len(line) == 2
+    assert len(line) == 1  # which is the mode, the mean, and all rows
     figure = plotting.plot_modes(X[:50], Model(X, 3), (1, 6))
     assert "cluster 0\n50 rows" in texts(figure)
 

@@ -36,7 +36,7 @@ from coterie.cli.output import (
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
-from coterie.cli.run_file import RUN, write_run_file
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.cli.values import MODEL
@@ -163,6 +163,7 @@ def _fit_file(
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
+    files.update(run_files(job.out))
     files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
     files.update({} if job.report is None else {"report": job.out / REPORT})
     outputs.check(*(path.name for path in files.values()))

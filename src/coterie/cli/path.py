@@ -15,7 +15,7 @@ from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
-from coterie.cli.run_file import RUN, write_run_file
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.estimators import Method
 from coterie.outputs import OutputFolder, newest
@@ -87,6 +87,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
     outputs.check(*names, RUN)
+    files = {**{name: job.out / name for name in names}, **run_files(job.out)}
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     with about(job.file):
         seconds, warned = fit_model(model, rows, graph=graph, quiet=job.quiet)
@@ -104,7 +105,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         **_path_facts(model),
         "seconds": round(seconds, 6),
         "warnings": [*told, *warned],
-        "files": {name: str(job.out / name) for name in names},
+        "files": {name: str(path) for name, path in files.items()},
     }
     with outputs.writing(PATH) as path:
         _write_path(path, model)

@@ -17,7 +17,7 @@ from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, output_folder, recorded_warnings, unguarded_warnings
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
-from coterie.cli.run_file import RUN, write_run_file
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.summaries import check_files_of_no_run
 from coterie.cli.values import find_model
@@ -96,11 +96,11 @@ def _predict_file(
         check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
     names = names_beside(rows, beside, out)
 
-    files = result_files(out)
+    run_name = f"{out.stem}-{RUN}"
+    files = {**result_files(out), **run_files(out.parent, run_name)}
     started = time.perf_counter()
     with output_folder(out.parent, out.name) as outputs:
-        run_name = f"{out.stem}-{RUN}"
-        outputs.check(*(path.name for path in files.values()), run_name)
+        outputs.check(*(path.name for path in files.values()))
         warned += unguarded_warnings(outputs, out.parent)
         with recorded_warnings() as more_warned, about(file):
             is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None

@@ -21,7 +21,7 @@ from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, newest
 from coterie.rows.addresses import without_secrets
 
-__all__ = ["RUN", "RunFile", "as_running", "asked_config", "with_run_file", "write_run_file"]
+__all__ = ["RUN", "RunFile", "as_running", "asked_config", "run_files", "with_run_file", "write_run_file"]
 
 RUN = "run.toml"
 
@@ -135,6 +135,11 @@ def as_running(command: str, asked: Mapping[str, Any]) -> Iterator[None]:
         yield
     finally:
         _running.reset(token)
+
+
+def run_files(folder: Path, name: str = RUN) -> dict[str, Path]:
+    """Return what `write_run_file` will write there, as reports list it: nothing where no command runs."""
+    return {} if _running.get() is None else {"run": folder / name}
 
 
 def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> None:

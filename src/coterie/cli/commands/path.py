@@ -134,9 +134,9 @@ def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
     gammas = str(parameters.get("gammas"))
     if not gammas.isdecimal():
         return parameters
-    if len(gammas) > 18 or int(gammas) < 1:
+    if len(gammas) > 18:
         raise UsageError(
-            f"--gammas must be how many, at least 1, or the gammas with commas between, got {gammas}."
+            "--gammas must be how many, or the gammas with commas between them, not one huge number."
         )
     others = {name: value for name, value in parameters.items() if name != "gammas"}
     return {**others, "n_gammas": int(gammas)}
