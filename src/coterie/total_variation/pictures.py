@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array
 from coterie.estimators.method import name_of
 from coterie.figures import axes_or_new, counted, style_of, tidy
 
@@ -17,14 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_memberships"]
 
-# Of the numbers on the curves: those of clusters of about the same size stand one above the other.
-_HEIGHTS = (0.86, 0.68, 0.5, 0.32, 0.14)
+# How high the strip of a cluster is, from 0 to 1; the next begins 1 below.
+_STRIP = 0.82
 
 
 def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
     """Memberships of some clusters, each in descending order: sharp steps where they are near indicators.
 
-    As Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
+    Each has a strip of its own from 0 to 1, since steps of clusters of about the same size would lie upon each other.
+    After Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
 
     Parameters
     ----------
@@ -62,41 +62,27 @@ def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: A
     shown = list(range(min(n_clusters, 10))) if clusters is None else list(clusters)
     if any(not 0 <= cluster < n_clusters for cluster in shown):
         raise ValueError(f"clusters must be from 0 to {n_clusters - 1}, got {shown}.")
-    ax = axes_or_new(ax, (7.6, 4.0))
     sizes = np.bincount(model.labels_, minlength=n_clusters)[shown]
-    for cluster, size in zip(shown, sizes):
-        column = np.sort(model.memberships_[:, cluster])[::-1]
+    ax = axes_or_new(ax, (6.4, 1.4 + 0.45 * len(shown)))
+    places = -np.arange(len(shown), dtype=float)
+    ranks = np.arange(1, n_rows + 1)
+    for place, cluster in zip(places, shown):
+        curve = place + _STRIP * np.sort(model.memberships_[:, cluster])[::-1]
         colour, _ = style_of(cluster, n_clusters)
-        label = f"cluster {cluster}: {counted(size, 'row')}"
-        ax.plot(np.arange(1, n_rows + 1), column, color=colour, linewidth=1.6, label=label)
-    _number_steps(ax, model.memberships_, shown)
+        ax.plot(ranks, curve, color=colour, linewidth=1.4, label=f"cluster {cluster}")
+        ax.fill_between(ranks, place, curve, color=colour, alpha=0.25, linewidth=0)
+    # Until all of them have come down.
+    last = int(np.sum(model.memberships_[:, shown] > 0.02, axis=0).max(initial=1))
     ax.set(
         xlabel="rows, in the order of their memberships",
-        ylabel="membership",
         title=f"{name_of(model)}: {counted(n_rows, 'row')}, memberships in {counted(len(shown), 'cluster')}",
-        xlim=(0, min(n_rows, 2.5 * sizes.max(initial=1))),
-        ylim=(-0.03, 1.03),
+        xlim=(0, min(n_rows, 1.15 * last)),
+        ylim=(places[-1] - 0.1, 1.0),
     )
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    # Beside the curves, which fill the axes.
-    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    names = [f"cluster {cluster}: {counted(size, 'row')}" for cluster, size in zip(shown, sizes)]
+    ax.set_yticks(places + _STRIP / 2, names)
+    ax.hlines([*places, *(places + _STRIP)], 0, n_rows, color="#DDDDDD", linewidth=0.6, zorder=0)
     tidy(ax)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
     return ax
-
-
-def _number_steps(ax: Axes, memberships: Array, shown: Sequence[int]) -> None:
-    """Write the number of each cluster at its step, at heights of their own where steps are near each other."""
-    n_clusters = memberships.shape[1]
-    for place, cluster in enumerate(sorted(shown, key=lambda cluster: np.sum(memberships[:, cluster] > 0.5))):
-        column = np.sort(memberships[:, cluster])[::-1]
-        height = _HEIGHTS[place % len(_HEIGHTS)]
-        step = int(np.sum(column > height))
-        ax.annotate(
-            str(cluster),
-            (step, height),
-            ha="center",
-            va="center",
-            fontsize=8,
-            color=style_of(cluster, n_clusters)[0],
-            bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "none"},
-        )
