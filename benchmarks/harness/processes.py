@@ -6,8 +6,10 @@ keeps, would otherwise be charged to the next one.
 
 from __future__ import annotations
 
+import concurrent.futures
 import multiprocessing
 import os
+import signal
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-__all__ = ["FreshProcesses", "OneProcess", "Processes", "limit_threads"]
+__all__ = ["FreshProcesses", "KeptProcess", "OneProcess", "Processes", "limit_threads"]
 
 
 def limit_threads(n_threads: int) -> None:
@@ -79,6 +81,44 @@ class OneProcess:
     def close(self) -> None:
         """See `Processes`."""
         self._pool.shutdown()
+
+
+class KeptProcess:
+    """One process for all calls until one of them takes too long or ends it: what compiles itself does so once."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._process = 0
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Processes`."""
+        return self._wait(None, function, *args, **kwargs)
+
+    def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """See `Processes`."""
+        return self._wait(limit, function, *args, **kwargs)
+
+    def _wait(self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if self._pool is None:
+            self._pool = _new_pool()
+            # Starting is not part of the call.
+            self._process = self._pool.submit(os.getpid).result()
+        try:
+            return self._pool.submit(function, *args, **kwargs).result(limit)
+        except concurrent.futures.TimeoutError:
+            # The executor would wait for the call.
+            os.kill(self._process, signal.SIGKILL)
+            self.close()
+            raise TimeoutError(f"not done after {limit:g} s") from None
+        except BrokenProcessPool:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """See `Processes`."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
 
 def _new_pool() -> ProcessPoolExecutor:

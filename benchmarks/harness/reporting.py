@@ -16,7 +16,7 @@ from typing import Any
 RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = (
     "coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "hnswlib",
-    "pynndescent", "usearch", "graphlearning", "scikit-network", "genieclust",
+    "pynndescent", "usearch", "graphlearning", "scikit-network", "genieclust", "leidenalg", "igraph", "evoc",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data import shapes
 from benchmarks.harness.data.labelled import has_labelled, labelled
-from benchmarks.laplacian_kmodes.sets import SETS, Rows, sampled
+from benchmarks.harness.data.readers import Rows, sampled
+from benchmarks.laplacian_kmodes.sets import SETS
 
 __all__ = ["ANY_SETS", "measure_any", "run_defaults"]
 
@@ -29,98 +31,52 @@ def _of_scikit_learn(name: str) -> Rows:
     return getattr(datasets, name)(return_X_y=True)
 
 
-def _moons() -> Rows:
-    from sklearn.datasets import make_moons
-
-    return make_moons(1000, noise=0.1, random_state=0)
-
-
-def _circles() -> Rows:
-    from sklearn.datasets import make_circles
-
-    return make_circles(1000, factor=0.5, noise=0.05, random_state=0)
-
-
-def _uneven(sizes: Sequence[int] = (600, 200, 60, 30), n_columns: int = 5, widening: float = 0.0) -> Rows:
-    random = np.random.RandomState(0)
-    centers = random.uniform(-8, 8, (len(sizes), n_columns))
-    blobs = [
-        centers[i] + (1 + widening * i) * random.normal(size=(n, n_columns)) for i, n in enumerate(sizes)
-    ]
-    return np.vstack(blobs), np.repeat(np.arange(len(sizes)), sizes)
-
-
-def _elongated() -> Rows:
-    from sklearn.datasets import make_blobs
-
-    rows, classes = make_blobs(900, centers=3, random_state=170)
-    return rows @ np.array([[0.6, -0.6], [-0.4, 0.8]]), classes
-
-
-def _unlike() -> Rows:
-    from sklearn.datasets import make_blobs
-
-    return make_blobs(900, centers=3, cluster_std=[1.0, 2.5, 0.5], random_state=170)
-
-
-def _heavy_tails() -> Rows:
-    random = np.random.RandomState(5)
-    centers, classes = random.normal(scale=6, size=(5, 8)), random.randint(5, size=1000)
-    return centers[classes] + random.standard_t(3, size=(1000, 8)), classes
-
-
-def _many_columns(rounded: bool = False) -> Rows:
-    random = np.random.RandomState(6)
-    centers, classes = random.normal(scale=0.45, size=(8, 50)), random.randint(8, size=1000)
-    rows = centers[classes] + random.normal(size=(1000, 50))
-    return (np.rint(2 * rows) if rounded else rows), classes
-
-
-def _rings() -> Rows:
-    random = np.random.RandomState(3)
-    classes, angles = np.arange(900) % 3, random.uniform(0, 2 * np.pi, 900)
-    circles = (1 + 1.2 * classes)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
-    return circles + random.normal(scale=0.12, size=(900, 2)), classes
-
-
-def _lognormal() -> Rows:
-    random = np.random.RandomState(10)
-    centers, classes = random.normal(scale=1.2, size=(4, 6)), random.randint(4, size=900)
-    return np.exp(centers[classes] + 0.5 * random.normal(size=(900, 6))), classes
-
-
-def _grid() -> Rows:
-    random = np.random.RandomState(11)
-    classes = random.randint(25, size=1500)
-    return 4 * np.c_[classes % 5, classes // 5] + random.normal(scale=0.9, size=(1500, 2)), classes
-
-
 # Those that lambda, the starts and the criterion were chosen on.
 CHOSEN_ON: dict[str, Callable[[], Rows]] = {
     "iris": partial(_of_scikit_learn, "load_iris"),
     "wine": partial(_of_scikit_learn, "load_wine"),
     "breast cancer": partial(_of_scikit_learn, "load_breast_cancer"),
     "digits": partial(_of_scikit_learn, "load_digits"),
-    "half moons": _moons,
-    "circles": _circles,
-    "uneven blobs": _uneven,
-    "elongated blobs": _elongated,
-    "blobs unlike in width": _unlike,
+    "half moons": shapes.half_moons,
+    "circles": shapes.circles,
+    "uneven blobs": shapes.uneven_blobs,
+    "elongated blobs": shapes.elongated_blobs,
+    "blobs unlike in width": shapes.blobs_unlike_in_width,
     **{name: partial(labelled, name) for name in ("optdigits", "pendigits", "mnist", "shuttle")},
     "four moons": SETS["four moons"].read,
     "searchsnippets": SETS["searchsnippets"].read,
 }
 # Those that only came afterwards.
 UNSEEN: dict[str, Callable[[], Rows]] = {
-    "rings": _rings,
-    "heavy tails": _heavy_tails,
-    "many columns": _many_columns,
-    "many columns, integers": partial(_many_columns, rounded=True),
-    "very uneven blobs": partial(_uneven, (700, 150, 100, 50), 3, 0.3),
-    "lognormal": _lognormal,
-    "25 blobs on a grid": _grid,
+    "rings": shapes.nested_rings,
+    "heavy tails": shapes.heavy_tails,
+    "many columns": shapes.many_columns,
+    "many columns, integers": partial(shapes.many_columns, rounded=True),
+    "very uneven blobs": partial(shapes.uneven_blobs, (700, 150, 100, 50), 3, 0.3),
+    "lognormal": shapes.lognormal,
+    "25 blobs on a grid": shapes.grid_of_blobs,
 }
-ANY_SETS = {**CHOSEN_ON, **UNSEEN}
+# Those that the directions of the spread were tried on, besides "many columns".
+WIDE: dict[str, Callable[[], Rows]] = {
+    **{
+        f"{n_clusters} clusters in {n_columns} columns{', uneven' if is_uneven else ''}, {separation:g}": partial(
+            shapes.wide_clusters, n_clusters, n_columns, separation, is_uneven=is_uneven
+        )
+        for n_clusters, n_columns, separation, is_uneven in (
+            (2, 30, 0.4, False), (3, 100, 0.3, False), (4, 20, 0.6, False), (5, 500, 0.2, False), (8, 50, 0.45, True),
+            (8, 50, 0.8, False), (8, 200, 0.3, False), (12, 10, 1.2, False), (16, 50, 0.6, False),
+        )
+    },
+    "half moons in 20 columns": partial(shapes.wide_moons, 20),
+    "half moons in 100 columns": partial(shapes.wide_moons, 100),
+}  # fmt: skip
+ANY_SETS = {**CHOSEN_ON, **UNSEEN, **WIDE}
+# As they come and with standardised columns; wide ones have columns of one unit.
+_TABLES = (
+    ("sets that the defaults were chosen on", CHOSEN_ON, (False, True)),
+    ("unseen sets", UNSEEN, (False, True)),
+    ("many columns", WIDE, (False,)),
+)
 
 
 def run_defaults(name: str, is_scaled: bool, n_rows: int, seed: int, n_threads: int) -> dict[str, Scores]:
@@ -162,12 +118,12 @@ def measure_any(benchmark: Benchmark, key: str) -> None:
     """Compare the defaults with k-means on every set that is here, as it comes and with standardised columns."""
     quick = benchmark.options.quick
     n_rows = QUICK_ROWS if quick else N_ROWS
-    for title, names in (("sets that the defaults were chosen on", CHOSEN_ON), ("unseen sets", UNSEEN)):
+    for title, names, scalings in _TABLES:
         runs: dict[str, dict[str, Scores]] = {}
         for name in names:
             if (quick and name not in QUICK_SETS) or not _is_here(name):
                 continue
-            for is_scaled in (False, True):
+            for is_scaled in scalings:
                 options = (name, is_scaled, n_rows, 0, benchmark.options.threads)
                 runs[f"{name}{', scaled' if is_scaled else ''}"] = benchmark.isolated(run_defaults, *options)
         if runs:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.readers import sampled
 from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES
-from benchmarks.laplacian_kmodes.sets import SETS, sampled
+from benchmarks.laplacian_kmodes.sets import SETS
 from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, SEED
 
 LAMBDAS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.harness.data.readers import sampled
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, MNIST, PAPER_SETS
-from benchmarks.laplacian_kmodes.sets import sampled
 from benchmarks.laplacian_kmodes.setting import load_labelled
 
 __all__ = ["make_figure_1"]

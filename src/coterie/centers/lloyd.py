@@ -17,6 +17,9 @@ __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
+# The first pass with bounds takes as long as two without: where there is no time for so many, they do not pay.
+_PASSES_FOR_BOUNDS = 6
+
 # Bounds that take more memory than this cost "elkan" more time than they save.
 _ELKAN_BYTES = 128 << 20
 
@@ -139,6 +142,8 @@ def local_passes(
 
 def choose_algorithm(data: Dataset, n_clusters: int) -> str:
     """Return what `algorithm="auto"` stands for; see the notes of `coterie.KMeans`."""
+    if data.n_passes_left < _PASSES_FOR_BOUNDS:
+        return "lloyd"
     shape = data.n_rows, data.n_columns
     return algorithm_of(
         "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse

@@ -20,7 +20,7 @@ from coterie import (
 from coterie.cli.fit import FitJob, fit_into
 from coterie.cli.models import fit_model
 from coterie.cli.output import output_folder
-from coterie.cli.progress import display, fit_callback
+from coterie.cli.progress import FitCallback, display
 from coterie.cli.report import ReportOptions
 from coterie.cli.summaries import check_folder_of
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
@@ -254,7 +254,7 @@ def _fit_and_follow(model: Any, X: np.ndarray, *, quiet: bool) -> list[tuple[flo
     """Fit a model; return the seconds and the centres of each iteration."""
     seen: list[tuple[float, np.ndarray]] = []
     with display(quiet) as screen:
-        show = fit_callback(screen, method_of(model), model.get_params())
+        show = FitCallback(screen, method_of(model), model.get_params())
 
         def watch(progress: FitProgress) -> None:
             seen.append((progress.seconds, progress.centers.copy()))

@@ -19,10 +19,15 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import as_rows
 
 __all__ = ["KMeans"]
+
+# Part of the time that seeding may take where time is short, and passes over the rows that the shortest run takes: a
+# step, whose bounds cost as much as the rest, and labels.
+_SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
 
 _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 
@@ -80,7 +85,9 @@ class KMeans(CentroidEstimator):
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
     max_time : float, optional
-        Seconds. The best model found by then is returned, with a ConvergenceWarning.
+        Seconds, from the call on, labels included. The best model found by then is returned, with a ConvergenceWarning;
+        where even the seeding takes too long, another warning says that a faster one was taken. Never less is done than
+        a choice of centroids, a step and the labels of all rows.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -234,18 +241,32 @@ class KMeans(CentroidEstimator):
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
         random = check_random_state(self.random_state)
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warn(
+                "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
+            )
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             if self.coreset_size is None:
                 fitted_rows, fitted_weights = rows, weights
             else:
-                coreset, fitted_weights, _ = lightweight_coreset(
-                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
-                )
+                with monitor.phase("coreset"):
+                    coreset, fitted_weights, _ = lightweight_coreset(
+                        rows,
+                        self.coreset_size,
+                        sample_weight=weights,
+                        random_state=random,
+                        n_threads=n_threads,
+                    )
                 fitted_rows = as_rows(coreset)
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
-            self._store(self._best_run(X, data, given, random, monitor), data)
+            monitor.reserve = labelling = self._seconds_of_pass(rows, monitor)
+            own = labelling if self.coreset_size is None else self._seconds_of_pass(data.rows, monitor)
+            if own > 0:
+                data.n_passes_left = monitor.deadline.left / own
+            self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
             if self.coreset_size is not None:
-                self._label(rows, weights)
+                with monitor.phase("labels"):
+                    self._label(rows, weights)
         self._warn_of_empty_clusters()
         self._mark_ignored(rows)
         monitor.warn_if_out_of_time()
@@ -254,13 +275,25 @@ class KMeans(CentroidEstimator):
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _best_run(
-        self, X: Any, data: Any, given: Array | None, random: np.random.RandomState, monitor: FitMonitor
+        self,
+        X: Any,
+        data: Any,
+        given: Array | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
+        shortest_run: float = 0.0,
     ) -> Run:
-        """Run from each start; return what the best one arrived at."""
+        """Run from each start, while there are seconds for the shortest run; return what the best one arrived at."""
         best: Run | None = None
-        for _ in range(self._n_runs()):
+        for number in range(self._n_runs()):
+            if number > 0 and not monitor.has_time_for(shortest_run):
+                break
+            centers = given
+            if centers is None:
+                seeding = monitor.deadline.sooner(monitor.reserve + shortest_run).share(_SEEDING_SHARE)
+                with monitor.phase("seeding", seeding) as phase:
+                    centers = self._drawn_centers(X, data, random, phase)
             monitor.start_run()
-            centers = self._drawn_centers(X, data, random) if given is None else given
             run = self._run(data, centers, monitor)
             if best is None or run.inertia < best.inertia:
                 best = run
@@ -283,6 +316,7 @@ class KMeans(CentroidEstimator):
             stop = monitor.report(
                 self._inertia_of(step.objective),
                 lloyd.centers,
+                closeness=step.center_shift / tolerance if tolerance > 0 else step.n_changed,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
             )

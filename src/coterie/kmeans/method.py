@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from coterie.centers.bounded import n_bounds_of
@@ -9,13 +10,14 @@ from coterie.centers.lloyd import ALGORITHMS, algorithm_of
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
 from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
+from coterie.kmeans.bisecting import STRATEGIES, BisectingKMeans
 from coterie.kmeans.exact import KMeans
 from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.rows import RowSource
 
-__all__ = ["K_MEANS", "MINI_BATCH", "NESTED"]
+__all__ = ["BISECTING", "K_MEANS", "MINI_BATCH", "NESTED"]
 
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
 _NESTED_ROWS = 100_000
@@ -99,6 +101,19 @@ def _memory_of_mini_batch(model: MiniBatchKMeans, rows: RowSource) -> list[Need]
     ]
 
 
+def _memory_of_bisecting(model: BisectingKMeans, rows: RowSource) -> list[Need]:
+    n_rows = rows.shape[0]
+    return [
+        labels_and_centers(rows, 2 * min(model.n_clusters, n_rows)),
+        copy_of_rows(rows),
+        Need(
+            n_rows * (rows.row_bytes() + 24.0),
+            "the rows of the cluster that is halved",
+            "take a sample of the rows",
+        ),
+    ]
+
+
 K_MEANS = Method(
     name="k-means",
     estimator=KMeans,
@@ -154,5 +169,30 @@ MINI_BATCH = Method(
         CENTER_TOLERANCE,
     ),
     memory=_memory_of_mini_batch,
+    page=_PAGE,
+)
+
+BISECTING = Method(
+    name="bisecting",
+    estimator=BisectingKMeans,
+    summary="k-means that halves the worst cluster again and again: a tree, which can be cut at any number of clusters",
+    objective=_INERTIA,
+    progress=Progress(step="split", limit="n_clusters"),
+    options=(
+        _ALGORITHM,
+        INIT,
+        replace(N_INIT, choices={}),
+        Option(
+            "bisecting_strategy",
+            "--bisecting-strategy",
+            "which cluster is halved next",
+            choices=dict(
+                zip(STRATEGIES, ("by the sum of squared distances", "by the number of rows"), strict=True)
+            ),
+        ),
+        CENTER_TOLERANCE,
+    ),
+    drops_clusters=True,
+    memory=_memory_of_bisecting,
     page=_PAGE,
 )

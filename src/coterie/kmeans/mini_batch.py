@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +22,18 @@ from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.smoothed_inertia import BatchStep, SmoothedInertia
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans"]
+
+# Part of the time that seeding may take where time is short.
+_SEEDING_SHARE = 0.5
 
 _HISTORY_FIELDS = (("center_shift", np.float64),)
 
@@ -84,7 +88,7 @@ class MiniBatchKMeans(CentroidEstimator):
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
     max_time : float, optional
-        Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
+        Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
@@ -220,12 +224,17 @@ class MiniBatchKMeans(CentroidEstimator):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
-            self._start(rows, weights, given, random)
+            whole_pass = self._seconds_of_pass(rows, monitor)
+            monitor.reserve = whole_pass if self.compute_labels else 0.0
+            seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
+            with monitor.phase("seeding", seeding) as phase:
+                self._start(rows, weights, given, random, phase)
             self._run(rows, weights, random, monitor)
             self._random = random
             self._store_centers(self._means.centers, self._shift)
             if self.compute_labels:
-                self._label(rows, weights)
+                with monitor.phase("labels"):
+                    self._label(rows, weights)
                 self._warn_of_empty_clusters()
                 self._mark_ignored(fit_rows)
             else:
@@ -416,6 +425,7 @@ class MiniBatchKMeans(CentroidEstimator):
         weights: Array | None,
         given: Array | None,
         random: np.random.RandomState,
+        phase: Phase = UNHURRIED,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
         shift, self._mean_variance = np.zeros(rows.shape[1]), 0.0
@@ -425,7 +435,11 @@ class MiniBatchKMeans(CentroidEstimator):
             sample = self._sample(rows, weights, random if given is None else np.random.RandomState(0))
             shift, self._mean_variance = sample.shift, sample.mean_variance
         if centers is None:
-            drawn = [self._drawn_centers(sample.rows.read(), sample, random) for _ in range(self._n_draws())]
+            drawn = []
+            for _ in range(self._n_draws()):
+                drawn.append(self._drawn_centers(sample.rows.read(), sample, random, phase))
+                if phase.is_late:
+                    break
             centers = drawn[0]
             if len(drawn) > 1:
                 test = self._sample(rows, weights, random)
@@ -441,11 +455,10 @@ class MiniBatchKMeans(CentroidEstimator):
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
-                warnings.warn(
+                warn(
                     f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
                     "3 * n_clusters.",
                     RuntimeWarning,
-                    stacklevel=4,
                 )
             size = 3 * self.n_clusters
         order = shuffled(rows.shape[0], run_length(rows, size), random)

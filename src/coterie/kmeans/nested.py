@@ -40,6 +40,9 @@ _FIRST_ROWS_PER_CLUSTER = 64
 # Rounds on the same sample in which rows near a tie may go to and fro by rounding, before that counts as settled.
 _ROUNDS_WITHOUT_PROGRESS = 5
 
+# Part of the time that seeding may take where time is short.
+_SEEDING_SHARE = 0.5
+
 _HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
 
 
@@ -88,7 +91,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         row and group of centroids, which takes less memory; or none. The clusters are the same, bit for bit. "auto"
         chooses by a measured rule, see Notes.
     max_time : float, optional
-        Seconds. The model found by then is returned, with a ConvergenceWarning; labelling comes on top.
+        Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
@@ -259,13 +262,16 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             monitor.start_run()
             earlier = self._earlier_votes(rows) if goes_on else None
             data = self._shuffled(rows, weights, random, None if earlier is None else earlier.shift)
+            whole_pass = self._seconds_of_pass(rows, monitor)
+            monitor.reserve = whole_pass if self.compute_labels else 0.0
             if centers is None:
-                centers = self._centers_from_first_batch(data, random)
+                centers = self._centers_from_first_batch(data, random, monitor, whole_pass)
             self._check_distances(centers, data.shift)
             votes = Votes(data, self._new_means(rows, centers, data.shift, n_threads), earlier)
-            self._run(data, votes, monitor, goes_on)
+            self._run(data, votes, monitor, goes_on, whole_pass)
             if self.compute_labels:
-                self._label(rows, weights)
+                with monitor.phase("labels"):
+                    self._label(rows, weights)
             else:
                 self._leave_unlabelled()
         if self.compute_labels and not goes_on:
@@ -328,7 +334,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: ShuffledRows, votes: Votes, monitor: FitMonitor, goes_on: bool) -> None:
+    def _run(
+        self, data: ShuffledRows, votes: Votes, monitor: FitMonitor, goes_on: bool, whole_pass: float
+    ) -> None:
         """Rounds over the prefix: assign, let each row vote, move; double it when the centroids have settled."""
         means, assignment = votes.means, self._assignment(data, votes.means)
         descent = _Descent()
@@ -344,6 +352,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             stop = monitor.report(
                 self._inertia_of(votes.scaled_up(within)),
                 lambda: means.centers,
+                closeness=n_changed * data.n_rows / data.size,
                 batch_size=data.size,
                 n_changed=n_changed,
                 center_shift=center_shift,
@@ -352,7 +361,10 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             if data.size < data.n_rows and not stop:
                 errors = votes.standard_errors(within)
                 if stalled or have_settled(errors, shifts, self.doubling_threshold):
-                    data.grow(min(2 * data.size, data.n_rows))
+                    size = min(2 * data.size, data.n_rows)
+                    if not monitor.has_time_for(whole_pass * size / data.n_rows):
+                        break
+                    data.grow(size)
                     descent = _Descent()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
@@ -362,11 +374,16 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.history_ = monitor.history()
         self.n_iter_ = len(self.history_)
 
-    def _centers_from_first_batch(self, data: ShuffledRows, random: np.random.RandomState) -> Array:
+    def _centers_from_first_batch(
+        self, data: ShuffledRows, random: np.random.RandomState, monitor: FitMonitor, whole_pass: float
+    ) -> Array:
         batch = data.rows.take(data.order[: data.size])
         weights = None if data.weights is None else data.weights[: data.size]
         sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
-        return self._drawn_centers(batch, sample, random)
+        first_round = 2 * whole_pass * data.size / data.n_rows
+        seeding = monitor.deadline.sooner(monitor.reserve + first_round).share(_SEEDING_SHARE)
+        with monitor.phase("seeding", seeding) as phase:
+            return self._drawn_centers(batch, sample, random, phase)
 
     def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
         if isinstance(means, SparseMeans):

@@ -9,7 +9,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.labels import squares_to_centers
 from coterie.rows import Block, as_rows
 
-__all__ = ["cluster_means", "demerit", "normalized_cut", "spreads"]
+__all__ = ["cluster_means", "demerit", "in_main_directions", "normalized_cut", "spreads"]
 
 # Cuts below this are all alike: an edge or two of a small graph.
 _SMALLEST_CUT = 1e-4
@@ -29,7 +29,7 @@ def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_cluster
     graph : csr_array of shape (n, n)
         Affinities of rows.
     rows : ndarray or csr_array of shape (n, d), or None
-        The rows; without them the cut alone counts.
+        The rows, as `in_main_directions` has them; without them the cut alone counts.
     labels : ndarray of shape (n,), int32
         Clusters.
     n_clusters : int
@@ -40,6 +40,40 @@ def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_cluster
         if rows is None:
             return cut
         return cut + _WEIGHT_OF_SPREAD * float(np.log(spreads(rows, labels, n_clusters).sum()))
+
+
+def in_main_directions(rows: Block, n_clusters: int) -> Block:
+    """Return the rows in as many directions as there are clusters, those in which they vary most.
+
+    In many columns most of the spread is the same for all clusterings: where 200 columns vary by 1 and the means of
+    eight clusters by 0.3, wrong clusters have 1% more of it, and 30% more in eight directions. Where there are no more
+    columns than clusters, rows are left as they are.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n, d)
+        The rows.
+    n_clusters : int
+        Number of clusters L.
+
+    Returns
+    -------
+    ndarray of shape (n, L), or rows
+        Around their mean, if there are fewer directions.
+    """
+    if n_clusters >= min(rows.shape):
+        return rows
+    from sklearn.decomposition import PCA  # takes a tenth of a second, for those who fit K-modes only
+
+    # Rows that are all equal have no share of a variance.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if sp.issparse(rows):
+            found = PCA(n_clusters, svd_solver="arpack", random_state=0).fit_transform(rows)
+        else:
+            # Far from 0 what PCA makes of squares would be lost in float32.
+            centered = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+            found = PCA(n_clusters, copy=False, random_state=0).fit_transform(centered)
+    return np.ascontiguousarray(found)
 
 
 def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:

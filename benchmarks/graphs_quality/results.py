@@ -1,0 +1,48 @@
+"""The folder of results: a file a cell, so that a run goes on where the last one was ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from benchmarks.graphs_quality.runs import Cell
+
+__all__ = ["FAILED", "Results"]
+
+# The key of a cell that has none of the others: why there is no result.
+FAILED = "failed"
+Place = tuple[str, str, int]
+
+
+class Results:
+    """Cells by set, method and seed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where their files are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, name: str, method: str, seed: int) -> Cell | None:
+        """Return a cell, None where there is none yet."""
+        path = self._path(name, method, seed)
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def keep(self, name: str, method: str, seed: int, cell: Cell) -> None:
+        """Write a cell, whole or not at all."""
+        path = self._path(name, method, seed)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".half")
+        half.write_text(json.dumps(cell, indent=1) + "\n")
+        half.rename(path)
+
+    def _path(self, name: str, method: str, seed: int) -> Path:
+        return self.folder / _slug(name) / f"{_slug(method)}-{seed}.json"
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")

@@ -1,0 +1,71 @@
+"""What runs in a process of its own: one method on one set."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.graphs_quality.contenders import CONTENDERS, NOISE, Task
+from benchmarks.harness.measuring import measured
+
+__all__ = ["Cell", "run_cell", "warm_up"]
+
+Cell = dict[str, Any]
+_WARM_ROWS, _WARM_CLUSTERS = 300, 3
+
+
+@cache
+def warm_up(method: str) -> None:
+    """Import what a method needs and let it compile itself, on rows that do not count; once a process."""
+    rows = np.random.RandomState(0).normal(size=(_WARM_ROWS, 5)).astype(np.float32)
+    rows[:, 0] += 20 * (np.arange(_WARM_ROWS) % _WARM_CLUSTERS)
+    CONTENDERS[method].call(Task(rows, False, _WARM_CLUSTERS, 0))
+
+
+def run_cell(method: str, data: Path, seed: int) -> Cell:
+    """Cluster a set by a method.
+
+    Returns
+    -------
+    dict
+        `accuracy`, `nmi` and `ari`, rows that are told to be noise being one cluster more; `clusters` without these
+        and their share, `noise`; `seconds`, `cpu_seconds` and `peak_bytes`; and of the set `n_rows`, `n_columns` and
+        `classes`.
+    """
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    from coterie.metrics import clustering_accuracy
+
+    task, classes = _task(data, seed)
+    with measured() as cost:
+        labels = np.asarray(CONTENDERS[method].call(task))
+    is_noise = labels == NOISE
+    return {
+        "accuracy": float(clustering_accuracy(classes, labels - labels.min())),
+        "nmi": float(normalized_mutual_info_score(classes, labels)),
+        "ari": float(adjusted_rand_score(classes, labels)),
+        "clusters": len(np.unique(labels[~is_noise])),
+        "noise": float(is_noise.mean()),
+        "seconds": cost.seconds,
+        "cpu_seconds": cost.cpu_seconds,
+        "peak_bytes": cost.peak_bytes,
+        "n_rows": task.rows.shape[0],
+        "n_columns": task.rows.shape[1],
+        "classes": task.n_clusters,
+    }
+
+
+def _task(data: Path, seed: int) -> tuple[Task, np.ndarray]:
+    with np.load(data) as arrays:
+        classes = arrays["y"]
+        n_clusters = int(classes.max()) + 1
+        if "X" in arrays:
+            return Task(arrays["X"], False, n_clusters, seed), classes
+        import scipy.sparse as sp
+
+        parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        graph = sp.csr_array(parts, shape=(len(classes), len(classes)))
+        return Task(graph, True, n_clusters, seed), classes

@@ -1,0 +1,56 @@
+"""What reads the rows and classes of files in `COTERIE_DATA`, and draws some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.data.files import real_file
+
+__all__ = ["Rows", "arrays_of", "documents_of", "sampled", "snippets"]
+
+Rows = tuple[Any, np.ndarray]
+
+
+def sampled(rows: Any, classes: np.ndarray, n_rows: int, seed: int = 0) -> Rows:
+    """Return so many rows at random, all where there are no more."""
+    if n_rows >= len(classes):
+        return rows, classes
+    chosen = np.sort(np.random.default_rng(seed).choice(len(classes), n_rows, replace=False))
+    return rows[chosen], classes[chosen]
+
+
+def arrays_of(file: str) -> Rows:
+    """Return rows (float32) and classes of an .npz file with X and y."""
+    with np.load(_path(file)) as arrays:
+        return arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
+
+
+def documents_of(file: str) -> Rows:
+    """Return terms weighted by log(1 + count) log(n / documents), rows of length 1; without empty documents."""
+    import scipy.sparse as sp
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    with np.load(_path(file)) as arrays:
+        parts = arrays["data"].astype(np.float32), arrays["indices"].astype(np.int32), arrays["indptr"]
+        counts, classes = sp.csr_array(parts, shape=tuple(arrays["shape"])), arrays["y"].astype(np.int64)
+    has_terms = np.diff(counts.indptr) > 0
+    weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts[has_terms])
+    return sp.csr_array(weighted), classes[has_terms]
+
+
+def snippets() -> Rows:
+    """Return the embeddings of search snippets and their topics."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(_path("searchsnippets.parquet"), columns=["embedding", "topic"])
+    rows = np.stack(table["embedding"].to_numpy())
+    return rows.astype(np.float32), table["topic"].to_numpy().astype(np.int64)
+
+
+def _path(file: str) -> Any:
+    path = real_file(file)
+    if path is None:
+        raise FileNotFoundError(f"{file} is not in COTERIE_DATA")
+    return path

@@ -1,0 +1,134 @@
+"""Generated rows of known classes, in shapes that tell methods apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "blobs_unlike_in_width",
+    "circles",
+    "elongated_blobs",
+    "grid_of_blobs",
+    "half_moons",
+    "heavy_tails",
+    "lognormal",
+    "many_columns",
+    "nested_rings",
+    "spirals",
+    "uneven_blobs",
+    "wide_clusters",
+    "wide_moons",
+]
+
+Rows = tuple[Any, np.ndarray]
+
+
+def half_moons() -> Rows:
+    """Return two interleaved half circles, with noise."""
+    from sklearn.datasets import make_moons
+
+    return make_moons(1000, noise=0.1, random_state=0)
+
+
+def circles() -> Rows:
+    """Return a circle in a circle."""
+    from sklearn.datasets import make_circles
+
+    return make_circles(1000, factor=0.5, noise=0.05, random_state=0)
+
+
+def uneven_blobs(
+    sizes: Sequence[int] = (600, 200, 60, 30), n_columns: int = 5, widening: float = 0.0
+) -> Rows:
+    """Return normal blobs of these sizes, each wider than the one before by `widening`."""
+    random = np.random.RandomState(0)
+    centers = random.uniform(-8, 8, (len(sizes), n_columns))
+    blobs = [
+        centers[i] + (1 + widening * i) * random.normal(size=(n, n_columns)) for i, n in enumerate(sizes)
+    ]
+    return np.vstack(blobs), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def elongated_blobs() -> Rows:
+    """Return three blobs, long in the same direction."""
+    from sklearn.datasets import make_blobs
+
+    rows, classes = make_blobs(900, centers=3, random_state=170)
+    return rows @ np.array([[0.6, -0.6], [-0.4, 0.8]]), classes
+
+
+def blobs_unlike_in_width() -> Rows:
+    """Return three round blobs of unlike width."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(900, centers=3, cluster_std=[1.0, 2.5, 0.5], random_state=170)
+
+
+def heavy_tails() -> Rows:
+    """Return five clusters of Student's t with 3 degrees of freedom, in 8 columns."""
+    random = np.random.RandomState(5)
+    centers, classes = random.normal(scale=6, size=(5, 8)), random.randint(5, size=1000)
+    return centers[classes] + random.standard_t(3, size=(1000, 8)), classes
+
+
+def many_columns(rounded: bool = False) -> Rows:
+    """Return eight clusters in 50 columns that overlap in each, as integers if `rounded`."""
+    random = np.random.RandomState(6)
+    centers, classes = random.normal(scale=0.45, size=(8, 50)), random.randint(8, size=1000)
+    rows = centers[classes] + random.normal(size=(1000, 50))
+    return (np.rint(2 * rows) if rounded else rows), classes
+
+
+def nested_rings() -> Rows:
+    """Return three rings around each other."""
+    random = np.random.RandomState(3)
+    classes, angles = np.arange(900) % 3, random.uniform(0, 2 * np.pi, 900)
+    circles = (1 + 1.2 * classes)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    return circles + random.normal(scale=0.12, size=(900, 2)), classes
+
+
+def lognormal() -> Rows:
+    """Return four clusters that are normal in the logarithms of their six columns."""
+    random = np.random.RandomState(10)
+    centers, classes = random.normal(scale=1.2, size=(4, 6)), random.randint(4, size=900)
+    return np.exp(centers[classes] + 0.5 * random.normal(size=(900, 6))), classes
+
+
+def grid_of_blobs() -> Rows:
+    """Return 25 blobs on a grid that touch."""
+    random = np.random.RandomState(11)
+    classes = random.randint(25, size=1500)
+    return 4 * np.c_[classes % 5, classes // 5] + random.normal(scale=0.9, size=(1500, 2)), classes
+
+
+def spirals() -> Rows:
+    """Return three arms of a spiral, with noise."""
+    random = np.random.RandomState(4)
+    classes, turns = np.arange(900) % 3, np.sqrt(random.uniform(0.05, 1, 900))
+    angles = 3 * np.pi * turns + 2 * np.pi * classes / 3
+    arms = (10 * turns)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    return arms + random.normal(scale=0.2, size=(900, 2)), classes
+
+
+def wide_clusters(
+    n_clusters: int, n_columns: int, separation: float, *, is_uneven: bool = False, n_rows: int = 600
+) -> Rows:
+    """Return normal clusters whose means differ by as little in each column; uneven ones have sizes as 1, 2, 3 ..."""
+    random = np.random.RandomState(6)
+    centers = random.normal(scale=separation, size=(n_clusters, n_columns))
+    shares = np.arange(1, n_clusters + 1) / (n_clusters * (n_clusters + 1) / 2) if is_uneven else None
+    classes = random.choice(n_clusters, n_rows, p=shares)
+    return centers[classes] + random.normal(size=(n_rows, n_columns)), classes
+
+
+def wide_moons(n_columns: int, n_rows: int = 600) -> Rows:
+    """Return two half moons in a plane of a space of many columns, with noise in each."""
+    from sklearn.datasets import make_moons
+
+    rows, classes = make_moons(n_rows, noise=0.06, random_state=2)
+    random = np.random.RandomState(2)
+    plane = np.linalg.qr(random.normal(size=(n_columns, 2)))[0]
+    return rows @ plane.T + random.normal(scale=0.04, size=(n_rows, n_columns)), classes

@@ -1,0 +1,106 @@
+"""The one table of quality: its cells are kept one by one, its means and losses follow from them."""
+
+import numpy as np
+import pytest
+
+from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS, bisected
+from benchmarks.graphs_quality.page import GUIDE, tables, with_table, written_page
+from benchmarks.graphs_quality.results import FAILED, Results
+from benchmarks.graphs_quality.runs import run_cell
+from benchmarks.graphs_quality.sets import SETS, prepared
+
+METHOD, PEER = "k-means", "Ward"
+MACHINE = {"cpu": "none", "cores": 1, "memory_gib": 1, "system": "x", "python": "3", "versions": {}}
+
+
+def cell(accuracy: float, clusters: int = 3, noise: float = 0.0) -> dict:
+    return {
+        "accuracy": accuracy, "nmi": accuracy, "ari": accuracy, "clusters": clusters, "noise": noise, "seconds": 1.0,
+        "cpu_seconds": 2.0, "peak_bytes": 0, "n_rows": 150, "n_columns": 4, "classes": 3, "machine": MACHINE,
+        "date": "2026-01-01", "limit": 1,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path):
+    results = Results(tmp_path)
+    results.keep("iris", METHOD, 0, cell(0.6))
+    results.keep("iris", PEER, 0, cell(0.8))
+    results.keep("moons", METHOD, 0, cell(1.0))
+    results.keep("moons", PEER, 0, {FAILED: "not done after 1 s", "machine": MACHINE, "date": "2026-01-01"})
+    results.keep("wine (scaled)", METHOD, 0, cell(0.7, clusters=2, noise=0.25))
+    results.keep("wine (scaled)", METHOD, 1, cell(0.9, clusters=2, noise=0.25))
+    return results
+
+
+GUIDE_TEXT = (
+    "a\n<!-- written by python -m benchmarks.graphs_quality --page -->\nold\n<!-- up to here -->\nb\n"
+)
+
+
+def line_of(lines: list[str], name: str) -> list[str]:
+    return next([word.strip() for word in line.split("|")[1:-1]] for line in lines if f" {name} " in line)
+
+
+def test_a_cell_that_is_there_is_read_again(results):
+    assert results.read("wine (scaled)", METHOD, 1)["accuracy"] == 0.9
+    assert results.read("wine", METHOD, 0) is None
+    assert Results(results.folder).read("moons", PEER, 0)[FAILED] == "not done after 1 s"
+
+
+def test_means_and_shortfalls(results):
+    ours, theirs = (line_of(tables(results, 5000), name) for name in (f"**{METHOD}**", PEER))
+    assert ours[1:4] == ["3", "0.800", "0.800"]
+    # 0.2 behind on iris, best elsewhere; seeds are averaged.
+    assert ours[5:9] == ["0.067", "0.067", "0.067", "0.200"]
+    assert ours[9:] == ["2", "6"]
+    # A cell that did not end counts neither way.
+    assert theirs[1] == "1"
+    assert theirs[5] == "0.000"
+
+
+def test_losses_failures_and_other_numbers_of_clusters_are_told(results):
+    page = written_page(results, 5000)
+    assert f"- **{METHOD}**: iris (0.20, {PEER})." in page
+    assert f"- {PEER}, moons: not done after 1 s." in page
+    assert f"- {METHOD}: wine (scaled) 2 of 3, 25% noise." in page
+    assert "Not here: votes," in page
+    assert "--most-rows" not in page
+    assert "--most-rows 100 --page" in written_page(results, 100)
+
+
+def test_every_set_and_method_has_one_place(tmp_path):
+    results = Results(tmp_path)
+    for name in SETS:
+        for method in CONTENDERS:
+            assert results.read(name, method, 0) is None
+            results.keep(name, method, 0, {})
+    assert set(GRAPH_METHODS) | set(METHODS_OF_OURS) <= set(CONTENDERS)
+
+
+@pytest.mark.parametrize("method", ["k-means", "SLK-BO", "Ward"])
+def test_a_cell(method, tmp_path):
+    found = run_cell(method, prepared("iris", 60, tmp_path), 0)
+    assert (found["n_rows"], found["n_columns"], found["classes"], found["clusters"]) == (60, 4, 3, 3)
+    assert found["noise"] == 0
+    assert 0.7 < found["nmi"] < found["accuracy"] <= 1
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [(5, 5), (4, 3)])
+def test_the_resolution_that_gives_k_or_comes_nearest(wanted, expected):
+    # Of 4 there are none: 3 or 5 come nearest, and 3 is met first.
+    def labels_at(resolution: float) -> np.ndarray:
+        return np.arange(3 if resolution < 0.2 else 5)
+
+    assert len(bisected(labels_at, wanted)) == expected
+
+
+def test_the_guide_gets_its_table(results):
+    results.keep("moons", PEER, 0, cell(0.9))
+    text = with_table(GUIDE_TEXT, results)
+    assert text == with_table(text, results)
+    assert text.startswith("a\n")
+    assert text.endswith("\nb\n")
+    assert "old" not in text
+    assert line_of(text.splitlines(), PEER)[1:] == ["0.000", "0.100", "0.100", "2.00"]
+    assert with_table(GUIDE.read_text(), results)
