@@ -35,6 +35,7 @@ ONLY_IN_PYTHON = {
     "verbose": "commands show their progress, and none with --quiet",
     "copy_x": "without an effect: rows are never changed",
     "compute_labels": "commands write the labels, so there must be some",
+    "warm_start": "for fits of the same object one after the other; --init begins with a model",
 }
 """Parameters without an option, and why."""
 
