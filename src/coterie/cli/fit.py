@@ -52,11 +52,11 @@ from coterie.rows import RowSource
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FitJob", "fit", "fit_into"]
+__all__ = ["NO_COUNT", "FitJob", "fit", "fit_into"]
 
 PICTURE = "modes.png"
 
-_NO_COUNT = (
+NO_COUNT = (
     "Say how many clusters there are: -k NUMBER. If you do not know: coterie path FILE shows at which numbers clusters "
     "last, and --method convex-clustering needs no number."
 )
@@ -220,7 +220,7 @@ def _candidates(job: FitJob) -> list[Method]:
     able = [method for method in offered if not _problem_of_method(job, method)]
     fitting = [method for method in able if parameters_of(method) >= job.parameters.keys()]
     if job.n_clusters is None and not _asks_for_no_count(job, offered):
-        raise UsageError(_NO_COUNT)
+        raise UsageError(NO_COUNT)
     usual = [method for method in fitting if method.usual_above is not None]
     if usual or len(fitting) == 1:
         return usual or fitting
@@ -251,7 +251,7 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
     if job.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
         return f"The method {method.name} takes no --graph beside its rows."
     if job.n_clusters is None and method.clusters is not None:
-        return _NO_COUNT
+        return NO_COUNT
     if job.n_clusters is not None and method.clusters is None:
         return f"The method {method.name} takes no -k: it finds the number of clusters."
     return None

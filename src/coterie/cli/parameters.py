@@ -77,7 +77,7 @@ def options_of(method: Method) -> tuple[ParameterOption, ...]:
     options = [_completed(option, told.get(name)) for name, option in recorded.items()]
     for name, option in told.items():
         flag = _flag_of(name)
-        if name not in recorded and flag not in RESERVED_FLAGS:
+        if name not in recorded and _is_free(flag, name):
             aliases = (*option.aliases, *([] if flag == option.flag else [option.flag]))
             options.append(replace(option, flag=flag, aliases=aliases))
     return tuple(options)
@@ -94,13 +94,19 @@ def _flag_of(parameter: str) -> str:
     return next((option.flag for option in recorded if option.parameter == parameter), own_flag(parameter))
 
 
+def _is_free(flag: str, parameter: str) -> bool:
+    """Whether a flag can stand for a parameter: it is none of the commands', and no record's for another one."""
+    recorded = {option.flag: option.parameter for method in methods() for option in method.options}
+    return flag not in RESERVED_FLAGS and recorded.get(flag, parameter) == parameter
+
+
 def _completed(option: Option, told: ParameterOption | None) -> ParameterOption:
     """Return the option of a record with its own name as another flag, and what its docstring says that it may be."""
     values = {field.name: getattr(option, field.name) for field in fields(Option)}
     if told is None:
         return ParameterOption(**values)
     own = (told.flag, *told.aliases)
-    aliases = tuple(flag for flag in own if flag != option.flag and flag not in RESERVED_FLAGS)
+    aliases = tuple(flag for flag in own if flag != option.flag and _is_free(flag, option.parameter))
     return ParameterOption(**values, aliases=aliases, reads=told.reads)
 
 

@@ -32,8 +32,8 @@ RESERVED_FLAGS = (
     "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
     "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
     "--impute", "--scale", "--one-hot", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id", "--keep",
-    "--image", "--out", "--outliers", "--results", "--report", "--json", "--memory", "--config", "--force", "--quiet",
-    "-q", "--help", "-h", "--version",
+    "--image", "--out", "--outliers", "--results", "--report", "--json", "--memory", "--config", "--force",
+    "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 

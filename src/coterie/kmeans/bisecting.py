@@ -232,7 +232,7 @@ class BisectingKMeans(CentroidEstimator):
             leaves.update(zip(tree.divide(worst, halves), halves.leaves))
             stop = monitor.report(
                 sum(leaf.inertia for leaf in leaves.values()),
-                lambda: tree.centers_of(leaves),
+                lambda: tree.centers_of(tree.leaves()),
                 divided=worst,
                 n_clusters=len(leaves),
             )

@@ -36,6 +36,7 @@ def top_section(subject: Subject, summary: Mapping[str, Any], stability: Stabili
         ("seconds of the fit", summary.get("seconds", _seconds_of(model))),
         ("memory at its peak", summary.get("memory")),
         ("rows in no cluster", int(np.count_nonzero(subject.labels < 0)) or None),
+        ("rows marked as outliers", (summary.get("outliers") or {}).get("marked")),
         ("hash of the rows", _hash_words(summary)),
     ]
     entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]

@@ -81,6 +81,7 @@ def fit(
     report: Switch = False,
     out: Path = Path("coterie-out"),
     force: Switch = False,
+    scheduler: str | None = None,
     json: Switch = False,
     quiet: Quiet = False,
     parameters: Mapping[str, Any],
@@ -158,6 +159,9 @@ def fit(
         summary.json, run.toml, modes.png and report.html.
     force
         Replace the results of another command, or of other rows, in the folder.
+    scheduler
+        Address of a Dask scheduler, such as tcp://host:8786: its workers open the file, which they must see under the
+        same name, and find the clusters (k-means).
     json
         Print one JSON object on the standard output.
     quiet
@@ -194,4 +198,8 @@ def fit(
         results=results,
         report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
     )
+    if scheduler is not None:
+        from coterie.cli.cluster import fit_on_cluster
+
+        return tell(fit_on_cluster(job, scheduler)[1], fit_lines, json, quiet)
     tell(run_fit(job)[1], fit_lines, json, quiet)
