@@ -15,6 +15,7 @@ from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
+from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.estimators import Method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
@@ -41,6 +42,7 @@ class PathJob:
     decimal: str | None = None
     preparing: Mapping[str, Any] = field(default_factory=dict)
     quiet: bool = False
+    report: ReportOptions | None = None
 
 
 def follow(job: PathJob) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def follow(job: PathJob) -> dict[str, Any]:
     method = path_method()
     model = make_model(method, job.parameters)
     require_matplotlib()
+    if job.report is not None:
+        check_report(job.report)
     with output_folder(job.out) as outputs:
         return _follow_into(outputs, job, method, model)
 
@@ -78,6 +82,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         pyarrow_parquet()
     drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
+    names += [] if job.report is None else [REPORT]
     outputs.check(*names)
     with about(job.file):
         seconds, warned = fit_model(model, rows, quiet=job.quiet)
@@ -94,6 +99,8 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         "warnings": [*told, *warned],
         "files": {name: str(job.out / name) for name in names},
     }
+    if job.report is not None:
+        write_files(outputs, fit_report(model, rows, summary, job.report, n_clusters=job.n_clusters), REPORT)
     with outputs.writing(PATH) as path:
         _write_path(path, model)
     with outputs.writing(label_name) as path:

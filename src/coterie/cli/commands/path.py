@@ -22,7 +22,7 @@ from coterie.cli.arguments import (
 from coterie.cli.lines import path_lines
 from coterie.cli.models import path_method
 from coterie.cli.options import method_options, with_memory, with_options
-from coterie.cli.output import report
+from coterie.cli.output import report as tell
 
 __all__ = ["command"]
 
@@ -48,6 +48,7 @@ def path(
     category_limit: WholeNumber = 100,
     sep: str | None = None,
     decimal: str | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-path"),
     json: Switch = False,
     quiet: Quiet = False,
@@ -83,9 +84,11 @@ def path(
         What separates the fields of a .csv file; by default as for `coterie fit`.
     decimal
         Its decimal sign, '.' or ','; by default what its first lines have.
+    report
+        Write report.html, too: a page with a map that has a slider along the path, and a card for each cluster.
     out
         Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
-        and summary.json.
+        summary.json and report.html.
     json
         Print one JSON object on the standard output.
     quiet
@@ -94,6 +97,7 @@ def path(
         Options of the method.
     """
     from coterie.cli.path import PathJob, follow
+    from coterie.cli.report import ReportOptions
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = PathJob(
@@ -107,5 +111,6 @@ def path(
         decimal=decimal,
         preparing=preparing_of(impute, scale, one_hot, category_limit),
         quiet=quiet,
+        report=ReportOptions() if report else None,
     )
-    report(follow(job), path_lines, json, quiet)
+    tell(follow(job), path_lines, json, quiet)
