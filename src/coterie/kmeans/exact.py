@@ -23,13 +23,13 @@ from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import as_rows
 
-__all__ = ["KMeans"]
+__all__ = ["HISTORY_FIELDS", "KMeans", "Run"]
 
 # Part of the time that seeding may take where time is short, and passes over the rows that the shortest run takes: a
 # step, whose bounds cost as much as the rest, and labels.
 _SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
 
-_HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
+HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
 
 
 @dataclass
@@ -235,7 +235,7 @@ class KMeans(CentroidEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, self._n_runs(), _HISTORY_FIELDS)
+        monitor = FitMonitor(self, self._n_runs(), HISTORY_FIELDS)
         rows = self._fit_rows_of(X, reset=True)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
@@ -322,9 +322,13 @@ class KMeans(CentroidEstimator):
             )
             if stop or step.center_shift <= tolerance:
                 break
+        return self._finished(lloyd, data, monitor.history())
+
+    def _finished(self, lloyd: Lloyd, data: Any, history: Array) -> Run:
+        """Return what a start has arrived at."""
         labels, squares = lloyd.labels_and_squares()
         inertia = self._inertia_of(weighted_sum(squares, data.weights))
-        return Run(lloyd.centers, labels, squares, inertia, monitor.history())
+        return Run(lloyd.centers, labels, squares, inertia, history)
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
@@ -350,7 +354,7 @@ class KMeans(CentroidEstimator):
             return int(self.n_init)
         return 10 if callable(self.init) or self.init == "random" else 1
 
-    def _store(self, run: Run, data: Dataset) -> None:
+    def _store(self, run: Run, data: Any) -> None:
         self._store_centers(run.centers, data.shift)
         self._store_labels(run.labels, run.squares, data.weights)
         self.history_ = run.history

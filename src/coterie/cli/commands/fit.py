@@ -74,6 +74,7 @@ def fit(
     results: Literal["npy", "parquet", "csv"] | None = None,
     report: Switch = False,
     out: Path = Path("coterie-out"),
+    scheduler: str | None = None,
     json: Switch = False,
     quiet: Quiet = False,
     parameters: Mapping[str, Any],
@@ -146,6 +147,9 @@ def fit(
         Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
         score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
         summary.json, modes.png and report.html.
+    scheduler
+        Address of a Dask scheduler, such as tcp://host:8786: its workers open the file, which they must see under the
+        same name, and find the clusters (k-means).
     json
         Print one JSON object on the standard output.
     quiet
@@ -180,4 +184,8 @@ def fit(
         results=results,
         report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
     )
+    if scheduler is not None:
+        from coterie.cli.cluster import fit_on_cluster
+
+        return tell(fit_on_cluster(job, scheduler)[1], fit_lines, json, quiet)
     tell(run_fit(job)[1], fit_lines, json, quiet)
