@@ -15,6 +15,7 @@ from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
+from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.estimators import Method
@@ -46,6 +47,7 @@ class PathJob:
     preparing: Mapping[str, Any] = field(default_factory=dict)
     quiet: bool = False
     force: bool = False
+    report: ReportOptions | None = None
 
 
 def follow(job: PathJob) -> dict[str, Any]:
@@ -62,6 +64,8 @@ def follow(job: PathJob) -> dict[str, Any]:
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     model = make_model(method, {**job.parameters, **given_graph}, seed=job.seed)
     require_matplotlib()
+    if job.report is not None:
+        check_report(job.report)
     with output_folder(job.out) as outputs:
         if not job.force:
             check_folder_of(job.out, "path", job.file)
@@ -86,6 +90,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         pyarrow_parquet()
     drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
+    names += [] if job.report is None else [REPORT]
     outputs.check(*names, RUN)
     files = {**{name: job.out / name for name in names}, **run_files(job.out)}
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
@@ -107,6 +112,8 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         "warnings": [*told, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
+    if job.report is not None:
+        write_files(outputs, fit_report(model, rows, summary, job.report, n_clusters=job.n_clusters), REPORT)
     with outputs.writing(PATH) as path:
         _write_path(path, model)
     with outputs.writing(label_name) as path:

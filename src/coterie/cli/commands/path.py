@@ -26,7 +26,7 @@ from coterie.cli.arguments import (
 from coterie.cli.lines import path_lines
 from coterie.cli.models import path_method
 from coterie.cli.options import given, method_options, with_memory, with_options
-from coterie.cli.output import report
+from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
@@ -55,6 +55,7 @@ def path(
     category_limit: WholeNumber = 100,
     sep: str | None = None,
     decimal: str | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-path"),
     force: Switch = False,
     json: Switch = False,
@@ -96,9 +97,11 @@ def path(
         What separates the fields of a .csv file; by default as for `coterie fit`.
     decimal
         Its decimal sign, '.' or ','; by default what its first lines have.
+    report
+        Write report.html, too: a page with a map that has a slider along the path, and a card for each cluster.
     out
-        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
-        and summary.json.
+        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png,
+        run.toml, summary.json and report.html.
     force
         Replace the results of another command, or of other rows, in the folder.
     json
@@ -109,6 +112,7 @@ def path(
         Options of the method.
     """
     from coterie.cli.path import PathJob, follow
+    from coterie.cli.report import ReportOptions
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = PathJob(
@@ -125,8 +129,9 @@ def path(
         preparing=preparing_of(impute, scale, one_hot, category_limit),
         quiet=quiet,
         force=force,
+        report=ReportOptions() if report else None,
     )
-    report(follow(job), path_lines, json, quiet)
+    tell(follow(job), path_lines, json, quiet)
 
 
 def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
