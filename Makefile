@@ -32,7 +32,7 @@ docs: $(VENV)/.docs
 	@echo "The site is in build/docs/index.html."
 
 # The built site: links, reachability, search, the browser's console, axe-core. Needs Chromium; run `make docs` first.
-test-site: $(VENV)/.browser
+test-site: $(VENV)/.test
 	test -f build/docs/index.html
 	$(BIN)/python -m pytest -m slow tests/docs/test_site.py
 
@@ -74,7 +74,7 @@ $(VENV)/.test: $(BIN)/python $(SOURCES)
 	touch $@
 
 # Beside what the tests need, without building coterie anew.
-$(VENV)/.docs $(VENV)/.browser $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
+$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
 		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$*'])")
 	touch $@

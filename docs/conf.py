@@ -76,6 +76,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "capture_repr": (),
     "remove_config_comments": True,
     "abort_on_example_error": True,
@@ -91,7 +92,8 @@ plot_rcparams = {
     "figure.constrained_layout.use": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "font.size": 10,
+    "font.size": 12,
+    "axes.titlesize": "medium",
 }
 
 # Browsers draw MathML themselves: no script, and nothing to fetch.
@@ -111,6 +113,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
+# Without it the theme complains on the console of a first visit.
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 
 

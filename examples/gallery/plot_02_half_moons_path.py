@@ -17,7 +17,7 @@ axes = plot_path(path)
 
 # %%
 # Each solution has a certificate: the duality gap says how far above the minimum it can be at most.
-print("largest gap, relative to the objective:", (path.dual_gaps_ / path.objectives_).max())
+print("largest gap, relative to the objective:", (path.dual_gaps_[1:] / path.objectives_[1:]).max())
 
 # %%
 # Two clusters are two moons.

@@ -23,8 +23,9 @@ from coterie.choices.comparison import Comparison, compare
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress
+from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
-from coterie.kmeans.method import K_MEANS, MINI_BATCH, NESTED
+from coterie.kmeans.method import BISECTING, K_MEANS, MINI_BATCH, NESTED
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
@@ -40,6 +41,7 @@ from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
 __all__ = [
+    "BisectingKMeans",
     "Comparison",
     "ConvexClusterPath",
     "ConvexClustering",
@@ -75,7 +77,7 @@ __all__ = [
 
 # In the order in which help texts list them.
 for _method in (
-    K_MEANS, NESTED, MINI_BATCH, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
+    K_MEANS, NESTED, MINI_BATCH, BISECTING, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method

@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import (
+    BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
     KMeans,
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
     [
         KMeans(),
         MiniBatchKMeans(),
+        BisectingKMeans(),
         NestedMiniBatchKMeans(),
         TruncatedGaussianMixture(),
         ConvexClustering(n_neighbors=3, max_iter=2000),
@@ -35,6 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         LaplacianKModes(2, n_neighbors=3, n_init=2),
         LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update="mean_shift"),
         TotalVariationClustering(3, n_neighbors=3, n_init=2),
+        TotalVariationClustering(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator), {}),
 )

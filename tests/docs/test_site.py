@@ -30,7 +30,7 @@ SOUGHT = {
     "noise": "guide/data",
     "sample weight": "guide/data",
     "out of core": "guide/data",
-    "outlier": "guide/results",
+    "outlier": "guide/data",
     "max_time": "guide/time",
 }  # fmt: skip
 # A page of each kind, for what takes a second a page.
@@ -93,10 +93,12 @@ def test_every_page_can_be_reached():
 
 
 def test_every_picture_says_what_it_shows():
+    """Without words Sphinx takes the path; an empty text says that the words beside the picture are enough."""
     silent = []
     for name in NAMES:
         for picture in re.findall(r"<img [^>]*>", (SITE / name).read_text(encoding="utf-8")):
-            if not re.search(r'alt="[^"]', picture):
+            words = re.search(r'alt="([^"]*)"', picture)
+            if words is None or re.search(r"\.(png|svg|jpg)$", words[1]):
                 silent.append(f"{name}: {picture}")
     assert silent == []
 

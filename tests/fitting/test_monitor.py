@@ -9,7 +9,7 @@ from coterie.fitting.monitor import FitMonitor
 
 def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("coterie.fitting.monitor.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("coterie.fitting.deadline.time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def evaluate(progress):
         seen.append(progress.seconds)

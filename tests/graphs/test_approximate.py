@@ -159,12 +159,12 @@ def test_auto_is_exact_for_small_sets_and_approximate_for_large_ones(monkeypatch
     exact, approximate = (nearest_neighbors(X, 30, method=m, **options)[0] for m in ("exact", "approximate"))
     assert np.any(exact != approximate)
     np.testing.assert_array_equal(nearest_neighbors(X, 30, **options)[0], exact)
-    monkeypatch.setattr("coterie.graphs.neighbors._EXACT_MULTIPLY_ADDS", 1)
+    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 1)
     found = nearest_neighbors(X, 30, **options)
     np.testing.assert_array_equal(found.ids, approximate)
     assert found.method == "approximate"
     # Just above the limit it does nearly as much as the exact search would, and finds nearly all.
-    monkeypatch.setattr("coterie.graphs.neighbors._EXACT_MULTIPLY_ADDS", 600 * 600 * 6 - 1)
+    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 600 * 600 * 6 - 1)
     found = nearest_neighbors(X, 30, **options)
     assert (found.method, found.recall) == ("approximate", 1.0)
     nearest_neighbors(sp.csr_array(X), 3)

@@ -18,7 +18,7 @@ CHROMIUM = os.environ.get("COTERIE_CHROMIUM") or next(
 
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None or not find_spec("playwright") or not find_spec("axe_playwright_python"),
-    reason="needs Chromium and the extra `browser`",
+    reason="needs Chromium, playwright and axe-playwright-python",
 )
 
 
@@ -60,9 +60,7 @@ def barriers(page: Any) -> list[str]:
 
     script = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
     page.evaluate(script)
-    found = page.evaluate(
-        "async () => JSON.stringify((await axe.run(document, {resultTypes: ['violations']})).violations)"
-    )
+    found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
     return [
         f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}"
         for each in found

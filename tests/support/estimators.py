@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs, make_moons
 
 from coterie import (
+    BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
     KMeans,
@@ -29,6 +30,7 @@ _DENSE, _SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in
 EXPECTED_FAILURES = {
     KMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     NestedMiniBatchKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
+    BisectingKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     MiniBatchKMeans: {_DENSE: _BATCHES, _SPARSE: _BATCHES},
     TruncatedGaussianMixture: {_DENSE: _SEEDING},
 }
@@ -132,6 +134,7 @@ CASES = [
     *(_k_means(f"k-means-{name}", KMeans, algorithm=name, max_iter=5) for name in ALGORITHMS[1:]),
     _k_means("mini-batch", MiniBatchKMeans, batch_size=600, max_iter=4),
     _k_means("nested", NestedMiniBatchKMeans, batch_size=200),
+    _k_means("bisecting", BisectingKMeans, n_clusters=12, max_iter=5),
     _mixture("tied_spherical"),
     _mixture("spherical", random_candidate=True),
     _mixture("diag"),

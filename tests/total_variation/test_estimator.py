@@ -344,7 +344,6 @@ class TestPredict:
         (dict(n_clusters=0), None, "n_clusters"),
         (dict(n_clusters=21), None, "n_samples=20 should be >= n_clusters=21"),
         (dict(n_neighbors=0), None, "n_neighbors"),
-        (dict(n_neighbors=20), None, "n_neighbors=20 should be < n_samples=20"),
         (dict(affinity="cosine"), None, "affinity must be one of 'knn', 'precomputed'"),
         (dict(affinity="precomputed"), None, "square"),
         (dict(init="random"), None, "init must be 'diffusion' or memberships"),
@@ -415,3 +414,11 @@ def test_cuts_of_few_and_of_empty_clusters():
     assert balanced_cut(np.ones((3, 3)), [4, 4, 4]) == 0
     assert balanced_cut(np.ones((3, 3)), [0, 0, 1], 3) == np.inf
     assert balanced_cut(np.ones((3, 3)), ["a", "b", "b"]) == 4.0
+
+
+def test_few_rows_are_all_neighbours():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    with pytest.warns(UserWarning, match="n_neighbors=10 is not less than n_samples=8: all 7 other rows"):
+        few = TotalVariationClustering(2, random_state=0).fit(X)
+    all_others = TotalVariationClustering(2, n_neighbors=7, random_state=0).fit(X)
+    np.testing.assert_array_equal(few.memberships_, all_others.memberships_)

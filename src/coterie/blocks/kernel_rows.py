@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
+from coterie.fitting.warn import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_room, spool_folder
@@ -114,10 +114,9 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
-    warnings.warn(
+    warn(
         f"{spool_folder()} has no room for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
         "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder.",
-        stacklevel=2,
     )
     return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,16 +13,19 @@ from coterie.estimators import OBJECTIVE, Method, Progress, method_of
 from coterie_command import cleaned_up
 
 if TYPE_CHECKING:
-    from coterie.fitting.monitor import FitProgress
+    from coterie.fitting.monitor import FitPhase, FitProgress
 
-__all__ = ["Display", "Step", "display", "fit_callback", "watch"]
+__all__ = ["Display", "FitCallback", "PhaseStep", "Step", "display", "watch"]
+
+# The spinner, and spaces between columns.
+_BESIDE_TEXT = 4
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One state of a job: `done` of `total` units, after `seconds`, with at most `remaining` seconds to go.
+    """One state of a job: `done` of `total` units, after `seconds`, with `remaining` seconds to go, or at most so many.
 
     `rate` counts units per second; a fit with several starts has done more of them than the present start.
     """
@@ -35,21 +38,58 @@ class Step:
     remaining: float | None = None
     before: str = ""
     detail: str = ""
+    is_foreseen: bool = False
 
-    def parts(self) -> list[str]:
-        """The state in words; a narrow terminal cuts off the last ones."""
+    def parts(self, width: int | None = None) -> list[str]:
+        """The state in words, of at most so many characters: the time left is the last to go, the rate the first."""
         total = "" if self.total is None else f"/{self.total:,}"
-        parts = [self.before, f"{self.unit} {self.done:,}{total}"]
-        parts.append(f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s")
-        if self.remaining is not None:
-            parts.append(f"at most {_clock(self.remaining)} left")
-        return [part for part in (*parts, self.detail) if part]
+        rate = f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s"
+        how = "about" if self.is_foreseen else "at most"
+        left = "" if self.remaining is None else f"{how} {_clock(self.remaining)} left"
+        return _within(
+            width,
+            [
+                (2, self.before),
+                (1, f"{self.unit} {self.done:,}{total}"),
+                (4, rate),
+                (0, left),
+                (3, self.detail),
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStep:
+    """How far a phase of a job is, such as its seeding: a part of it, after `seconds`."""
+
+    name: str
+    share: float
+    seconds: float
+    remaining: float | None = None
+
+    @property
+    def done(self) -> int:
+        """Hundredths that are done."""
+        return round(100 * self.share)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return 100
+
+    def parts(self, width: int | None = None) -> list[str]:
+        """The state in words, as those of a `Step`."""
+        share = "" if self.share in (0, 1) else f"{self.done}%"
+        left = (
+            "" if self.remaining is None or self.share == 1 else f"about {_clock(self.remaining)} left of it"
+        )
+        return _within(width, [(1, self.name), (2, share), (0, left)])
 
 
 class Display(Protocol):
     """Something that shows steps, between `__enter__` and `__exit__`."""
 
-    def show(self, step: Step) -> None:
+    def show(self, step: Step | PhaseStep) -> None:
         """Show a state of the job."""
 
     def __enter__(self) -> Display: ...
@@ -72,15 +112,13 @@ def watch(model: Any, screen: Display) -> Iterator[None]:
         yield
         return
     method = method_of(model)
-    model.set_params(callback=fit_callback(screen, method, settings))
+    model.set_params(callback=FitCallback(screen, method, settings))
     yield
     model.set_params(callback=None)
 
 
-def fit_callback(
-    screen: Display, method: Method | None, settings: Mapping[str, Any]
-) -> Callable[[FitProgress], None]:
-    """Make a callback for a fit that shows what it reports.
+class FitCallback:
+    """Shows what a fit reports: its phases, and its iterations.
 
     Parameters
     ----------
@@ -91,29 +129,44 @@ def fit_callback(
     settings : mapping of str to object
         The parameters of the fit.
     """
-    reports = method.progress if method else Progress()
-    watched = method.watched if method else OBJECTIVE
-    direction = " (higher is better)" if watched.higher_is_better else ""
-    starts = steps = 0
 
-    def show(progress: FitProgress) -> None:
-        nonlocal starts, steps
-        starts += progress.iteration == 1
-        steps += 1
-        screen.show(
+    def __init__(self, screen: Display, method: Method | None, settings: Mapping[str, Any]) -> None:
+        self._screen = screen
+        reports = method.progress if method else Progress()
+        self._unit = reports.step
+        self._limit = None if reports.limit is None else settings.get(reports.limit)
+        self._watched = method.watched if method else OBJECTIVE
+        self._starts = self._steps = 0
+
+    def __call__(self, progress: FitProgress) -> None:
+        self._starts += progress.iteration == 1
+        self._steps += 1
+        direction = " (higher is better)" if self._watched.higher_is_better else ""
+        self._screen.show(
             Step(
                 done=progress.iteration,
-                total=None if reports.limit is None else settings.get(reports.limit),
-                unit=reports.step,
+                total=self._limit,
+                unit=self._unit,
                 seconds=progress.seconds,
-                rate=steps / max(progress.seconds, 1e-9),
+                rate=self._steps / max(progress.seconds, 1e-9),
                 remaining=progress.remaining,
-                before=f"start {starts}" if starts > 1 else "",
-                detail=f"{watched.name} {progress.objective:.6g}{direction}",
+                before=f"start {self._starts}" if self._starts > 1 else "",
+                detail=f"{self._watched.name} {progress.objective:.6g}{direction}",
+                is_foreseen=progress.is_foreseen,
             )
         )
 
-    return show
+    def show_phase(self, phase: FitPhase) -> None:
+        """Show a phase before or after the iterations."""
+        self._screen.show(PhaseStep(phase.name, phase.share, phase.seconds, phase.remaining))
+
+
+def _within(width: int | None, ranked: list[tuple[int, str]]) -> list[str]:
+    """Return the texts that have room, in their order; those of the highest rank go first."""
+    kept = [(rank, text) for rank, text in ranked if text]
+    while width is not None and len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
+        kept.remove(max(kept))
+    return [text for _, text in kept]
 
 
 def _clock(seconds: float) -> str:
@@ -123,7 +176,7 @@ def _clock(seconds: float) -> str:
 
 
 class _Nothing:
-    def show(self, step: Step) -> None:
+    def show(self, step: Step | PhaseStep) -> None:
         pass
 
     def __enter__(self) -> _Nothing:
@@ -134,18 +187,26 @@ class _Nothing:
 
 
 class _PlainLines(_Nothing):
-    """A line at most once a second of the job's own time, and one for the last step."""
+    """A line at most once a second of the job's own time, and one for the last step; of phases, the long ones."""
 
     def __init__(self) -> None:
         self._shown_at = -1.0
-        self._waiting: Step | None = None
+        self._waiting: Step | PhaseStep | None = None
+        self._phase, self._phase_began = "", 0.0
 
-    def show(self, step: Step) -> None:
+    def show(self, step: Step | PhaseStep) -> None:
+        if isinstance(step, PhaseStep) and not self._takes_long(step):
+            return
         if 0 <= step.seconds - self._shown_at < 1.0:
             self._waiting = step
             return
         self._shown_at, self._waiting = step.seconds, None
         print(", ".join(step.parts()), file=sys.stderr, flush=True)
+
+    def _takes_long(self, phase: PhaseStep) -> bool:
+        if phase.name != self._phase or phase.share == 0:
+            self._phase, self._phase_began = phase.name, phase.seconds
+        return phase.seconds - self._phase_began >= 1.0
 
     def __exit__(self, kind: object = None, *_: object) -> None:
         if self._waiting is not None and kind is None:
@@ -159,20 +220,25 @@ class _LiveLine(_Nothing):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+        self._console = Console(stderr=True)
         self._progress = Progress(
             SpinnerColumn(),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=self._bar_width()),
             TextColumn("{task.description}"),
-            console=Console(stderr=True),
+            console=self._console,
             transient=True,
         )
         self._task = self._progress.add_task("starting", total=None)
         self._stack = ExitStack()
 
-    def show(self, step: Step) -> None:
+    def show(self, step: Step | PhaseStep) -> None:
+        room = self._console.width - self._bar_width() - _BESIDE_TEXT
         self._progress.update(
-            self._task, completed=step.done, total=step.total, description="  ".join(step.parts())
+            self._task, completed=step.done, total=step.total, description="  ".join(step.parts(room))
         )
+
+    def _bar_width(self) -> int:
+        return min(24, self._console.width // 5)
 
     def __enter__(self) -> _LiveLine:
         self._stack.enter_context(cleaned_up(self._restore))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -26,6 +25,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 
 __all__ = ["ConvexClustering"]
 
@@ -242,14 +242,17 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            data = self._data(X, graph)
-            setting = self._setting(data, graph)
+            with monitor.phase("graph"):
+                data = self._data(X, graph)
+                setting = self._setting(data, graph)
             monitor.start_run()
             self._begin_on_sparser_graphs(data, setting, monitor)
 
             def is_stopped(best: Certificate, n_steps: int) -> bool:
                 return monitor.report(
-                    best.objective, lambda: setting.centroids(best), n_steps=n_steps, dual=best.objective - best.gap,
+                    best.objective, lambda: setting.centroids(best),
+                    closeness=best.gap / max(self.tol * best.objective, 1e-300),
+                    n_steps=n_steps, dual=best.objective - best.gap,
                     gap=best.gap, n_clusters=best.n_clusters,
                 )  # fmt: skip
 
@@ -262,7 +265,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
             self._measure(setting.data)
         self.history_ = monitor.history()
         if not self.converged_ and monitor.stopped_by is None:
-            warnings.warn(self._shortfall(), ConvergenceWarning, stacklevel=2)
+            warn(self._shortfall(), ConvergenceWarning)
         if not self.converged_:
             monitor.warn_if_out_of_time()
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy.spatial.distance import pdist
 
 from coterie.arrays import Array
 from coterie.convex.relative_weights import relative_graph
+from coterie.fitting.warn import warn
 from coterie.graphs import bridge_components, check_graph, knn_graph
 
 __all__ = ["AUTO", "WEIGHTS", "weight_graph"]
@@ -117,11 +117,9 @@ class _Gaussian:
                 f"With phi={self._phi:g} all weights exp(-phi d^2) underflow to 0, for squared distances of up to "
                 f"{self._longest:.3g}: {way_out}"
             )
-        warnings.warn(
+        warn(
             f"With phi={self._phi:g} {self._n_lost} of {self._n_weights} weights exp(-phi d^2) underflow to 0, for "
             f"squared distances of up to {self._longest:.3g}: {way_out}",
-            UserWarning,
-            stacklevel=2,
         )
 
 

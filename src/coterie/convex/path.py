@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +26,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import single_threaded_blas
+from coterie.fitting.warn import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,7 +209,8 @@ class ConvexClusterPath(ConvexEstimator):
         n_gammas = self.n_gammas if given is None else len(given)
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            setting = self._setting(self._data(X, graph), graph)
+            with monitor.phase("graph"):
+                setting = self._setting(self._data(X, graph), graph)
             gammas = self._gammas(setting, given)
             monitor.start_run()
             done = self._follow(setting, gammas, monitor)
@@ -219,11 +220,10 @@ class ConvexClusterPath(ConvexEstimator):
         self.converged_ = bool(n_open == 0)
         if n_open and monitor.stopped_by is None:
             what = "residuals" if self.stopping == "residuals" else "duality gaps"
-            warnings.warn(
+            warn(
                 f"The {what} of {n_open} of {len(done)} gammas are larger than tol={self.tol:g} allows after "
                 f"max_iter={self.max_iter} iterations each.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         if n_open or gammas.following(done[-1].certificate.n_clusters) is not None:
             monitor.warn_if_out_of_time()

@@ -70,14 +70,10 @@ class Setting:
         if self.basis is None:
             out[self.order[:, None], self.columns] = found + self.mean[self.columns]
         else:
-            # A product of matrices may round equal rows in different ways.
-            distinct, places = distinct_rows(found)
-            wide = distinct @ self.basis.T
-            wide += self.mean
-            # Straight to their places: what a path of wide rows takes is little but writing them.
-            in_order = np.empty_like(places)
-            in_order[self.order] = places
-            np.take(wide.astype(out.dtype, copy=False), in_order, axis=0, out=out, mode="clip")
+            distinct, places = distinct_rows(
+                found
+            )  # a product of matrices may round equal rows in different ways
+            out[self.order] = (distinct @ self.basis.T + self.mean)[places]
         return out
 
     def labels(self, certificate: Certificate) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from coterie.estimators.declared import Count, Declared, Graph, History, Numbers
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
+from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
 from coterie.rows import Block, RowSource
 
@@ -146,18 +146,20 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         """Say how many of the clusters of `labels_` are empty, if any are; `why` ends the sentence."""
         n_empty = np.count_nonzero(np.bincount(self.labels_, minlength=self.n_clusters) == 0)
         if n_empty > 0:
-            warnings.warn(
-                f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning, stacklevel=4
-            )
+            warn(f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning)
 
     def _check_n_rows(self, rows: RowSource) -> None:
         n_rows = rows.shape[0]
         if self.n_clusters > n_rows:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}.")
         if self.affinity == "knn" and self.n_neighbors >= n_rows:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbour."
-            )
+            self._meet_few_rows(n_rows)
+
+    def _meet_few_rows(self, n_rows: int) -> None:
+        """Say that there are not as many other rows as each is to have neighbours."""
+        raise ValueError(
+            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbour."
+        )
 
     def check_parameters(self) -> None:
         check_positive_integer("n_clusters", self.n_clusters)

@@ -7,7 +7,6 @@ another order; here they are put right.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from coterie.estimators.declared import Declared, Numbers, Sizes
+from coterie.fitting.warn import warn
 from coterie.rows import RowSource, as_rows
 from coterie.rows.categories import names_of_categories
 from coterie.rows.columns import NO_COLUMNS
@@ -262,12 +262,9 @@ def _warn_of_names(model: Any, wanted: Any, names: list[str] | None) -> None:
     """Warn, as scikit-learn does, where only one side has names."""
     estimator = type(model).__name__
     if names is not None:
-        warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", stacklevel=5)
+        warn(f"X has feature names, but {estimator} was fitted without feature names")
     elif wanted is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {estimator} was fitted with feature names",
-            stacklevel=5,
-        )
+        warn(f"X does not have valid feature names, but {estimator} was fitted with feature names")
 
 
 def _mismatch(new: list[str], missing: list[str]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_array
@@ -13,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.estimators.base import Estimator
+from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.warn import warn
 from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
@@ -21,7 +21,14 @@ from coterie.seeding.uniform import seed_at_random
 
 __all__ = ["SEEDINGS", "SeededEstimator"]
 
-SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], Seeds]] = {
+
+class _Seeding(Protocol):
+    def __call__(
+        self, data: Dataset, n_clusters: int, random: np.random.RandomState, /, *, phase: Phase
+    ) -> Seeds: ...
+
+
+SEEDINGS: dict[str, _Seeding] = {
     "k-means++": seed_by_square_distance,
     "afk-mc2": seed_by_markov_chain,
     "random": seed_at_random,
@@ -64,24 +71,25 @@ class SeededEstimator(Estimator):
         if self._draws_centers():
             return None
         if n_init not in ("auto", 1):
-            warnings.warn(
+            warn(
                 f"Explicit initial center position passed: performing only one init instead of n_init={n_init}.",
                 RuntimeWarning,
-                stacklevel=3,
             )
         if not hasattr(self.init, "get_params"):
             return self._checked_centers(self.init, rows)
         check_is_fitted(self.init, "cluster_centers_")
         return self._checked_centers(self.init.cluster_centers_, rows)
 
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
-        """Draw centroids as `init` says; X is what a function gets."""
+    def _drawn_centers(
+        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
+        """Draw centroids as `init` says, within the time of the phase; X is what a function gets."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
-        return SEEDINGS[self.init](data, self._n_centers, random)[0]
+        return SEEDINGS[self.init](data, self._n_centers, random, phase=phase)[0]
 
-    def _checked_centers(self, centers: Any, rows: RowSource) -> Array:
-        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name="init")
+    def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
+        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name=name)
         if centers.shape != (self._n_centers, rows.shape[1]):
             raise ValueError(
                 f"The shape of the initial centers {centers.shape} does not match the number of clusters "

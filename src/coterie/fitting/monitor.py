@@ -1,13 +1,13 @@
 """Progress, history and time of a fit.
 
-An iterative fit opens one `FitMonitor`, reports each iteration to it and stops when it says so. Ctrl-C needs no
-code: a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between two calls.
+An iterative fit opens one `FitMonitor` when it is called, reports each iteration to it and stops when it says so. What
+comes before and after the iterations are phases: they look at the same clock. Ctrl-C needs no code: a fit calls kernels
+on one block of rows at a time, and Python raises KeyboardInterrupt between two calls.
 """
 
 from __future__ import annotations
 
-import time
-import warnings
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +17,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
+from coterie.fitting.deadline import UNHURRIED, Deadline, Phase, now
+from coterie.fitting.forecast import Forecast
+from coterie.fitting.warn import warn
 
-__all__ = ["FitMonitor", "FitProgress"]
+__all__ = ["FitMonitor", "FitPhase", "FitProgress"]
 
 Callback = Callable[["FitProgress"], Any]
 
@@ -37,9 +40,12 @@ class FitProgress:
         Wall-clock seconds since the fit began, without those spent in callbacks: what a callback measures, such as
         the energy of held-out rows, does not count.
     remaining : float or None
-        Estimate of the seconds to the end of the fit at most (to `max_iter` or `max_time`), None where unknown.
+        Estimate of the seconds to the end of the iterations: when they will have converged, where that can be
+        foreseen, and no later than `max_iter` or `max_time`. None where unknown.
     centers : ndarray
         Read-only view of the current centroids, means, modes or memberships.
+    is_foreseen : bool
+        Whether `remaining` is an estimate of when the iterations converge, and not only the most that they may take.
     """
 
     iteration: int
@@ -47,6 +53,29 @@ class FitProgress:
     seconds: float
     remaining: float | None
     centers: Array = field(repr=False)
+    is_foreseen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FitPhase:
+    """What a fit does before or after its iterations, as a callback with a method `show_phase` sees it.
+
+    Attributes
+    ----------
+    name : str
+        What it does, such as "seeding" or "labels".
+    share : float
+        How much of the phase is done, from 0 to 1.
+    seconds : float
+        Wall-clock seconds since the fit began, without those spent in callbacks.
+    remaining : float or None
+        Estimate of the seconds to the end of the phase, None where unknown.
+    """
+
+    name: str
+    share: float
+    seconds: float
+    remaining: float | None
 
 
 class FitMonitor:
@@ -62,6 +91,17 @@ class FitMonitor:
         What the system adds to each row of the history.
     max_reports : int, optional
         How many reports a run makes at most, if not `max_iter`.
+
+    Attributes
+    ----------
+    deadline : Deadline
+        When `max_time` is over.
+    reserve : float
+        Seconds that what comes after the iterations will take, such as labels of all rows.
+    n_runs : int
+        How many runs there are to be; a fit that learns of fewer says so.
+    stopped_by : str or None
+        "callback" or "max_time", if one of these has ended the iterations.
     """
 
     def __init__(
@@ -73,7 +113,7 @@ class FitMonitor:
     ) -> None:
         self._estimator = estimator
         self._max_reports = estimator.max_iter if max_reports is None else max_reports
-        self._n_runs = n_runs
+        self.n_runs = n_runs
         self._dtype = [
             ("iteration", np.int64),
             ("seconds", np.float64),
@@ -82,22 +122,54 @@ class FitMonitor:
         ]
         self._rows: list[tuple[Any, ...]] = []
         self._run = 0
-        self._done = 0
         self._context: Any = None
-        self._begin = time.perf_counter()
+        self.deadline = Deadline(estimator.max_time)
+        self.reserve = 0.0
         self._in_callbacks = 0.0
+        self._last_report = 0.0
         self.stopped_by: str | None = None
 
     @property
     def seconds(self) -> float:
         """Wall-clock seconds since the fit began, without those spent in callbacks."""
-        return time.perf_counter() - self._begin - self._in_callbacks
+        return self.deadline.seconds - self._in_callbacks
 
     @property
     def out_of_time(self) -> bool:
-        """Whether `max_time` has passed, by the clock on the wall."""
-        budget = self._estimator.max_time
-        return budget is not None and self.seconds + self._in_callbacks >= budget
+        """Whether what is left of `max_time`, by the clock on the wall, is needed for what comes after."""
+        return self.deadline.left <= self.reserve
+
+    def has_time_for(self, seconds: float) -> bool:
+        """Whether so many seconds are left; if not, that ends the iterations."""
+        has_time = self.deadline.left > self.reserve + seconds
+        if not has_time:
+            self.stopped_by = "max_time"
+        return has_time
+
+    @property
+    def step(self) -> Phase:
+        """What a long step of the iterations is given: it is late as soon as the reserve would be touched."""
+        return Phase(self.deadline.sooner(self.reserve)) if self.deadline.is_set else UNHURRIED
+
+    @contextmanager
+    def phase(self, name: str, deadline: Deadline | None = None) -> Iterator[Phase]:
+        """Tell of a phase, with a deadline of its own if it has one, while it lasts."""
+        show = getattr(self._estimator.callback, "show_phase", None)
+        if show is None:
+            yield Phase(deadline or self.deadline)
+            return
+        begin = self.seconds
+
+        def listen(share: float) -> None:
+            seconds = self.seconds
+            remaining = (seconds - begin) * (1 - share) / share if share > 0 else None
+            called = now()
+            show(FitPhase(name, share, seconds, remaining))
+            self._in_callbacks += now() - called
+
+        listen(0.0)
+        yield Phase(deadline or self.deadline, listen)
+        listen(1.0)
 
     @contextmanager
     def scikit_learn_callbacks(self, X: Any) -> Iterator[None]:
@@ -105,7 +177,7 @@ class FitMonitor:
         if not getattr(self._estimator, "_skl_callbacks", None):
             yield
             return
-        steps = self._n_runs * self._max_reports
+        steps = self.n_runs * self._max_reports
         self._context = self._estimator._init_callback_context(max_subtasks=steps)
         self._context.call_on_fit_task_begin(estimator=self._estimator, X=X)
         yield
@@ -115,14 +187,27 @@ class FitMonitor:
         """Begin the next run with an empty history."""
         self._run += 1
         self._rows = []
+        self._forecast = Forecast()
+        self._steps: list[float] = []
+        self._last_report = self.seconds
 
-    def report(self, objective: float, centers: Array | Callable[[], Array], **extra: Any) -> bool:
+    def report(
+        self,
+        objective: float,
+        centers: Array | Callable[[], Array],
+        *,
+        closeness: float = math.nan,
+        **extra: Any,
+    ) -> bool:
         """Record one iteration; return True if the fit is to stop here.
 
-        The centers are what a callback sees; as a function they are computed only if there is one.
+        The centers are what a callback sees; as a function they are computed only if there is one. The closeness is how
+        many times what must fall for the run to end is larger than it may be, where that is known.
         """
+        self._forecast.note(closeness)
         seconds = self.seconds
-        self._done += 1
+        last_step, self._last_report = seconds - self._last_report, seconds
+        self._steps.append(last_step)
         iteration = len(self._rows) + 1
         self._rows.append((iteration, seconds, objective, *(extra[name] for name, _ in self._dtype[3:])))
         if self._estimator.verbose:
@@ -130,13 +215,14 @@ class FitMonitor:
                 f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
                 flush=True,
             )
-        called = time.perf_counter()
+        called = now()
         stop = self._call_back(iteration, objective, seconds, centers)
-        self._in_callbacks += time.perf_counter() - called
+        self._in_callbacks += now() - called
+        # A step like the last one must end in time, too.
         if stop:
             self.stopped_by = "callback"
-        elif self.out_of_time:
-            self.stopped_by = "max_time"
+        else:
+            self.has_time_for(last_step)
         return self.stopped_by is not None
 
     def history(self) -> Array:
@@ -146,11 +232,10 @@ class FitMonitor:
     def warn_if_out_of_time(self) -> None:
         """Say so if `max_time` ended the fit."""
         if self.stopped_by == "max_time":
-            warnings.warn(
+            warn(
                 f"max_time={self._estimator.max_time:g} s was reached before convergence: "
                 "this is the best model found by then.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _call_back(
@@ -160,7 +245,8 @@ class FitMonitor:
         if self._estimator.callback is not None:
             view = (centers() if callable(centers) else centers).view()
             view.flags.writeable = False
-            progress = FitProgress(iteration, objective, seconds, self._remaining(iteration, seconds), view)
+            left, is_foreseen = self._remaining(iteration, seconds)
+            progress = FitProgress(iteration, objective, seconds, left, view, is_foreseen)
             stop = bool(self._estimator.callback(progress))
         if self._context is not None:
             step = self._context.subcontext(task_name="iteration")
@@ -168,10 +254,16 @@ class FitMonitor:
             stop |= bool(step.call_on_fit_task_end(estimator=self._estimator))
         return stop
 
-    def _remaining(self, iteration: int, seconds: float) -> float | None:
-        max_time = self._estimator.max_time
-        steps_left = (self._n_runs - self._run + 1) * self._max_reports - iteration
-        estimates = [seconds / self._done * steps_left]
-        if max_time is not None:
-            estimates.append(max_time - seconds - self._in_callbacks)
-        return max(0.0, min(estimates))
+    def _remaining(self, iteration: int, seconds: float) -> tuple[float, bool]:
+        """Return the seconds left, and whether that is more than a bound.
+
+        Steps to come are taken to be as long as those of the later half; runs to come as long as those so far, with
+        what comes before their steps.
+        """
+        most = self._max_reports - iteration
+        foreseen = self._forecast.steps_left()
+        steps = most if foreseen is None else min(foreseen, most)
+        in_run = steps * float(np.mean(self._steps[len(self._steps) // 2 :]))
+        in_runs = (self.n_runs - self._run) * (seconds + in_run) / self._run
+        by_steps, by_clock = in_run + in_runs, self.deadline.left
+        return max(0.0, min(by_steps, by_clock)), foreseen is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, Self, TypeAlias
 
@@ -14,12 +13,13 @@ from sklearn.utils import check_random_state
 from coterie.arrays import Array, BoolArray, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads
+from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["METRICS", "Neighbors", "Seed", "check_recall", "nearest_neighbors", "read_rows"]
+__all__ = ["LEAST_WORK", "METRICS", "Neighbors", "Seed", "check_recall", "nearest_neighbors", "read_rows"]
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
@@ -28,7 +28,7 @@ _METHODS = ("auto", "exact", "approximate")
 
 # Multiply-adds up to which method="auto" searches exactly, and that it spends in any case where it does not: about
 # half a second on two processors.
-_EXACT_MULTIPLY_ADDS = 5e10
+LEAST_WORK = 5e10
 
 # A recall that is so far below what was asked for is worth a warning; less may be the sample's.
 _MUCH_MISSED = 0.02
@@ -157,7 +157,7 @@ def nearest_neighbors(
     wanted = others[0] if others else None
     if approximate:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        aim = Aim(float(recall), _EXACT_MULTIPLY_ADDS if method == "auto" else 0.0)
+        aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
         found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
         _warn_of_missed(found[2], aim.recall)
         return Neighbors(*found[:2], "approximate", found[2])
@@ -174,11 +174,10 @@ def check_recall(recall: Any) -> None:
 
 def _warn_of_missed(reached: float, recall: float) -> None:
     if reached < recall - _MUCH_MISSED:
-        warnings.warn(
+        warn(
             f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "
             'cells. method="exact" finds all.',
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 
@@ -208,7 +207,7 @@ def _is_approximate(method: str, rows: RowSource, asked: RowSource | None) -> bo
     if method != "auto":
         return method == "approximate"
     n_asked = rows.shape[0] if asked is None else asked.shape[0]
-    return float(n_asked) * rows.shape[0] * rows.shape[1] > _EXACT_MULTIPLY_ADDS
+    return float(n_asked) * rows.shape[0] * rows.shape[1] > LEAST_WORK
 
 
 def read_rows(metric: str, *sources: RowSource) -> list[Block]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from coterie.arrays import FloatArray, IndexArray
+from coterie.fitting.deadline import UNHURRIED, Phase
 
 __all__ = ["SpectralVectors", "local_order", "spectral_vectors"]
 
@@ -41,7 +42,9 @@ class SpectralVectors:
         return _unit_rows(self.vectors[:, :n_vectors])
 
 
-def spectral_vectors(graph: sp.csr_array, n_vectors: int, seed: int) -> SpectralVectors:
+def spectral_vectors(
+    graph: sp.csr_array, n_vectors: int, seed: int, phase: Phase = UNHURRIED
+) -> SpectralVectors:
     """Find the first eigenvectors of the normalised Laplacian: the relaxed normalised cut (Shi and Malik 2000).
 
     Parameters
@@ -52,10 +55,17 @@ def spectral_vectors(graph: sp.csr_array, n_vectors: int, seed: int) -> Spectral
         How many; at most n are found.
     seed : int
         Of the vector that the search begins with.
+    phase : Phase
+        Says when it is too late to go on with a large graph.
 
     Returns
     -------
     SpectralVectors
+
+    Raises
+    ------
+    OutOfTime
+        If the phase is late before the vectors are found.
 
     Notes
     -----
@@ -83,7 +93,9 @@ def spectral_vectors(graph: sp.csr_array, n_vectors: int, seed: int) -> Spectral
     else:
         first = np.random.RandomState(seed).uniform(0.5, 1.5, n)
         try:
-            values, vectors = eigsh(similarity, k=n_vectors, which="LA", v0=first, tol=_TOLERANCE)
+            values, vectors = eigsh(
+                _watched(similarity, phase), k=n_vectors, which="LA", v0=first, tol=_TOLERANCE
+            )
         except ArpackNoConvergence as error:
             # What has converged is enough to begin with.
             values, vectors = error.eigenvalues, error.eigenvectors
@@ -91,6 +103,18 @@ def spectral_vectors(graph: sp.csr_array, n_vectors: int, seed: int) -> Spectral
     vectors = np.asarray(vectors[:, largest], dtype=np.float64)
     vectors[degrees == 0] = 0
     return SpectralVectors(np.clip(1 - values[largest].astype(np.float64), 0, None), vectors)
+
+
+def _watched(matrix: sp.csr_array, phase: Phase) -> sp.csr_array | LinearOperator:
+    """Return a matrix that looks at the clock, where there is a hurry, before it is multiplied by a vector."""
+    if not phase.deadline.is_set:
+        return matrix
+
+    def product(vector: FloatArray) -> FloatArray:
+        phase.check()
+        return np.asarray(matrix @ vector)
+
+    return LinearOperator(matrix.shape, matvec=product, dtype=matrix.dtype)
 
 
 def local_order(spectrum: SpectralVectors) -> IndexArray:

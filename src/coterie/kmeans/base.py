@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,13 +14,17 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import check_overflow, weighted_sum
+from coterie.blocks.kernel_rows import dense
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
+from coterie.centers.pace import seconds_of_pass
 from coterie.centers.positions import unit_centers
+from coterie.centers.sized import SizedSearch
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
@@ -31,8 +34,12 @@ from coterie.fitting.checks import (
     check_positive_integer,
     check_sample_weight,
 )
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
-from coterie.rows import RowSource
+from coterie.fitting.warn import warn
+from coterie.kmeans.sizes import SIZE_ATTRIBUTES, SizeBounded
+from coterie.kmeans.sklearn_models import as_sklearn
+from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
 
 __all__ = ["METRICS", "ZERO_ROWS", "CentroidEstimator"]
@@ -40,12 +47,21 @@ __all__ = ["METRICS", "ZERO_ROWS", "CentroidEstimator"]
 METRICS = ("euclidean", "cosine")
 ZERO_ROWS = ("error", "ignore")
 
+# How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
+# differences that are held at a time.
+_ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
+
 # The label of a row that is in no cluster.
 _NO_CLUSTER = -1
 
 
 class CentroidEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    OutlierScoring,
+    SizeBounded,
+    SeededEstimator,
 ):
     """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
 
@@ -71,8 +87,9 @@ class CentroidEstimator(
         return tags
 
     def __getstate__(self) -> Any:
-        # The means in motion hold the memory of kernels; they are made again from the votes.
-        return {name: value for name, value in super().__getstate__().items() if name != "_means"}
+        # The means in motion hold the memory of kernels; they are made again from the votes. Prices are found anew.
+        state = super().__getstate__().items()
+        return {name: value for name, value in state if name not in ("_means", "_search")}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""
@@ -131,11 +148,12 @@ class CentroidEstimator(
         Returns
         -------
         ndarray of shape (n, k), float32 or float64
-            Euclidean distances, or with `metric="cosine"` 1 - cos, which is 1 for an ignored row of zeros.
+            Euclidean distances, exactly 0 for rows at a centroid; or with `metric="cosine"` 1 - cos, which is 1 for
+            an ignored row of zeros.
         """
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
-        distances = cosine_distances if self._by_angle else euclidean_distances
+        distances = cosine_distances if self._by_angle else _distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
@@ -171,6 +189,28 @@ class CentroidEstimator(
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
+    def as_sklearn(self) -> Any:
+        """Return scikit-learn's KMeans with these centroids: for tools that know it alone, such as exporters to ONNX.
+
+        Returns
+        -------
+        sklearn.cluster.KMeans
+            Fitted. It predicts and transforms what this model does, but for rows within rounding of two centroids.
+
+        Raises
+        ------
+        ValueError
+            If scikit-learn has no model that predicts the same.
+
+        Examples
+        --------
+        >>> from coterie import KMeans
+        >>> KMeans(2, random_state=0).fit([[0.0], [1], [8], [9]]).as_sklearn().inertia_
+        1.0
+        """
+        check_is_fitted(self)
+        return as_sklearn(self)
+
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def fitted_attributes(self) -> dict[str, Declared]:
@@ -185,6 +225,7 @@ class CentroidEstimator(
             "history_": History(needed=False),
             "n_iter_": One("integer", 0, needed=False),
             **SCALES,
+            **(SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}),
             "_means": Absent(),
         }
 
@@ -200,6 +241,7 @@ class CentroidEstimator(
 
     def _check_goes_on(self) -> None:
         """Raise a ValueError if a stream cannot go on with the clusters that it has."""
+        self._check_fractions()
         counts = self.__dict__.get("counts_")
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
@@ -217,6 +259,7 @@ class CentroidEstimator(
         check_option("metric", self.metric, METRICS)
         check_option("zero_rows", self.zero_rows, ZERO_ROWS)
         check_iteration_parameters(self)
+        self._check_sizes()
         self._check_init()
 
     @property
@@ -271,8 +314,8 @@ class CentroidEstimator(
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
         return squares / 2 if self._by_angle else squares
 
-    def _checked_centers(self, centers: Any, rows: RowSource) -> Array:
-        centers = super()._checked_centers(centers, rows)
+    def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
+        centers = super()._checked_centers(centers, rows, name)
         return unit_centers(centers) if self._by_angle else centers
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
@@ -294,20 +337,34 @@ class CentroidEstimator(
     def _warn_of_empty_clusters(self) -> None:
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
                 "Possibly due to duplicate points in X.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
-    def _label(self, rows: RowSource, weights: Array | None) -> None:
-        """Label all rows with the centroids that are stored, and measure them: one pass."""
-        self._store_labels(*self._labels_and_squares(rows), weights)
+    def _seconds_of_pass(self, rows: RowSource, monitor: FitMonitor) -> float:
+        """Return about how long all rows take to find their centroids; 0 where there is no hurry.
+
+        Rows that are read anew have been read once by now, at least.
+        """
+        if not monitor.deadline.is_set:
+            return 0.0
+        reading = 0.0 if rows.in_memory else monitor.seconds
+        return reading + seconds_of_pass(rows, self.n_clusters, effective_n_threads(self.n_threads))
+
+    def _label(self, rows: RowSource, weights: Array | None, search: SizedSearch | None = None) -> None:
+        """Label all rows with the centroids that are stored, and measure them: one pass, or a few within bounds."""
+        if search is None:
+            found = self._labels_and_squares(rows)
+        else:
+            found = self._labels_within(rows, weights, self.cluster_centers_, search)
+        self._store_labels(*found, weights)
 
     def _store_labels(self, labels: IntArray, squares: FloatArray, weights: Array | None) -> None:
         """Store the labels of the rows of a fit, and what their squared distances to the stored centroids tell."""
         self.labels_, self.inertia_ = labels, self._inertia_of(weighted_sum(squares, weights))
+        self._note_sizes(labels, weights)
         rounding = self._distances_of(center_rounding(self.cluster_centers_) ** 2)
         self._note_distances(OwnDistances(labels, self._distances_of(squares), rounding, weights))
 
@@ -330,6 +387,20 @@ class CentroidEstimator(
         check_is_fitted(self)
         rows, n_threads = self._rows_of(X, reset=False), effective_n_threads(self.n_threads)
         return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, n_threads))
+
+
+def _distances(block: Block, centers: Array) -> Array:
+    """Return all distances; those that rounding of products may have spoiled are computed from differences."""
+    found = euclidean_distances(block, centers)
+    squares = row_norms(block, squared=True).max(initial=0) + row_norms(centers, squared=True).max(initial=0)
+    limit = np.sqrt(_ROUNDING * np.finfo(np.float64).eps * float(squares))
+    rows, columns = np.nonzero(found <= limit)
+    most = max(1, _PAIRED_NUMBERS // centers.shape[1])
+    for start in range(0, len(rows), most):
+        near, own = rows[start : start + most], columns[start : start + most]
+        differences = dense(block[near]).astype(np.float64) - centers[own]
+        found[near, own] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
+    return np.asarray(found)
 
 
 def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:

@@ -20,21 +20,16 @@ from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import (
-    check_graph,
-    edge_weights,
-    gaussian_bandwidth,
-    graph_of_neighbors,
-    nearest_neighbors,
-)
+from coterie.graphs import edge_weights
 from coterie.graphs.knn import check_weights
-from coterie.kmeans.exact import KMeans
+from coterie.kmeans.within import k_means_within
 from coterie.laplacian_kmodes.attributes import attributes_of_modes
-from coterie.laplacian_kmodes.kernel_modes import KernelModes
-from coterie.laplacian_kmodes.modes import Modes, ModeSearch, ModeUpdate
-from coterie.laplacian_kmodes.pairs import beside, checked_kernel, is_pair
+from coterie.laplacian_kmodes.graph import graph_and_search
+from coterie.laplacian_kmodes.modes import Modes, ModeUpdate
+from coterie.laplacian_kmodes.pairs import beside, is_pair
 from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping, cut_weight
 from coterie.laplacian_kmodes.starts import (
     MOST_RUNS,
@@ -57,6 +52,9 @@ __all__ = ["LaplacianKModes"]
 
 SYMMETRIES = ("none", "mean", "max")
 MODE_UPDATES = get_args(ModeUpdate)
+
+# Parts of the time left that the graph and a seeding may take where time is short.
+_GRAPH_SHARE, _SEEDING_SHARE = 0.5, 1 / 3
 
 # Starts of a fit that draws them: they matter more than anything else here.
 _STARTS = 10
@@ -120,7 +118,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Seconds. The best clusters found by then are returned, with a ConvergenceWarning.
+        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
+        graph would take too long, another one says that only half of the nearest rows were looked for.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -295,11 +294,15 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         given = self._given_start(rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+            monitor.n_runs = 2 * n_starts if is_careful else n_starts  # as a rule
             if earlier is None:
-                problem = self._problem(rows.read(), kernel, random, n_threads)
-                starts = self._starts(X, problem, given, random)
+                with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
+                    problem = self._problem(rows.read(), kernel, random, n_threads, phase)
+                starts = self._starts(X, problem, given, random, monitor)
             else:
                 problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
+            if monitor.deadline.is_set:
+                monitor.reserve = problem.seconds_of_end()
             lam = self._lambda_of(problem.graph)
             stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
 
@@ -316,40 +319,30 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         monitor.warn_if_out_of_time()
         return Fitted(problem, best.modes, ends)
 
-    def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int) -> GraphModes:
-        graph, search = self._graph_and_search(rows, kernel, random, n_threads)
+    def _problem(
+        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int, phase: Phase
+    ) -> GraphModes:
+        graph, search = graph_and_search(self, rows, kernel, random, n_threads, phase)
         return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
 
-    def _graph_and_search(
-        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int
-    ) -> tuple[sp.csr_array, ModeSearch]:
-        if kernel is not None:
-            graph, matrix = check_graph(rows), checked_kernel(kernel, rows.shape[0])
-            graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
-            return graph, KernelModes(matrix, mode_update=self.mode_update)
-        if self.affinity == "precomputed":
-            graph = check_graph(rows, rows.shape[0], symmetric=True)
-            return graph, KernelModes(graph, mode_update=self.mode_update)
-        ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
-        bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
-        graph = graph_of_neighbors(
-            ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
-        )
-        return graph, VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
-
     def _starts(
-        self, X: Any, problem: GraphModes, given: Array | None, random: np.random.RandomState
+        self,
+        X: Any,
+        problem: GraphModes,
+        given: Array | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
     ) -> Iterator[Start]:
         """Yield one start after the other; X is what a function as `init` gets."""
         seeds: Iterable[Array]
         if isinstance(self.init, str) and self.init == "auto":
-            yield from automatic_starts(problem, random, effective_n_threads(self.n_threads))
+            yield from automatic_starts(problem, random, effective_n_threads(self.n_threads), monitor)
         if given is not None:
             seeds = [given]
         elif self.affinity == "precomputed":
             seeds = self._row_numbers(problem.graph.shape[0], random)
         else:
-            seeds = self._centers(X, problem.search.rows, random)
+            seeds = self._centers(X, problem.search.rows, random, monitor)
         for some in seeds:
             yield Start(problem.search.start(some, random))
 
@@ -357,19 +350,26 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         while True:
             yield random.choice(n_rows, self.n_clusters, replace=False)
 
-    def _centers(self, X: Any, rows: Block, random: np.random.RandomState) -> Iterator[Array]:
+    def _centers(
+        self, X: Any, rows: Block, random: np.random.RandomState, monitor: FitMonitor
+    ) -> Iterator[Array]:
         """Yield drawn centres, with the rows measured once for all draws."""
         n_threads = effective_n_threads(self.n_threads)
         data = Dataset(as_rows(rows), None, n_clusters=self.n_clusters, n_threads=n_threads)
         while True:
-            yield self._drawn_centers(X, data, random)
+            with monitor.phase("seeding", monitor.step.deadline.share(_SEEDING_SHARE)) as phase:
+                centers = self._drawn_centers(X, data, random, phase)
+            yield centers
 
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
+    def _drawn_centers(
+        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
         if isinstance(self.init, str) and self.init == "k-means":
             seed = random.randint(np.iinfo(np.int32).max)
-            k_means = KMeans(self.n_clusters, random_state=seed, n_threads=data.n_threads)
-            return k_means.fit(data.rows).cluster_centers_
-        return super()._drawn_centers(X, data, random)
+            return k_means_within(
+                phase.deadline, data.rows, self.n_clusters, random_state=seed, n_threads=data.n_threads
+            ).cluster_centers_
+        return super()._drawn_centers(X, data, random, phase)
 
     def _store(self, run: Run, problem: GraphModes) -> None:
         self._training_rows, self.bandwidth_ = problem.search.rows, problem.search.bandwidth

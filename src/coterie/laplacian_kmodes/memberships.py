@@ -11,6 +11,7 @@ from scipy.special import xlogy
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray, padded_rows
+from coterie.fitting.deadline import UNHURRIED, Phase
 
 __all__ = ["GraphMemberships", "MembershipFit"]
 
@@ -129,7 +130,9 @@ class GraphMemberships:
         self._current[:] = 0
         self._current[np.arange(len(labels)), labels] = 1
 
-    def minimise(self, lam: float, *, tol: float, max_updates: int, goes_on: bool = False) -> MembershipFit:
+    def minimise(
+        self, lam: float, *, tol: float, max_updates: int, goes_on: bool = False, phase: Phase = UNHURRIED
+    ) -> MembershipFit:
         """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
 
         Parameters
@@ -142,6 +145,8 @@ class GraphMemberships:
             Updates, at most.
         goes_on : bool
             Start with the memberships that there are instead.
+        phase : Phase
+            Late: the coming update is the last one.
 
         Returns
         -------
@@ -157,7 +162,7 @@ class GraphMemberships:
             n_updates += 1
             fall = relaxations[-2] - relaxations[-1] if len(relaxations) > 1 else np.inf
             least = tol * abs(relaxations[-1])
-            is_last = n_updates == max_updates
+            is_last = n_updates == max_updates or phase.is_late
             if fall < 0:
                 # The memberships before were better.
                 self._current, self._former = self._former, self._current

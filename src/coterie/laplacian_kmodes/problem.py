@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
+from coterie.centers.pace import seconds_of_pass
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs import bridge_components
 from coterie.laplacian_kmodes.criterion import in_main_directions
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
-from coterie.rows import Block
+from coterie.rows import Block, as_rows
 
 __all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
 
@@ -23,6 +24,9 @@ HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_m
 
 # Multiply-adds up to which parts of the graph are joined: about half a second.
 _BRIDGED_MULTIPLY_ADDS = 5e10
+
+# Centres by which the pace of products is learnt, and passes over the rows that the end of a fit makes.
+_TRIED_CENTERS, _PASSES_OF_END = 256, 4
 
 # Updates of the modes around which memberships begin anew in a run that goes on: most have settled by then.
 _FRESH_ROUNDS = 5
@@ -102,9 +106,7 @@ class GraphModes:
         Large graphs and those without rows stay as they are.
         """
         rows, bandwidth = self.search.rows, self.search.bandwidth
-        if rows is None or bandwidth is None or self.graph.nnz == 0:
-            return self.graph
-        if float(rows.shape[0]) ** 2 * rows.shape[1] > _BRIDGED_MULTIPLY_ADDS:
+        if rows is None or bandwidth is None or not self._is_bridged:
             return self.graph
         usual = float(self.graph.data.mean(dtype=np.float64))
         return bridge_components(
@@ -113,6 +115,21 @@ class GraphModes:
             weights=lambda squares: usual * bandwidth**2 / (bandwidth**2 + squares),
             n_threads=self._n_threads,
         )
+
+    @property
+    def _is_bridged(self) -> bool:
+        rows = self.search.rows
+        if rows is None or self.search.bandwidth is None or self.graph.nnz == 0:
+            return False
+        return float(rows.shape[0]) ** 2 * rows.shape[1] <= _BRIDGED_MULTIPLY_ADDS
+
+    def seconds_of_end(self) -> float:
+        """Return about how long it takes to rank a run, and to measure its rows."""
+        if self.search.rows is None:
+            return 0.0
+        rows = as_rows(self.search.rows)
+        per_center = seconds_of_pass(rows, _TRIED_CENTERS, self._n_threads) / _TRIED_CENTERS
+        return per_center * (_PASSES_OF_END * self.n_clusters + (rows.shape[0] if self._is_bridged else 0))
 
     @cached_property
     def main_rows(self) -> Block | None:
@@ -149,6 +166,7 @@ class GraphModes:
                 tol=stopping.membership_tol,
                 max_updates=_MOST_UPDATES,
                 goes_on=clusters is not None or (goes_on and iteration >= _FRESH_ROUNDS),
+                phase=monitor.step,
             )
             relaxation, labels = fit.relaxation, memberships.labels
             discrete = self._discrete_objective(memberships.affinities, labels, lam)
@@ -157,6 +175,7 @@ class GraphModes:
             stop = monitor.report(
                 relaxation,
                 modes.points,
+                closeness=abs(before - relaxation) / max(stopping.tol * abs(relaxation), 1e-300),
                 discrete=discrete,
                 n_updates=fit.n_updates,
                 n_modes_moved=len(moved),

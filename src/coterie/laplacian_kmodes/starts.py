@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray, IntArray
+from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs.spectral import spectral_vectors
-from coterie.kmeans.exact import KMeans
+from coterie.kmeans.within import k_means_within
 from coterie.laplacian_kmodes.criterion import demerit, spreads
 from coterie.laplacian_kmodes.modes import Modes
 from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
@@ -37,6 +39,9 @@ _ABOVE_CRITICAL = 1.5
 # Runs that try to keep all clusters of one start alive, after the first; with the start as it is, the runs of a start.
 _MOST_SPLITS = 3
 MOST_RUNS = _MOST_SPLITS + 2
+
+# Part of the time left that a start may take where time is short.
+_START_SHARE = 1 / 3
 
 # The eigenvectors of a graph take some n L^2 operations for each restart: seconds, up to here.
 _SPECTRAL_OPERATIONS = 50_000_000
@@ -116,19 +121,31 @@ def automatic_lambda(graph: sp.csr_array, n_clusters: int) -> float:
     return float(_ABOVE_CRITICAL * critical / degree)
 
 
-def automatic_starts(problem: GraphModes, random: np.random.RandomState, n_threads: int) -> Iterator[Start]:
+def automatic_starts(
+    problem: GraphModes, random: np.random.RandomState, n_threads: int, monitor: FitMonitor
+) -> Iterator[Start]:
     """Yield k-means, the eigenvectors of the graph where they take seconds only, k-means++ and k-means by turns.
 
     Fits of k-means are much alike, where what they find are not the clusters. Rows that only a matrix tells of have
-    neither: numbers of rows are drawn.
+    neither: numbers of rows are drawn. Each may take a third of the time that is left.
     """
-    yield _drawn_start(problem, random, n_threads)
+
+    def deadline() -> Deadline:
+        return monitor.step.deadline.share(_START_SHARE)
+
+    with monitor.phase("seeding", deadline()) as phase:
+        first = _drawn_start(problem, random, n_threads, phase)
+    yield first
+    spectral: list[Start] = []
     if problem.graph.shape[0] * problem.n_clusters**2 <= _SPECTRAL_OPERATIONS:
-        labels = _spectral_labels(problem, random, n_threads)
-        yield Start(problem.search.modes_of(labels, problem.n_clusters, random), labels, True)
+        with monitor.phase("eigenvectors", deadline()) as phase, suppress(OutOfTime):
+            labels = _spectral_labels(problem, random, n_threads, phase)
+            start = Start(problem.search.modes_of(labels, problem.n_clusters, random), labels, True)
+            spectral.append(start)
+        yield from spectral
     while True:
-        yield _drawn_start(problem, random, n_threads, only_seeds=True)
-        yield _drawn_start(problem, random, n_threads)
+        yield _drawn_start(problem, random, n_threads, Phase(deadline()), only_seeds=True)
+        yield _drawn_start(problem, random, n_threads, Phase(deadline()))
 
 
 def careful_run(
@@ -193,25 +210,40 @@ def best_run(
 
 
 def _drawn_start(
-    problem: GraphModes, random: np.random.RandomState, n_threads: int, only_seeds: bool = False
+    problem: GraphModes,
+    random: np.random.RandomState,
+    n_threads: int,
+    phase: Phase,
+    only_seeds: bool = False,
 ) -> Start:
     rows = problem.search.rows
     if rows is None:
         n_rows = problem.graph.shape[0]
         return Start(problem.search.start(random.choice(n_rows, problem.n_clusters, replace=False), random))
-    if only_seeds:
+    if only_seeds and not phase.deadline.is_set:
         seeds = k_means_plus_plus(rows, problem.n_clusters, random_state=random, n_threads=n_threads)[0]
         return Start(problem.search.start(seeds, random))
-    means = KMeans(problem.n_clusters, random_state=_seed(random), n_threads=n_threads).fit(rows)
+    means = k_means_within(
+        phase.deadline, rows, problem.n_clusters, random_state=_seed(random), n_threads=n_threads
+    )
     return Start(problem.search.start(means.cluster_centers_, random), means.labels_)
 
 
-def _spectral_labels(problem: GraphModes, random: np.random.RandomState, n_threads: int) -> IntArray:
+def _spectral_labels(
+    problem: GraphModes, random: np.random.RandomState, n_threads: int, phase: Phase
+) -> IntArray:
     """Return the clusters of the relaxed normalised cut: k-means of the first eigenvectors' rows."""
     both = sp.csr_array((problem.connected_graph + problem.connected_graph.T) * 0.5)
-    directions = spectral_vectors(both, problem.n_clusters, _seed(random)).directions()
-    means = KMeans(problem.n_clusters, n_init=10, random_state=_seed(random), n_threads=n_threads)
-    return means.fit(directions).labels_
+    directions = spectral_vectors(both, problem.n_clusters, _seed(random), phase).directions()
+    means = k_means_within(
+        phase.deadline,
+        directions,
+        problem.n_clusters,
+        n_init=10,
+        random_state=_seed(random),
+        n_threads=n_threads,
+    )
+    return means.labels_
 
 
 def _with_clusters_split(problem: GraphModes, run: Run, random: np.random.RandomState) -> IntArray:
@@ -221,7 +253,9 @@ def _with_clusters_split(problem: GraphModes, run: Run, random: np.random.Random
         members = np.flatnonzero(labels == spreads(rows, labels, problem.n_clusters).argmax())
         if len(members) < 2:
             break
-        halves = KMeans(2, random_state=_seed(random), n_threads=1).fit(rows[members]).labels_
+        halves = k_means_within(
+            UNHURRIED.deadline, rows[members], 2, random_state=_seed(random), n_threads=1
+        ).labels_
         labels[members[halves == 1]] = empty
     return labels
 

@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.centers.pace import seconds_of_pass
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
 from coterie.mixture.component_search import ComponentSearch
 from coterie.mixture.parameters import MixtureParameters
@@ -229,9 +231,24 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         return self._search.distances(self._fitted_rows(X), labels)
 
+    def _seconds_of_labels(self, rows: RowSource, monitor: FitMonitor) -> float:
+        """Return about how long the labels of all rows will take; 0 where there is no hurry."""
+        if not (self.compute_labels and monitor.deadline.is_set):
+            return 0.0
+        # By products in float64 of the rows and their squares.
+        reading = 0.0 if rows.in_memory else monitor.seconds
+        n_compared = (
+            self.n_components if self._compares_all(self.n_components) else int(8 * self.n_components**0.5)
+        )
+        return reading + 3 * seconds_of_pass(rows, n_compared, effective_n_threads(self.n_threads))
+
     def _is_exact(self) -> bool:
+        return self._compares_all(self.n_components_)
+
+    def _compares_all(self, n_components: int) -> bool:
+        """Whether rows are compared with all of so many components to be labelled."""
         if self.assignment == "auto":
-            return self.n_components_ <= _EXACT_COMPONENTS
+            return n_components <= _EXACT_COMPONENTS
         return self.assignment == "exact"
 
     def _rows_of(self, X: Any, reset: bool) -> RowSource:

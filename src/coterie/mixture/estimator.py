@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,20 @@ from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_iteration_parameters, check_positive_integer, check_sample_weight
+from coterie.fitting.checks import (
+    check_iteration_parameters,
+    check_positive_integer,
+    check_sample_weight,
+)
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.mixture.base import MixtureModel
 from coterie.mixture.m_step import m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import TruncatedPosteriors
+from coterie.mixture.starts import first_weights, last_parameters
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 
@@ -33,6 +40,7 @@ ASSIGNMENTS = ("auto", "exact", "truncated")
 
 _COUNTS = (
     "n_components", "n_candidates", "n_neighbors", "chain_length", "rows_per_tile", "search_every", "initial_e_steps",
+    "n_init",
 )  # fmt: skip
 _MOST_ROWS_PER_TILE = 512  # of the kernel
 
@@ -42,7 +50,21 @@ _SHARED_STEPS = 2
 # Of the data's variance: what counts as none.
 _NO_VARIANCE = 1e-12
 
+# Part of the time that seeding may take where time is short.
+_SEEDING_SHARE = 0.5
+
 _HISTORY_FIELDS = (("n_distances", np.int64),)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one run of EM ended with."""
+
+    parameters: MixtureParameters
+    neighbors: IntArray
+    history: Array
+    converged: bool
+    lower_bound: float
 
 
 class TruncatedGaussianMixture(MixtureModel):
@@ -78,6 +100,15 @@ class TruncatedGaussianMixture(MixtureModel):
         Where the means begin: see `coterie.seeding`. Of another TruncatedGaussianMixture with the same
         `covariance_type`, variances and weights are taken too. A callable gets `(X, n_components,
         random_state=...)`; with a coreset, the rows of that.
+    n_init : int
+        Number of starts, of which the one with the highest lower bound is kept. Means that are given are one start.
+    means_init : array-like of shape (C, d), optional
+        Where the means begin, instead of `init`.
+    weights_init : array-like of shape (C,), optional
+        The weights to begin with: positive, their sum is 1; not for "tied_spherical". None: all are equal, or those of
+        the model that is `init`.
+    warm_start : bool
+        Whether `fit` goes on from the means, variances and weights of the last fit, where there was one.
     chain_length : int
         Length of the Markov chains of "afk-mc2".
     reg_covar : float
@@ -94,7 +125,7 @@ class TruncatedGaussianMixture(MixtureModel):
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Seconds. The model found by then is returned, with a ConvergenceWarning.
+        Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
@@ -192,6 +223,10 @@ class TruncatedGaussianMixture(MixtureModel):
         initial_e_steps: int = 1,
         coreset_size: int | None = None,
         init: Any = "afk-mc2",
+        n_init: int = 1,
+        means_init: npt.ArrayLike | None = None,
+        weights_init: npt.ArrayLike | None = None,
+        warm_start: bool = False,
         chain_length: int = 20,
         reg_covar: float = 1e-6,
         tol: float = 1e-4,
@@ -214,6 +249,10 @@ class TruncatedGaussianMixture(MixtureModel):
         self.initial_e_steps = initial_e_steps
         self.coreset_size = coreset_size
         self.init = init
+        self.n_init = n_init
+        self.means_init = means_init
+        self.weights_init = weights_init
+        self.warm_start = warm_start
         self.chain_length = chain_length
         self.reg_covar = reg_covar
         self.tol = tol
@@ -249,10 +288,10 @@ class TruncatedGaussianMixture(MixtureModel):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
+        monitor = FitMonitor(self, int(self.n_init), _HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
-        given = self._given_centers(rows)
+        given = self._given_start(rows)
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
@@ -260,33 +299,56 @@ class TruncatedGaussianMixture(MixtureModel):
                 rows = fitted = kept_rows(rows, n_threads)
                 fitted_weights, seen = weights, X
             else:
-                seen, fitted_weights, _ = lightweight_coreset(
-                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
-                )
+                with monitor.phase("coreset"):
+                    seen, fitted_weights, _ = lightweight_coreset(
+                        rows,
+                        self.coreset_size,
+                        sample_weight=weights,
+                        random_state=random,
+                        n_threads=n_threads,
+                    )
                 fitted = as_rows(seen)
             data = Dataset(fitted, fitted_weights, n_clusters=self.n_components, n_threads=n_threads)
-            start = self._start(given if given is not None else self._drawn_centers(seen, data, random))
-            posteriors = TruncatedPosteriors(
-                data.rows,
-                data.weights,
-                (self.n_components, *self._truncation()),
-                random_candidate=self.random_candidate,
-                rows_per_tile=self.rows_per_tile,
-                search_every=self.search_every,
-                random=random,
-                n_threads=n_threads,
-            )
+            monitor.reserve = self._seconds_of_labels(rows, monitor)
             self._check_variance(data)
-            parameters = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
-            self._store(parameters, posteriors.neighbors, monitor)
+            best: _Run | None = None
+            for _ in range(1 if given is not None else int(self.n_init)):
+                run = self._run(
+                    data, given or self._drawn_start(seen, data, random, monitor), random, monitor
+                )
+                if best is None or run.lower_bound > best.lower_bound:
+                    best = run
+                if monitor.stopped_by is not None:
+                    break
+            assert best is not None
+            self._store(best)
             self.__dict__.pop("labels_", None)
             self._forget_distances()
             if self.compute_labels:
-                self._store_labels(rows, weights)
+                with monitor.phase("labels"):
+                    self._store_labels(rows, weights)
         monitor.warn_if_out_of_time()
         return self
 
     # --- the algorithm -------------------------------------------------------------------------------------------
+
+    def _run(
+        self, data: Dataset, start: MixtureParameters, random: np.random.RandomState, monitor: FitMonitor
+    ) -> _Run:
+        """One start: EM until the free energy settles."""
+        posteriors = TruncatedPosteriors(
+            data.rows,
+            data.weights,
+            (self.n_components, *self._truncation()),
+            random_candidate=self.random_candidate,
+            rows_per_tile=self.rows_per_tile,
+            search_every=self.search_every,
+            random=random,
+            n_threads=data.n_threads,
+        )
+        parameters, converged = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
+        history = monitor.history()
+        return _Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
 
     def _iterate(
         self,
@@ -294,7 +356,7 @@ class TruncatedGaussianMixture(MixtureModel):
         parameters: MixtureParameters,
         smallest_variance: float,
         monitor: FitMonitor,
-    ) -> MixtureParameters:
+    ) -> tuple[MixtureParameters, bool]:
         """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
         smallest_variance = max(smallest_variance, float(np.finfo(parameters.means.dtype).tiny))
         has_variances = not np.isnan(parameters.variances).any()
@@ -307,7 +369,7 @@ class TruncatedGaussianMixture(MixtureModel):
         n_shared = 0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS
         bound = posteriors.update(base) / posteriors.total_weight
         monitor.start_run()
-        self.converged_ = False
+        converged = False
         for iteration in range(1, self.max_iter + 1):
             parameters = m_step(
                 posteriors,
@@ -318,37 +380,64 @@ class TruncatedGaussianMixture(MixtureModel):
             )
             base = posteriors.e_step(parameters)
             before, bound = bound, posteriors.update(base) / posteriors.total_weight
-            stop = monitor.report(bound, parameters.means, n_distances=posteriors.n_distances)
-            self.converged_ = iteration > n_shared and abs(bound - before) < self.tol * abs(bound)
-            if self.converged_ or stop:
+            change, enough = abs(bound - before), self.tol * abs(bound)
+            stop = monitor.report(
+                bound,
+                parameters.means,
+                closeness=change / enough if enough > 0 else np.nan,
+                n_distances=posteriors.n_distances,
+            )
+            converged = iteration > n_shared and change < enough
+            if converged or stop:
                 break
-        return parameters
+        return parameters, converged
 
-    def _start(self, centers: Array) -> MixtureParameters:
-        """Return where EM begins; the variance is NaN where it is yet to be found."""
-        equal = np.full(self.n_components, 1 / self.n_components)
-        given = self.init
+    def _given_start(self, rows: RowSource) -> MixtureParameters | None:
+        """Return where the last fit, `means_init` or `init` say that EM begins; None if means are to be drawn."""
+        if self.warm_start and hasattr(self, "means_"):
+            return last_parameters(self, rows)
+        if self.means_init is not None:
+            return self._started_at(self._checked_centers(self.means_init, rows, "means_init"))
+        means, given = self._given_centers(rows, "auto" if self.n_init == 1 else self.n_init), self.init
+        if means is None:
+            return None
+        start = self._started_at(means)
         if isinstance(given, TruncatedGaussianMixture) and given.covariance_type == self.covariance_type:
-            return MixtureParameters(centers, np.array(given.covariances_), given.weights_)
-        return MixtureParameters(centers, np.array(np.nan), equal)
+            weights = given.weights_ if self.weights_init is None else start.weights
+            return MixtureParameters(means, np.array(given.covariances_), weights)
+        return start
+
+    def _started_at(self, means: Array) -> MixtureParameters:
+        """Return where EM begins with these means; the variance is NaN, as it is yet to be found."""
+        weights = first_weights(self.weights_init, self.n_components)
+        return MixtureParameters(means, np.array(np.nan), weights)
+
+    def _drawn_start(
+        self, X: Any, data: Dataset, random: np.random.RandomState, monitor: FitMonitor
+    ) -> MixtureParameters:
+        seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
+        with monitor.phase("seeding", seeding) as phase:
+            return self._started_at(self._drawn_centers(X, data, random, phase))
 
     def _truncation(self) -> tuple[int, int]:
         return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
 
-    def _drawn_centers(self, X: Any, data: Dataset, random: np.random.RandomState) -> Array:
+    def _drawn_centers(
+        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
         if isinstance(self.init, str) and self.init == "afk-mc2":
-            return seed_by_markov_chain(data, self.n_components, random, self.chain_length)[0]
-        return super()._drawn_centers(X, data, random)
+            return seed_by_markov_chain(data, self.n_components, random, self.chain_length, phase)[0]
+        return super()._drawn_centers(X, data, random, phase)
 
-    def _store(self, parameters: MixtureParameters, neighbors: IntArray, monitor: FitMonitor) -> None:
+    def _store(self, run: _Run) -> None:
+        parameters, neighbors = run.parameters, run.neighbors
         alive = parameters.weights > 0
         self.n_components_ = int(np.count_nonzero(alive))
         if self.n_components_ < self.n_components:
-            warnings.warn(
+            warn(
                 f"{self.n_components - self.n_components_} of {self.n_components} components had no weight or "
                 "variance left and were dropped.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         numbers = np.cumsum(alive, dtype=np.int32) - 1
         neighbors = neighbors[alive]
@@ -358,7 +447,7 @@ class TruncatedGaussianMixture(MixtureModel):
         self.weights_ = parameters.weights[alive]
         variances = parameters.variances
         self.covariances_ = variances[alive] if variances.ndim else float(variances)
-        self.history_ = monitor.history()
+        self.history_, self.converged_ = run.history, run.converged
         self.lower_bounds_ = np.array(self.history_["objective"])
         self.lower_bound_ = float(self.lower_bounds_[-1])
         self.n_iter_ = len(self.history_)
@@ -382,11 +471,9 @@ class TruncatedGaussianMixture(MixtureModel):
                 "large number, such as a power of 2."
             )
         if 0 < variance < self.reg_covar:
-            warnings.warn(
+            warn(
                 f"reg_covar={self.reg_covar:g}, which is added to each variance, is more than that of all rows, "
                 f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
-                UserWarning,
-                stacklevel=3,
             )
 
     def check_parameters(self) -> None:
@@ -401,6 +488,12 @@ class TruncatedGaussianMixture(MixtureModel):
         for name, allowed in (("covariance_type", COVARIANCE_TYPES), ("assignment", ASSIGNMENTS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        if self.means_init is not None and not isinstance(self.init, str):
+            raise ValueError("means_init and init both say where the means begin: give one of them.")
+        if self.weights_init is not None and self.covariance_type == "tied_spherical":
+            raise ValueError(
+                'weights_init needs covariance_type="spherical" or "diag": else all weights are equal.'
+            )
         if not self.reg_covar >= 0:
             raise ValueError(f"reg_covar must not be negative, got {self.reg_covar!r}.")
         check_iteration_parameters(self)

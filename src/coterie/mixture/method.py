@@ -8,7 +8,7 @@ from coterie.blocks.kernel_rows import KEPT_BYTES
 from coterie.estimators.belonging import own_posteriors
 from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
 from coterie.estimators.method import Belonging, Method, Need, Objective, Option
-from coterie.estimators.options import CORESET, INIT, OBJECTIVE_TOLERANCE
+from coterie.estimators.options import CORESET, INIT, N_INIT, OBJECTIVE_TOLERANCE
 from coterie.mixture.estimator import ASSIGNMENTS, COVARIANCE_TYPES, TruncatedGaussianMixture
 from coterie.rows import RowSource
 
@@ -52,6 +52,7 @@ GMM = Method(
     clusters="n_components",
     options=(
         INIT,
+        replace(N_INIT, choices={}),
         replace(CORESET, help=f"{CORESET.help}, and report its free energy"),
         Option(
             "covariance_type",

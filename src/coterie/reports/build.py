@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from coterie.reports.top import top_section
 __all__ = ["Report", "report", "require_report"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A page about a fit: `html`, `markdown`, `save`; a notebook shows it.
 
@@ -36,8 +36,11 @@ class Report:
     """
 
     page: Page
-    subject: Subject = field(repr=False)
-    projection: Projection = field(repr=False)
+    subject: Subject
+    projection: Projection
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.page.title}, {self.page.subtitle}>"
 
     @cached_property
     def html(self) -> str:

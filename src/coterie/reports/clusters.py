@@ -18,6 +18,7 @@ from coterie.reports.page import (
     Cell,
     Column,
     Facts,
+    Folded,
     Image,
     Images,
     Mark,
@@ -37,7 +38,7 @@ __all__ = ["MOST_CARDS", "clusters_section"]
 MOST_CARDS, _MOST_LINES = 60, 1000
 
 _MOST_EFFECTS, _MOST_TERMS, _MOST_NEIGHBOURS, _MOST_COLUMNS = 6, 10, 3, 4
-_MOST_OF_TEXT = 300
+_MOST_OF_TEXT = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,11 @@ class _Writer:
         self._names = list(terms) if terms is not None else subject.column_names
         self._apart = _distances_between(subject)
         self._measure = next(iter(subject.placement.measures), None)
+        self._medians = {
+            name: _medians(values, subject)
+            for name, values in subject.placement.measures.items()
+            if name != "outlier_score"
+        }
         self._lines = _lines_by_cluster(subject)
         self._image_rows = _rows_of_examples(subject)
 
@@ -93,15 +99,11 @@ class _Writer:
         subject = self._subject
         shown = range(min(subject.n_clusters, _MOST_LINES))
         columns = [Column("cluster"), Column("rows", True), Column("share", True)]
-        measures = {
-            name: values for name, values in subject.placement.measures.items() if name != "outlier_score"
-        }
-        columns += [Column(f"median {name}", True) for name in measures]
+        columns += [Column(f"median {name}", True) for name in self._medians]
         if self._stability is not None:
             columns += [Column("stability", True), Column("found again")]
         if self._terms is not None:
             columns.append(Column("terms"))
-        medians = {name: _medians(values, subject) for name, values in measures.items()}
         largest = max(int(subject.sizes.max(initial=1)), 1)
         rows: list[list[Cell]] = []
         for cluster in shown:
@@ -111,7 +113,7 @@ class _Writer:
                 Bar(size, size / largest),
                 f"{size / len(subject.labels):.1%}",
             ]
-            line += [float(values[cluster]) for values in medians.values()]
+            line += [float(values[cluster]) for values in self._medians.values()]
             if self._stability is not None:
                 line += [_rounded(self._stability.means[cluster]), self._stability.word(cluster)]
             if self._terms is not None:
@@ -132,8 +134,7 @@ class _Writer:
         size = int(subject.sizes[cluster])
         entries: list[tuple[str, Cell]] = [
             ("rows", f"{size:,} ({size / len(subject.labels):.1%})"),
-            *((f"median {name}", float(_medians(values, subject)[cluster]))
-              for name, values in subject.placement.measures.items() if name != "outlier_score"),
+            *((f"median {name}", float(values[cluster])) for name, values in self._medians.items()),
         ]  # fmt: skip
         if self._stability is not None:
             mean, lowest = self._stability.means[cluster], self._stability.lowest[cluster]
@@ -170,7 +171,11 @@ class _Writer:
             if not lines:
                 continue
             caption = f"{title} of cluster {cluster}"
-            parts.append(self._as_images(caption, lines) or self._as_table(caption, lines))
+            images = self._as_images(caption, lines)
+            if images is not None or kind == "nearest":
+                parts.append(images or self._as_table(caption, lines))
+            elif self._measure is not None:  # else nobody knows which they are
+                parts.append(Folded(title, [self._as_table(caption, lines)]))
         return parts
 
     def _called_nearest(self) -> str:

@@ -87,9 +87,12 @@ def _figure(subject: Subject, points: FloatArray) -> Any:
     size = float(np.clip(20_000 / max(len(points), 1), 3, 30))
     nowhere = points[labels < 0]
     ax.scatter(nowhere[:, 0], nowhere[:, 1], s=size, c=NOWHERE, marker="x", linewidths=0.7)
-    for cluster in range(n_clusters):
-        chosen = points[labels == cluster]
-        colour, shape = style_of(cluster, n_clusters)
+    # Many clusters have the same style; a call for each would take seconds.
+    styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
+    kinds = {style: number for number, style in enumerate(dict.fromkeys(styles))}
+    kind_of = np.array([kinds[style] for style in styles])[np.maximum(labels, 0)]
+    for (colour, shape), number in kinds.items():
+        chosen = points[(kind_of == number) & (labels >= 0)]
         ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.65)
     if n_clusters <= MOST_NUMBERED:
         for cluster, place in _name_places(subject, points):
@@ -151,7 +154,7 @@ def _plot(subject: Subject, points: FloatArray) -> str:
     plot.axis.visible = False
     plot.grid.visible = False
     plot.x_range.range_padding = plot.y_range.range_padding = 0.05
-    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 1.8, 3.5, 7))
+    size = float(np.clip(np.sqrt(20_000 / max(len(small), 1)) * 1.8, 3.5, 9))
     dots = plot.scatter(
         "x", "y", source=source, view=view, size=size, fill_alpha=0.7, line_color=None,
         fill_color={"field": "label", "transform": mapper},
@@ -164,8 +167,8 @@ def _plot(subject: Subject, points: FloatArray) -> str:
             "text": [str(cluster) for cluster, _ in places],
         })  # fmt: skip
         plot.text(
-            "x", "y", "text", source=names, text_align="center", text_baseline="middle", text_font_size="13px",
-            padding=3, border_radius=4, background_fill_alpha=0.85, name="names",
+            "x", "y", "text", source=names, name="names", text_align="center", text_baseline="middle",
+            text_font_size="13px", text_font_style="bold", padding=3, border_radius=4, background_fill_alpha=0.85,
         )  # fmt: skip
     hover = HoverTool(tooltips=None, renderers=[dots], mode="mouse")
     # A wheel that zooms would catch whoever only scrolls past.
@@ -203,8 +206,11 @@ def _frames(subject: Subject) -> dict[str, Any]:
     if labels is None:
         return {}
     part = labels[:, subject.sample.rows].astype("<u2")
+    # Where the path has as many clusters as the map begins with, or the next fewer.
+    start = int(np.argmax(subject.model.n_clusters_path_ <= subject.n_clusters))
     return {
         "frames": {
+            "start": start,
             "gammas": [float(f"{gamma:.4g}") for gamma in subject.model.gammas_],
             "clusters": [int(count) for count in subject.model.n_clusters_path_],
             "gaps": [float(f"{gap:.3g}") for gap in subject.model.dual_gaps_],

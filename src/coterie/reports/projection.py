@@ -20,6 +20,9 @@ PROJECTIONS = ("auto", "centres", "graph", "umap", "opentsne")
 _MOST_VERTICES = 30_000
 _MOST_EIGENVECTORS = 12
 
+# How far rows are spread around their places in the graph, of the extent of the map.
+_SPREAD = 0.06
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -130,12 +133,29 @@ def _by_graph(subject: Subject, graph: Any) -> Projection:
     _, _, axes = np.linalg.svd(np.sqrt(weights)[:, None] * (means - middle), full_matrices=True)
     points = (places[subject.sample.rows] - middle) @ axes[:2].T
     points = np.column_stack([points, np.zeros((len(points), 2 - points.shape[1]))])
+    within = ""
+    if not subject.is_graph:
+        within = " Around these places rows are spread by what they differ in within clusters."
+        # Rows of a part of the graph that nothing joins to the rest have all the same place in it.
+        points = points + _SPREAD * np.ptp(points, axis=0).max(initial=0.0) * _within_clusters(subject)
     return Projection(
         points,
         f"Places: {len(spectrum.values)} eigenvectors of the graph that was clustered, turned such that the clusters "
         "lie as far apart as two dimensions allow. Rows that many short paths of the graph join lie together. "
-        "Distances between clusters, and how dense they look, mean little.",
+        f"Distances between clusters, and how dense they look, mean little.{within}",
     )
+
+
+def _within_clusters(subject: Subject) -> FloatArray:
+    """Places of rows around the middle of their clusters, most of them within 1 of it."""
+    block, labels = subject.sample.block, subject.sample.labels
+    means = np.asarray(subject.centers)
+    axes = _with_axes_of_rows(np.zeros((0, block.shape[1])), block)
+    own = np.asarray(block @ axes.T, dtype=np.float64) - means[np.maximum(labels, 0)] @ axes.T
+    own[labels < 0] = 0
+    own = np.column_stack([own, np.zeros((len(own), 2 - own.shape[1]))])
+    reach = np.quantile(np.linalg.norm(own, axis=1), 0.95)
+    return own / reach if reach > 0 else own
 
 
 def _by_umap(subject: Subject) -> Projection:

@@ -70,20 +70,24 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
             f"{_ROWS_A_CLUSTER} for each of {subject.n_clusters:,} clusters."
         )
     expected = _seconds_of(model) * half / subject.rows.shape[0]
+    has_all_starts = n_fits * expected <= _SECONDS
+    if not has_all_starts:
+        expected /= _starts_of(model)
     affordable = n_fits if expected <= 0 else int(min(n_fits, _SECONDS / expected))
     if affordable < 2:
         return None, (
             f"Stability is not measured: {n_fits} more fits of {half:,} rows would take about "
             f"{n_fits * expected:.0f} s."
         )
-    overlaps = np.array([_overlaps(subject, half, seed) for seed in range(affordable)])
+    changes = {} if has_all_starts or isinstance(model.get_params().get("n_init"), str) else {"n_init": 1}
+    overlaps = np.array([_overlaps(subject, half, seed, changes) for seed in range(affordable)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without a row in any half
         means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
     return Stability(means, lowest, affordable, half), (
         f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
-        f"{half:,} random rows each; from 0.75 on it counts as stable, below 0.6 as not found again. So few rows make "
-        "it rather too low than too high."
+        f"{half:,} random rows each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, "
+        "below 0.6 as not found again. So few rows make it rather too low than too high."
     )
 
 
@@ -92,16 +96,20 @@ def _seconds_of(model: Any) -> float:
     return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
 
 
-def _overlaps(subject: Subject, half: int, seed: int) -> FloatArray:
+def _starts_of(model: Any) -> int:
+    """How many starts the seconds of a fit were spent on."""
+    starts = getattr(model, "n_init", 1)
+    return starts if isinstance(starts, int) and starts > 0 else 1
+
+
+def _overlaps(subject: Subject, half: int, seed: int, changes: dict[str, Any]) -> FloatArray:
     """Fit a random half; return for each cluster its overlap with the most similar cluster of that fit."""
     sample = subject.sample
     chosen = np.sort(np.random.default_rng(seed).choice(len(sample.rows), half, replace=False))
     again = clone(subject.model)
     known = again.get_params(deep=False)
-    changes = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0, "n_init": 1}
-    if isinstance(known.get("n_init"), str):
-        changes.pop("n_init")
-    again.set_params(**{name: value for name, value in changes.items() if name in known})
+    usual = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0}
+    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -12,8 +12,9 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, lanes_of
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
+from coterie.fitting.deadline import UNHURRIED, Phase, now
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, take_rows
+from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 
 __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
 
@@ -84,15 +85,28 @@ def k_means_plus_plus(
 
 
 def seed_by_square_distance(
-    data: Dataset, n_clusters: int, random: np.random.RandomState, n_local_trials: int | None = None
+    data: Dataset,
+    n_clusters: int,
+    random: np.random.RandomState,
+    n_local_trials: int | None = None,
+    phase: Phase = UNHURRIED,
 ) -> Seeds:
-    """See `k_means_plus_plus`."""
+    """See `k_means_plus_plus`; where time is short, in this order: greedy, plain, and the rest at once."""
     if n_local_trials is None:
         n_local_trials = 2 + int(np.log(n_clusters))
     if n_local_trials < 1:
         raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
-    growing = _GrowingCenters(data, n_clusters)
+    n_wanted_trials = n_local_trials
+    growing, pace = _GrowingCenters(data, n_clusters), _Pace(phase, n_clusters)
+    n_by_distance = n_clusters
     for number in range(n_clusters):
+        phase.tell(number, n_clusters)
+        if number > 0 and phase.is_late:
+            n_by_distance = number
+            growing.choose_rest(random)
+            break
+        if pace.is_too_slow(number):
+            n_local_trials = 1
         if number == 0 or n_local_trials == 1:
             rows, candidates = growing.draw(random, 1)
             growing.choose(int(rows[0]), candidates[0])
@@ -103,7 +117,31 @@ def seed_by_square_distance(
             best = int(np.argmax(growing.gains(candidates)))
             growing.choose(int(rows[best]), candidates[best])
             growing.adopt_candidate(best)
+    if n_local_trials != n_wanted_trials or n_by_distance < n_clusters:
+        warn_of_haste(n_by_distance, n_clusters)
     return growing.centers, growing.indices
+
+
+# Centres by which the pace is judged: later ones are chosen faster.
+_CENTERS_OF_PACE = 8
+
+
+class _Pace:
+    """Whether all centres can be chosen in time the way that the last few were."""
+
+    def __init__(self, phase: Phase, n_clusters: int) -> None:
+        self._deadline, self._n_clusters = phase.deadline, n_clusters
+        self._marks: list[float] = []
+
+    def is_too_slow(self, number: int) -> bool:
+        """Whether half of the time is over and the rest will not do; called before each centre."""
+        if not self._deadline.is_set:
+            return False
+        self._marks = [*self._marks[-_CENTERS_OF_PACE:], now()]
+        if self._deadline.seconds < self._deadline.left or len(self._marks) < 2:
+            return False
+        per_center = (self._marks[-1] - self._marks[0]) / (len(self._marks) - 1)
+        return per_center * (self._n_clusters - number) > self._deadline.left
 
 
 # Centres that may wait for a pass over the data: one panel.
@@ -193,6 +231,14 @@ class _GrowingCenters:
         self._squares[number] = np.sum(self._relative[number] ** 2)
         self.n_chosen += 1
         self.n_waiting += 1
+
+    def choose_rest(self, random: np.random.RandomState) -> None:
+        """Choose all further centres without a look at the distances between them."""
+        masses = self._masses(np.arange(len(self._potentials))).ravel()[: self._data.n_rows]
+        masses[self.indices[: self.n_chosen]] = 0
+        rows = drawn_at_once(masses, len(self.indices) - self.n_chosen, random)
+        self.indices[self.n_chosen :] = rows
+        self.centers[self.n_chosen :] = take_rows(self._data, rows)
 
     def adopt_waiting(self) -> None:
         """Take in the waiting centres, in one pass."""

@@ -12,8 +12,9 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, take_rows
+from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 
 __all__ = ["afk_mc2", "seed_by_markov_chain"]
 
@@ -85,9 +86,13 @@ _MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
 
 def seed_by_markov_chain(
-    data: Dataset, n_clusters: int, random: np.random.RandomState, chain_length: int = 200
+    data: Dataset,
+    n_clusters: int,
+    random: np.random.RandomState,
+    chain_length: int = 200,
+    phase: Phase = UNHURRIED,
 ) -> Seeds:
-    """See `afk_mc2`."""
+    """See `afk_mc2`; where time is short, the last centres are proposals, all drawn at once."""
     if chain_length < 1:
         raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
     weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
@@ -111,6 +116,15 @@ def seed_by_markov_chain(
     n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
     n_chains = max(_FEWEST_CHAINS, n_proposals // chain_length)
     for first in range(1, n_clusters, n_chains):
+        # The work for a centre grows with the number of those before it.
+        phase.tell(first**2, n_clusters**2)
+        if phase.is_late:
+            others = proposal.copy()
+            others[indices[:first]] = 0
+            indices[first:] = drawn_at_once(others, n_clusters - first, random)
+            centers[first:] = take_rows(data, indices[first:])
+            warn_of_haste(first, n_clusters)
+            break
         chains = slice(first - 1, first - 1 + n_chains)
         chosen, centers_chosen = _walk_chains(
             data, drawn[chains], uniforms[chains], importance[chains], centers[:first]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from coterie.blocks.dataset import Dataset
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.seeding.seeds import Seeds, dataset_of, take_rows
 
 __all__ = ["random_rows", "seed_at_random"]
@@ -61,8 +62,10 @@ def random_rows(
     return seed_at_random(data, n_clusters, check_random_state(random_state))
 
 
-def seed_at_random(data: Dataset, n_clusters: int, random: np.random.RandomState) -> Seeds:
-    """See `random_rows`."""
+def seed_at_random(
+    data: Dataset, n_clusters: int, random: np.random.RandomState, phase: Phase = UNHURRIED
+) -> Seeds:
+    """See `random_rows`; this takes no time worth a look at the clock."""
     probabilities = None
     if data.weights is not None:
         weights = data.weights.astype(np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, padded_rows
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs.cuts import cut_of_edges
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.steps import FEWEST_ITERATIONS, PreconditionedSteps, Steps
@@ -152,7 +153,7 @@ class TotalVariationDescent:
         labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
         return labels, cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetry)
 
-    def outer_step(self, eps: float, most: int = Steps.most_inner) -> OuterResult:
+    def outer_step(self, eps: float, most: int = Steps.most_inner, phase: Phase = UNHURRIED) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
 
         After 100 of them any descent will do, or whatever there is: see `Steps`.
@@ -163,6 +164,8 @@ class TotalVariationDescent:
             How much less than in the theorem will do.
         most : int
             Inner iterations, at most.
+        phase : Phase
+            Late: there are no more of them.
         """
         before = self.statistics
         self._linearise(before)
@@ -177,7 +180,7 @@ class TotalVariationDescent:
                 return OuterResult(np.inf, n_inner, False, False)
             descended = self._fall(before, after) >= (1 - eps) * float(self._squares.sum())
             will_do = not self._steps.needs_descent or after.energies.sum() < before.energies.sum()
-            if n_inner >= self._steps.most_inner and will_do:
+            if (n_inner >= self._steps.most_inner and will_do) or phase.is_late:
                 break
         self.statistics, self._last_inner = after, n_inner
         return OuterResult(float(after.energies.sum()), n_inner, descended, True)

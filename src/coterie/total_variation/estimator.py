@@ -15,10 +15,13 @@ from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.deadline import Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.fitting.warn import warn
+from coterie.graphs import check_graph, graph_of_neighbors
 from coterie.graphs.cuts import check_asymmetry
+from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
 from coterie.total_variation.problem import CutProblem, draws_starts
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
@@ -26,6 +29,9 @@ from coterie.total_variation.search import find_cut
 from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
 
 __all__ = ["TotalVariationClustering"]
+
+# Part of the time left that the graph may take where time is short.
+_GRAPH_SHARE = 0.5
 
 
 class TotalVariationClustering(GraphEstimator):
@@ -39,7 +45,8 @@ class TotalVariationClustering(GraphEstimator):
     n_clusters : int
         Number of clusters R.
     n_neighbors : int
-        Nearest neighbours of each row in the graph, itself not counted. Its edges weigh 1, in both directions.
+        Nearest neighbours of each row in the graph, itself not counted: all other rows, with a warning, where there are
+        no more. Its edges weigh 1, in both directions.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
@@ -75,7 +82,8 @@ class TotalVariationClustering(GraphEstimator):
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
-        Seconds. The best clusters found by then are returned, with a ConvergenceWarning.
+        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
+        graph would take too long, another one says that only half of the nearest rows were looked for.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -220,16 +228,18 @@ class TotalVariationClustering(GraphEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
+        most_steps = -(-self.max_iter // (1 if self.steps == "paper" else FEWEST_ITERATIONS))
+        monitor = FitMonitor(self, int(self.n_init) + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         known = self._known_labels(y, rows.shape[0])
         given = self._given_memberships(rows.shape[0])
         effort = self._effort(known, given)
-        most_steps = -(-self.max_iter // (1 if self.steps == "paper" else FEWEST_ITERATIONS))
-        monitor = FitMonitor(self, effort.n_runs + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
+        monitor.n_runs = effort.n_runs + (self.n_swaps > 0)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            graph, distances = self._graph_and_distances(rows, random, n_threads)
+            with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
+                graph, distances = self._graph_and_distances(rows, random, n_threads, phase)
             problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
             best, energies = find_cut(problem, effort, monitor)
         self._store(best, energies, graph)
@@ -248,7 +258,7 @@ class TotalVariationClustering(GraphEstimator):
         )
 
     def _graph_and_distances(
-        self, rows: RowSource, random: np.random.RandomState, n_threads: int
+        self, rows: RowSource, random: np.random.RandomState, n_threads: int, phase: Phase
     ) -> tuple[sp.csr_array, FloatArray | None]:
         """Return the graph, and the mean distance of each row to its neighbours, where there are rows."""
         self._training_rows = None
@@ -259,8 +269,12 @@ class TotalVariationClustering(GraphEstimator):
         if rows.shape[0] == 1:
             return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        ids, squares = nearest_neighbors(
-            self._training_rows, self.n_neighbors, random_state=seed, n_threads=n_threads
+        ids, squares = neighbors_in_time(
+            self._training_rows,
+            min(self.n_neighbors, rows.shape[0] - 1),
+            random_state=seed,
+            n_threads=n_threads,
+            phase=phase,
         )
         return graph_of_neighbors(ids, squares), _mean_distances(squares)
 
@@ -333,6 +347,12 @@ class TotalVariationClustering(GraphEstimator):
         # A single row is a cluster, although it has no neighbour.
         if (rows.shape[0], self.n_clusters) != (1, 1):
             super()._check_n_rows(rows)
+
+    def _meet_few_rows(self, n_rows: int) -> None:
+        warn(
+            f"n_neighbors={self.n_neighbors} is not less than n_samples={n_rows}: all {n_rows - 1} other rows are the "
+            "neighbours of each."
+        )
 
     def check_parameters(self) -> None:
         super().check_parameters()

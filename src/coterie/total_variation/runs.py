@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, IndexArray, IntArray
+from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
@@ -89,16 +92,38 @@ class Run:
 
 
 class Unwatched:
-    """Stands in for a `FitMonitor` where a search is only a step of another one."""
+    """Stands in for a `FitMonitor` where a search is only a step of another one.
 
-    stopped_by = None
+    Parameters
+    ----------
+    phase : Phase
+        Says when it is too late to go on.
+
+    Attributes
+    ----------
+    step : Phase
+        The same.
+    """
+
+    def __init__(self, phase: Phase = UNHURRIED) -> None:
+        self.step = phase
+
+    @property
+    def stopped_by(self) -> str | None:
+        """What has ended the iterations."""
+        return "max_time" if self.step.is_late else None
+
+    @contextmanager
+    def phase(self, name: str, deadline: Deadline | None = None) -> Iterator[Phase]:
+        """Give a part its time; nobody is told of it."""
+        yield Phase(deadline or self.step.deadline)
 
     def start_run(self) -> None:
         """Begin the next run."""
 
     def report(self, objective: float, centers: Any, **extra: Any) -> bool:
-        """Return that the run goes on."""
-        return False
+        """Return whether it is too late to go on."""
+        return self.step.is_late
 
     def history(self) -> None:
         """Return that nothing was kept."""
@@ -184,7 +209,7 @@ class CutRuns:
         n_inner, n_best, n_still, converged = 0, 0, 0, False
         while n_inner < effort.max_iter and not converged:
             before = energy
-            result = descent.outer_step(effort.eps, effort.max_iter - n_inner)
+            result = descent.outer_step(effort.eps, effort.max_iter - n_inner, monitor.step)
             n_inner += result.n_inner
             if not result.is_valid:
                 break

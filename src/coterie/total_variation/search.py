@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.fitting.deadline import OutOfTime, Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs.spectral import local_order, spectral_vectors
 from coterie.total_variation.graph import CutGraph
@@ -25,6 +26,9 @@ _ORDER_VECTORS = 10
 
 # Starts with a constant column that are passed over.
 _DRAWS = 10
+
+# Parts of the time left that eigenvectors and swaps may take where time is short.
+_SPECTRAL_SHARE, _SWAPS_SHARE = 1 / 3, 0.5
 
 # What is done to halve a cluster.
 _HALVING = Effort(n_runs=2, max_iter=100)
@@ -56,9 +60,10 @@ def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatche
     """
     if problem.n_clusters == 1:
         return _whole(problem, monitor), np.zeros(1)
-    order, clusters = _order_and_clusters(problem)
+    with monitor.phase("eigenvectors", monitor.step.deadline.share(_SPECTRAL_SHARE)) as phase:
+        order, clusters = _order_and_clusters(problem, phase)
     runs = CutRuns(problem, order, effort, monitor)
-    starts = starts_of(problem, clusters, cut_first=effort.steps == "paper")
+    starts = starts_of(problem, clusters, cut_first=effort.steps == "paper", phase=monitor.step)
     for start in islice(starts, effort.n_runs + _DRAWS):
         runs.run(start)
         if len(runs.energies) == effort.n_runs or monitor.stopped_by is not None:
@@ -69,7 +74,9 @@ def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatche
             f"memberships or labels, or look for fewer than {problem.n_clusters} clusters."
         )
     if effort.n_swaps > 0 and monitor.stopped_by is None:
-        swapped = swapped_clusters(problem, runs.best.labels, _halving(problem), effort.n_swaps)
+        with monitor.phase("swaps", monitor.step.deadline.share(_SWAPS_SHARE)) as phase:
+            halve = _halving(problem, phase)
+            swapped = swapped_clusters(problem, runs.best.labels, halve, effort.n_swaps, phase)
         runs.run(np.eye(problem.n_clusters)[swapped])
     return runs.best, np.array(runs.energies)
 
@@ -80,7 +87,7 @@ def _whole(problem: CutProblem, monitor: FitMonitor | Unwatched) -> Run:
     return Run(0.0, 0.0, np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=dtype), history=monitor.history())
 
 
-def _order_and_clusters(problem: CutProblem) -> tuple[IndexArray | None, IntArray | None]:
+def _order_and_clusters(problem: CutProblem, phase: Phase) -> tuple[IndexArray | None, IntArray | None]:
     """Return a local order of the vertices, and rough clusters to draw from; None where they are not needed."""
     n, n_clusters, draws = problem.n_vertices, problem.n_clusters, problem.draws_starts
     has_blocks = n > CutGraph.rows_of_a_block(n)
@@ -88,14 +95,21 @@ def _order_and_clusters(problem: CutProblem) -> tuple[IndexArray | None, IntArra
     if not (draws or has_blocks):
         return None, None
     n_vectors = max(n_clusters if draws else 0, _ORDER_VECTORS)
-    spectrum = spectral_vectors(problem.graph, n_vectors, seed)
+    try:
+        spectrum = spectral_vectors(problem.graph, n_vectors, seed, phase)
+    except OutOfTime:
+        # Vertices as they come, and starts out of all of them.
+        return None, np.zeros(n, dtype=np.int32) if draws else None
     order = local_order(spectrum) if has_blocks else None
     if not draws:
         return order, None
-    return order, normalized_cut(spectrum, n_clusters, seed=seed, n_threads=problem.n_threads)
+    clusters = normalized_cut(
+        spectrum, n_clusters, seed=seed, n_threads=problem.n_threads, deadline=phase.deadline
+    )
+    return order, clusters
 
 
-def _halving(problem: CutProblem) -> Callable[[sp.csr_array], IntArray]:
+def _halving(problem: CutProblem, phase: Phase) -> Callable[[sp.csr_array], IntArray]:
     """Return what halves a part of the graph: a search for two clusters, each time with the same seed."""
     seed = problem.draw_seed()
 
@@ -103,6 +117,6 @@ def _halving(problem: CutProblem) -> Callable[[sp.csr_array], IntArray]:
         unknown = np.full(part.shape[0], -1, dtype=np.int32)
         random = np.random.RandomState(seed)
         halves = CutProblem(part, 2, unknown, None, random, problem.n_threads)
-        return find_cut(halves, _HALVING, Unwatched())[0].labels
+        return find_cut(halves, _HALVING, Unwatched(phase))[0].labels
 
     return halve

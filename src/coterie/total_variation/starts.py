@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
 from coterie.graphs.spectral import SpectralVectors
-from coterie.kmeans.exact import KMeans
+from coterie.kmeans.within import k_means_within
 from coterie.total_variation.problem import CutProblem
 
 __all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex", "starts_of"]
@@ -21,7 +22,9 @@ __all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex", "st
 _TOLERANCE = 1e-6
 
 
-def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int) -> IntArray:
+def normalized_cut(
+    spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int, deadline: Deadline
+) -> IntArray:
     """Cluster a graph roughly: k-means on the directions of its first eigenvectors (Ng, Jordan and Weiss 2002).
 
     Parameters
@@ -34,17 +37,22 @@ def normalized_cut(spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_t
         Of k-means.
     n_threads : int
         Threads.
+    deadline : Deadline
+        When k-means is to end.
 
     Returns
     -------
     ndarray of shape (n,), int32
     """
     directions = np.ascontiguousarray(spectrum.directions(n_clusters))
-    return KMeans(n_clusters, n_init=10, random_state=seed, n_threads=n_threads).fit(directions).labels_
+    means = k_means_within(
+        deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads
+    )
+    return means.labels_
 
 
 def starts_of(
-    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False
+    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False, phase: Phase = UNHURRIED
 ) -> Iterator[FloatArray]:
     """Yield starts: given memberships, or known labels diffused, with a drawn vertex of each class that has none.
 
@@ -56,6 +64,8 @@ def starts_of(
         Rough clusters to draw from; None where nothing is drawn, so that there is but one start.
     cut_first : bool
         Whether the rough clusters themselves are the first start, as in the paper.
+    phase : Phase
+        Late: diffusion ends as it is.
 
     Yields
     ------
@@ -65,7 +75,9 @@ def starts_of(
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
-        columns = diffused(problem.graph, labels, problem.n_clusters, n_threads=problem.n_threads)
+        columns = diffused(
+            problem.graph, labels, problem.n_clusters, n_threads=problem.n_threads, phase=phase
+        )
         return on_the_simplex(columns)
 
     if problem.given is not None:
@@ -117,7 +129,9 @@ def drawn_vertices(
     return labels
 
 
-def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int) -> FloatArray:
+def diffused(
+    graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, phase: Phase = UNHURRIED
+) -> FloatArray:
     """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r.
 
     Parameters
@@ -130,6 +144,8 @@ def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_thread
         Number of columns R.
     n_threads : int
         Columns that are solved at the same time.
+    phase : Phase
+        Late: columns stay as far as they have come.
 
     Returns
     -------
@@ -144,10 +160,31 @@ def diffused(graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_thread
     scaling = LinearOperator((n, n), matvec=lambda f: f / (1 + degrees), dtype=np.float64)
 
     def solve(label: int) -> FloatArray:
-        return cg(system, (labels == label).astype(np.float64), rtol=_TOLERANCE, M=scaling)[0]
+        column = (labels == label).astype(np.float64)
+        if not phase.deadline.is_set:
+            return cg(system, column, rtol=_TOLERANCE, M=scaling)[0]
+        return _solved_in_time(system, column, scaling, phase)
 
     with ThreadPoolExecutor(n_threads) as pool:
         return np.maximum(np.column_stack(list(pool.map(solve, range(n_clusters)))), 0)
+
+
+def _solved_in_time(
+    system: sp.csr_array, column: FloatArray, scaling: LinearOperator, phase: Phase
+) -> FloatArray:
+    """Return the solution, or how far it has come when it is too late to go on."""
+    latest = column
+
+    def check(solution: FloatArray) -> None:
+        nonlocal latest
+        if phase.is_late:
+            latest = solution.copy()
+            raise OutOfTime
+
+    try:
+        return cg(system, column, rtol=_TOLERANCE, M=scaling, callback=check)[0]
+    except OutOfTime:
+        return latest
 
 
 def on_the_simplex(rows: Array) -> FloatArray:

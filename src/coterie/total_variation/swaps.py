@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph
 from coterie.total_variation.problem import CutProblem
@@ -30,7 +31,9 @@ class _Swap:
     freed: int
 
 
-def swapped_clusters(problem: CutProblem, labels: IntArray, halve: Halve, most: int) -> IntArray:
+def swapped_clusters(
+    problem: CutProblem, labels: IntArray, halve: Halve, most: int, phase: Phase = UNHURRIED
+) -> IntArray:
     """Swap as long as (P) falls: halve one cluster, merge two of those that there are then.
 
     Parameters
@@ -44,6 +47,8 @@ def swapped_clusters(problem: CutProblem, labels: IntArray, halve: Halve, most: 
         Returns 0 or 1 for each vertex of a part of the graph.
     most : int
         Swaps, at most.
+    phase : Phase
+        Late: there are no more of them.
 
     Returns
     -------
@@ -61,6 +66,8 @@ def swapped_clusters(problem: CutProblem, labels: IntArray, halve: Halve, most: 
     changed = np.arange(n_clusters)
     for _ in range(most):
         for cluster in changed:
+            if phase.is_late:
+                return labels
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
         swap = _best_swap(graph, labels, is_second, n_clusters, asymmetry)

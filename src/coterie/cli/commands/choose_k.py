@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from coterie.cli.arguments import (
+    File,
     Impute,
     Quiet,
     Scale,
     Seconds,
+    Seed,
     Switch,
     Threads,
     WholeNumber,
@@ -29,13 +31,13 @@ def command() -> Callable[..., None]:
 
 
 def choose_k(
-    file: str,
+    file: File,
     /,
     *,
     k: str = "2:50",
     sample: WholeNumber = 5_000,
     max_time: Seconds = None,
-    seed: WholeNumber = 0,
+    seed: Seed = 0,
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,

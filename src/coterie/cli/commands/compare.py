@@ -9,10 +9,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from coterie.cli.arguments import (
+    File,
+    FileIfAny,
     Impute,
     Limit,
     Quiet,
     Scale,
+    Seed,
     Switch,
     Threads,
     WholeNumber,
@@ -32,15 +35,15 @@ def command() -> Callable[..., None]:
 
 
 def compare(
-    file: str,
+    file: File,
     /,
     *,
     k: Annotated[int, Parameter(name=["-k", "--clusters"]), NUMBER],
     budget: str = "5m",
     methods: str | None = None,
-    labels: str | None = None,
+    labels: FileIfAny = None,
     sample: Limit = None,
-    seed: WholeNumber = 0,
+    seed: Seed = 0,
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,

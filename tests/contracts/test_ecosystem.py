@@ -1,0 +1,79 @@
+"""What users put around an estimator: scikit-learn's pipelines, searches, frames, metadata and pictures of it."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tests.support.bits import same_bits
+from tests.support.estimators import CASES, every_case
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# One of each class: what stands around it does not look at its options.
+FIRST_OF_CLASS = {case.estimator: case for case in reversed(CASES)}
+
+
+def small(case):
+    """Return rows that take no time."""
+    return case.rows()[:240]
+
+
+def has(*names):
+    return lambda case: (
+        FIRST_OF_CLASS[case.estimator] is case and all(hasattr(case.estimator, name) for name in names)
+    )
+
+
+@every_case(has())
+def test_in_a_pipeline(case):
+    X = small(case)
+    scaled = StandardScaler().fit_transform(X)
+    pipeline = make_pipeline(StandardScaler(), case.make()).fit(X)
+    same_bits(getattr(pipeline[-1], case.labels), getattr(case.make().fit(scaled), case.labels))
+    if hasattr(case.estimator, "predict"):
+        same_bits(pipeline.predict(X), pipeline[-1].predict(scaled))
+
+
+@every_case(has("transform"))
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_frames_come_out(case, container):
+    library = pytest.importorskip(container)
+    model = case.make().set_output(transform=container).fit(small(case))
+    found = model.transform(small(case))
+    assert isinstance(found, library.DataFrame)
+    assert list(found.columns) == list(model.get_feature_names_out())
+    plain = clone(model).set_output(transform="default").fit(small(case)).transform(small(case))
+    np.testing.assert_array_equal(found.to_numpy(), plain)
+
+
+@every_case(has("score"))
+def test_in_a_search(case):
+    name = "n_components" if "n_components" in case.make().get_params() else "n_clusters"
+    search = GridSearchCV(case.make(), {name: [2, 5]}, cv=2).fit(small(case))
+    assert search.best_params_[name] == 5
+    assert search.best_estimator_.score(small(case)) == search.score(small(case))
+
+
+@every_case(lambda case: has("predict")(case) and case.takes_weights)
+def test_weights_are_routed(case):
+    X = small(case)
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = case.make().set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model).fit(X, sample_weight=weights)
+    alone = case.make().fit(StandardScaler().fit_transform(X), sample_weight=weights)
+    same_bits(pipeline[-1].labels_, alone.labels_)
+
+
+@every_case(has())
+def test_shown_in_a_notebook(case):
+    model = case.make(verbose=0)
+    before, after = model._repr_html_(), model.fit(small(case))._repr_html_()
+    assert type(model).__name__ in before
+    assert "Not fitted" in before
+    assert "Not fitted" not in after

@@ -1,0 +1,63 @@
+"""Deadlines, and guesses of when something ends."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
+from coterie.fitting.forecast import Forecast
+from tests.support.clocks import TickingClock
+
+
+def test_without_a_time_nothing_is_ever_late():
+    deadline = Deadline()
+    assert deadline.left == deadline.sooner(9).left == deadline.share(0.1).left == math.inf
+    assert not UNHURRIED.is_late
+    UNHURRIED.check()
+
+
+def test_a_deadline_counts_from_when_it_is_made(monkeypatch):
+    clock = TickingClock(monkeypatch, 0.0)
+    deadline = Deadline(8)
+    clock.seconds = 2
+    assert (deadline.seconds, deadline.left) == (2, 6)
+    assert deadline.sooner(4).left == 2
+    assert deadline.sooner(400).left == 6 / 8  # for there must be some
+    assert deadline.share(0.5).left == 3
+    phase = Phase(deadline)
+    clock.seconds = 8
+    assert phase.is_late
+    with pytest.raises(OutOfTime):
+        phase.check()
+
+
+def test_a_phase_tells_its_share():
+    told = []
+    Phase(listener=told.append).tell(3, 4)
+    assert told == [0.75]
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 4.0])
+def test_what_falls_like_a_power_is_foreseen(power):
+    forecast, n_steps = Forecast(), 60
+    for step in range(1, n_steps):
+        forecast.note((n_steps / step) ** power)
+        if step >= n_steps // 5:
+            assert 0.5 <= forecast.steps_left() / (n_steps - step) <= 2
+
+
+def test_what_falls_by_a_factor_is_foreseen():
+    forecast, n_steps = Forecast(), 60
+    for step in range(1, n_steps):
+        forecast.note(np.exp(0.2 * (n_steps - step)))
+        if step >= n_steps // 5:
+            assert 0.5 <= forecast.steps_left() / (n_steps - step) <= 2
+
+
+@pytest.mark.parametrize("series", [[1.0] * 9, [1.0, 2, 3, 4, 5, 6], [math.nan] * 9, [5.0, 1.0]])
+def test_what_does_not_fall_is_not_foreseen(series):
+    forecast = Forecast()
+    for value in series:
+        forecast.note(value)
+    assert forecast.steps_left() is None
