@@ -49,13 +49,13 @@ class Lloyd:
     Parameters
     ----------
     passes : ClusterPasses
-        The rows, here or on other machines.
+        The rows, here or on other machines; also an attribute.
     centers : ndarray of shape (k, d), dtype of the rows
         Where the centroids begin.
     """
 
     def __init__(self, passes: ClusterPasses, centers: Array) -> None:
-        self._passes = passes
+        self.passes = passes
         self._frame = CenterFrame(centers, passes.data.shift, passes.data.n_threads)
         self._n_changed: int | None = None
 
@@ -72,19 +72,19 @@ class Lloyd:
             return LloydStep(objective, 0, 0.0)
         self._relocate_empty()
         before = self._frame
-        moved = self._passes.sums.centers(before.centers)
-        self._frame = CenterFrame(moved, self._passes.data.shift, self._passes.data.n_threads)
+        moved = self.passes.sums.centers(before.centers)
+        self._frame = CenterFrame(moved, self.passes.data.shift, self.passes.data.n_threads)
         return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
 
     def labels_and_squares(self) -> tuple[IntArray, FloatArray]:
         """Return the nearest centroid of each row, and the squared distance to it, accurately: one or two passes."""
         if self._n_changed != 0:
             self._assign()
-        return self._passes.labels_and_squares(self._frame)
+        return self.passes.labels_and_squares(self._frame)
 
     def _assign(self) -> int:
         """One pass over the data: bring labels and sums up to date; return how many labels changed."""
-        passes, is_first = self._passes, self._n_changed is None
+        passes, is_first = self.passes, self._n_changed is None
         # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
         afresh = is_first or 2 * (self._n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
         self._n_changed = passes.assign(self._frame, afresh=afresh)
@@ -95,24 +95,24 @@ class Lloyd:
 
     def _objective(self) -> float:
         """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
-        measured = self._passes.measured_inertia(self._frame)
-        return self._passes.sums.inertia(self._frame) if measured is None else measured
+        measured = self.passes.measured_inertia(self._frame)
+        return self.passes.sums.inertia(self._frame) if measured is None else measured
 
     def _relocate_empty(self) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""
         empty = self._without_mass()
         if len(empty) == 0:
             return
-        rows, labels = self._passes.farthest(self._frame, len(empty))
-        self._passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
+        rows, labels = self.passes.farthest(self._frame, len(empty))
+        self.passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
 
     def _without_mass(self) -> IndexArray:
         """Return the empty clusters, after removing what rounding left of their sums."""
-        sums = self._passes.sums
-        doubtful = np.flatnonzero(sums.masses <= 1e-9 * self._passes.data.total_weight / len(sums.masses))
+        sums = self.passes.sums
+        doubtful = np.flatnonzero(sums.masses <= 1e-9 * self.passes.data.total_weight / len(sums.masses))
         if len(doubtful) == 0:
             return doubtful
-        empty = doubtful[self._passes.exact_masses()[doubtful] == 0]
+        empty = doubtful[self.passes.exact_masses()[doubtful] == 0]
         sums.masses[empty] = 0
         sums.sums[empty] = 0
         return empty

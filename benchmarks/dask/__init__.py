@@ -1,0 +1,1 @@
+"""Fits on a Dask cluster against one machine and other libraries' clusters, and what follows for many machines."""

@@ -1,0 +1,113 @@
+"""One fit of the comparison, in a process of its own: `python -m benchmarks.dask.runs NAME FOLDER K ITERATIONS OUT`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import coterie
+
+__all__ = ["RUNS"]
+
+
+def here(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
+    """Fit by `coterie.KMeans` with one thread."""
+    rows = coterie.as_rows(coterie.open_rows(folder).read())
+    begin, cpu = time.perf_counter(), time.process_time()
+    model = coterie.KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0, n_threads=1).fit(rows)
+    return _found(model, begin) | {"cpu_seconds": time.process_time() - cpu}
+
+
+def on_cluster(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:
+    """Return a fit by `coterie.dask.KMeans` on so many workers of one thread."""
+
+    def fit(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
+        from coterie.dask import KMeans
+
+        with ExitStack() as stack:
+            client = _client(stack, n_workers)
+            before = sum(client.run(time.process_time).values())
+            begin = time.perf_counter()
+            model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(str(folder))
+            found = _found(model, begin)
+            found["cpu_seconds"] = sum(client.run(time.process_time).values()) - before
+            found["pass_seconds"] = np.diff(model.history_.seconds).tolist()
+            passes = model.traffic_[model.traffic_.name == "assign"]
+            found |= {"sent": int(passes.n_sent.max()), "received": int(passes.n_received.max())}
+        return found
+
+    return fit
+
+
+def dask_ml(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
+    """Fit by `dask_ml.cluster.KMeans` on two workers of one thread, rows in their memory before."""
+    import dask.array as da
+    from dask_ml.cluster import KMeans
+
+    with ExitStack() as stack:
+        client = _client(stack, 2)
+        parts = [np.load(path, mmap_mode="r") for path in sorted(folder.glob("*.npy"))]
+        X = client.persist(da.concatenate([da.from_array(part, chunks=(len(part), -1)) for part in parts]))
+        X.sum().compute()
+        begin = time.perf_counter()
+        model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(X)
+        return {"seconds": time.perf_counter() - begin, "inertia": float(model.inertia_)}
+
+
+def spark(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
+    """Fit by Spark MLlib's KMeans on `local[2]`, rows cached before; it draws its own seeds."""
+    import pyspark.sql
+    from pyspark.ml.clustering import KMeans
+    from pyspark.ml.functions import array_to_vector
+
+    builder = pyspark.sql.SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g")
+    session = builder.config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        frame = session.read.parquet(str(folder.parent / "spark.parquet"))
+        frame = frame.select(array_to_vector("features").alias("features")).cache()
+        frame.count()
+        begin = time.perf_counter()
+        model = KMeans(k=len(seeds), maxIter=n_iterations, tol=0.0, seed=0, initMode="random").fit(frame)
+        return {
+            "seconds": time.perf_counter() - begin,
+            "inertia": float(model.summary.trainingCost),
+        }
+    finally:
+        session.stop()
+
+
+RUNS: dict[str, Callable[[Path, Any, int], dict[str, Any]]] = {
+    "coterie, 1 thread": here,
+    "coterie.dask, 1 worker": on_cluster(1),
+    "coterie.dask, 2 workers": on_cluster(2),
+    "dask_ml, 2 workers": dask_ml,
+    "Spark MLlib, local[2]": spark,
+}
+
+
+def _client(stack: ExitStack, n_workers: int) -> Any:
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
+    return stack.enter_context(Client(stack.enter_context(cluster)))
+
+
+def _found(model: Any, begin: float) -> dict[str, Any]:
+    seconds = time.perf_counter() - begin
+    steps = model.history_.seconds
+    each = float(np.median(np.diff(steps))) if len(steps) > 1 else seconds
+    return {"seconds": seconds, "per_iteration": each, "inertia": float(model.inertia_)}
+
+
+if __name__ == "__main__":
+    name, folder, k, n_iterations, out = sys.argv[1:]
+    rows = coterie.open_rows(folder)
+    seeds = rows.take(np.linspace(0, rows.shape[0] - 1, int(k)).astype(int))
+    Path(out).write_text(json.dumps(RUNS[name](Path(folder), seeds, int(n_iterations))))

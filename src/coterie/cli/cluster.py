@@ -1,0 +1,161 @@
+"""`coterie fit --scheduler`: k-means of rows that workers of a Dask cluster read; model, labels and a summary here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import coterie
+from coterie.arrays import Array
+from coterie.cli import UsageError
+from coterie.cli.fit import NO_COUNT, FitJob
+from coterie.cli.inputs import about
+from coterie.cli.models import settings_of
+from coterie.cli.output import output_folder, recorded_warnings, to_json
+from coterie.cli.progress import display, watch
+from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.standard_input import DASH
+from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.values import MODEL
+from coterie.dask import KMeans
+from coterie.dask.extra import distributed
+from coterie.outputs import OutputFolder
+from coterie.rows.addresses import without_secrets
+
+__all__ = ["fit_on_cluster"]
+
+_LABELS = "labels.npy"
+
+
+def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
+    """Cluster files on a Dask cluster; write model, labels and summary to a folder here.
+
+    Parameters
+    ----------
+    job : FitJob
+        What to fit. Its path is one of the workers.
+    address : str
+        Of the scheduler, such as ``tcp://host:8786``.
+
+    Returns
+    -------
+    model : coterie.dask.KMeans
+    summary : dict
+        What `summary.json` holds.
+    """
+    model = _model(job)
+    with output_folder(job.out) as outputs:
+        if not job.force:
+            check_folder_of(job.out, "fit", job.file)
+        outputs.check(MODEL, SUMMARY, _LABELS, RUN)
+        with _connected(address), about(job.file):
+            started = time.perf_counter()
+            with display(job.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
+                model.fit(job.file)
+            seconds = time.perf_counter() - started
+            with outputs.writing(_LABELS) as path:
+                sizes = _write_labels(path, model)
+        summary = _summary(job, model, address, seconds, sizes) | {"warnings": warned}
+        _write(outputs, model, summary)
+        write_run_file(outputs, method="k-means", seed=job.seed)
+    return model, summary
+
+
+def _model(job: FitJob) -> KMeans:
+    """Return the model of a job, whose options must be such that a cluster has."""
+    for is_asked, option in (
+        (job.file == DASH, "rows from the standard input"),
+        (job.preparing, "--impute, --scale, --one-hot and --normalize"),
+        (job.labels, "--labels"),
+        (job.graph, "--graph"),
+        (job.image_shape, "--image"),
+        (job.outliers is not None, "--outliers"),
+        (job.beside.id or job.beside.keep, "--id and --keep"),
+        (job.report is not None, "--report"),
+        (job.results not in (None, "npy"), f"--results {job.results}"),
+    ):
+        if is_asked:
+            raise UsageError(
+                f"--scheduler takes no {option}: prepare the rows first, or fit without a cluster."
+            )
+    if job.method not in (None, "k-means"):
+        raise UsageError(f"--scheduler is for --method k-means, got {job.method}.")
+    if job.n_clusters is None:
+        raise UsageError(NO_COUNT)
+    known = KMeans().get_params(deep=False)
+    for name in job.parameters.keys() - known.keys():
+        raise UsageError(f"The method k-means has no parameter {name}.")
+    reading = {"columns": job.columns, "exclude": job.exclude, "sep": job.sep, "decimal": job.decimal}
+    options = {name: value for name, value in reading.items() if value is not None}
+    model = KMeans(job.n_clusters, random_state=job.seed, open_options=options, **job.parameters)
+    try:
+        model.check_parameters()
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+    return model
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[None]:
+    library = distributed()
+    try:
+        client = library.Client(address)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ValueError(f"No Dask scheduler answers at {address}: {error}") from None
+    with client:
+        yield
+
+
+def _write_labels(path: Any, model: KMeans) -> Array:
+    """Write the labels block by block; return how many rows each cluster has."""
+    labels = model.labels_
+    parts = [labels] if isinstance(labels, np.ndarray) else labels.blocks
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=labels.shape)
+    sizes, start = np.zeros(model.n_clusters, dtype=np.int64), 0
+    for part in parts:
+        found = np.asarray(part)
+        out[start : start + len(found)] = found
+        sizes += np.bincount(found, minlength=model.n_clusters)
+        start += len(found)
+    out.flush()
+    return sizes
+
+
+def _summary(job: FitJob, model: KMeans, address: str, seconds: float, sizes: Array) -> dict[str, Any]:
+    (n_rows,) = model.labels_.shape
+    files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
+    files.update(run_files(job.out))
+    return {
+        "coterie": coterie.__version__,
+        "command": "fit",
+        "scheduler": address,
+        "method": "k-means",
+        "input": {"file": without_secrets(job.file), "rows": int(n_rows), "columns": model.n_features_in_},
+        "parameters": settings_of(model.to_local()),
+        "clusters": job.n_clusters,
+        "clusters_left": model.n_clusters,
+        "objective": float(model.inertia_),
+        "objective_name": "inertia",
+        "higher_is_better": False,
+        "iterations": int(model.n_iter_),
+        "seconds": round(seconds, 6),
+        "cluster_sizes": _sizes(sizes),
+        "traffic": {name: int(model.traffic_[name].sum()) for name in ("n_tasks", "n_sent", "n_received")},
+        "outliers": None,
+        "files": {name: str(path) for name, path in files.items()},
+    }
+
+
+def _sizes(sizes: Array) -> dict[str, float]:
+    return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
+
+
+def _write(outputs: OutputFolder, model: KMeans, summary: dict[str, Any]) -> None:
+    with outputs.writing(MODEL) as path:
+        model.save(path)
+    with outputs.writing(SUMMARY) as path:
+        path.write_text(to_json(summary) + "\n", encoding="utf-8")

@@ -1,0 +1,230 @@
+"""Chunks of rows: what a worker needs to know to open one, and how data become chunks.
+
+The cuts depend on the data alone, never on the workers, for sums are made chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array
+from coterie.rows import RowSource, as_rows, open_rows
+from coterie.rows.checks import check_finite
+
+__all__ = ["Chunk", "FileRange", "OpenedRows", "Partition", "chunks_of"]
+
+# Rows of files that are one chunk: so many that the sums of a thousand clusters are little beside them.
+_CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
+
+
+@dataclass(frozen=True)
+class OpenedRows:
+    """The rows of a chunk in memory, with what its source says of its columns."""
+
+    block: Array
+    column_names: list[str] | None
+    chosen: list[str | int] | None
+    is_table: bool
+    preparation: tuple[tuple[Any, ...], ...]
+
+    def rows(self) -> RowSource:
+        """Return them as a source that says the same."""
+        rows = as_rows(self.block)
+        rows.column_names, rows.chosen, rows.is_table = self.column_names, self.chosen, self.is_table
+        rows.preparation = self.preparation
+        return rows
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """Rows of files that a worker opens itself.
+
+    Attributes
+    ----------
+    path : str
+        A file, folder or pattern, as `coterie.open_rows` takes it.
+    options : tuple of (str, Any)
+        Its options.
+    start, stop : int
+        Which rows.
+    """
+
+    path: str
+    options: tuple[tuple[str, Any], ...]
+    start: int
+    stop: int
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows."""
+        return self.stop - self.start
+
+    @property
+    def first_row(self) -> int | None:
+        """Number of the first row."""
+        return self.start
+
+    def open(self, _: Any = None) -> OpenedRows:
+        """Read the rows; errors name the file and the row."""
+        source = _source(self.path, repr(self.options), _Held(self.options))
+        block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
+        at = 0
+        with np.errstate(all="ignore"):  # what is too large for float32 becomes infinite, and is found below
+            for piece in source.pieces(self.start, self.stop, min(len(block), source.rows_per_block)):
+                block[at : at + len(piece)] = piece
+                at += len(piece)
+        if at != len(block):
+            raise ValueError(
+                f"The {source.description} ends at row {self.start + at}, not at {source.shape[0]} as it said."
+            )
+        check_finite(block, self.start, source.place_of)
+        names = source.column_names
+        chosen = None if source.chosen is None else list(source.chosen)
+        return OpenedRows(block, names, chosen, source.is_table, source.preparation)
+
+
+class _Held:
+    """Options that a cache does not look at: their text stands beside them."""
+
+    def __init__(self, options: tuple[tuple[str, Any], ...]) -> None:
+        self.options = options
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=4)
+def _source(path: str, _: str, held: _Held) -> RowSource:
+    return open_rows(path, **dict(held.options))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A chunk of a Dask array, or a partition of a Dask DataFrame.
+
+    Attributes
+    ----------
+    number : int
+        Which one.
+    first_row : int or None
+        Number of its first row, where that is known before all are counted.
+    n_rows : int or None
+        How many rows, in the same case.
+    columns : tuple of (str, Any)
+        `columns` or `exclude` of `coterie.as_rows`, for frames.
+    """
+
+    number: int
+    first_row: int | None
+    n_rows: int | None = None
+    columns: tuple[tuple[str, Any], ...] = ()
+
+    def open(self, data: Any) -> OpenedRows:
+        """Return the rows of what Dask has computed."""
+        if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == 0:
+            raise ValueError(f"Chunk {self.number} of X has no rows: leave it out.")
+        rows = as_rows(data, **dict(self.columns))
+        if rows.is_sparse:
+            raise TypeError("Dask collections of sparse chunks are not supported: pass dense chunks.")
+        blocks = [block for _, block in rows.unchecked_blocks()]
+        block = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        first = self.first_row or 0
+        check_finite(block, first, lambda row: (row - first, f"chunk {self.number} of X"))
+        names, chosen = rows.column_names, None if rows.chosen is None else list(rows.chosen)
+        return OpenedRows(block, names, chosen, rows.is_table, rows.preparation)
+
+
+Chunk = FileRange | Partition
+
+
+@dataclass
+class Chunks:
+    """The chunks of the rows of a fit, in their order.
+
+    Attributes
+    ----------
+    chunks : list of Chunk
+        What is known of each.
+    lazy : list of Delayed or None
+        What Dask computes for each; None for files.
+    """
+
+    chunks: list[Chunk]
+    lazy: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+
+def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
+    """Return the chunks of data.
+
+    Parameters
+    ----------
+    X : Dask array, Dask DataFrame, str or path
+        The chunks of an array, of all columns; the partitions of a frame; of the files that a path, a folder or a
+        pattern stands for, about 64 MiB of rows each.
+    options : dict, optional
+        Of `coterie.open_rows` for a path (`columns`, `exclude`, ...), or `columns` and `exclude` for a frame.
+    """
+    given = tuple(sorted((options or {}).items()))
+    if isinstance(X, str | os.PathLike):
+        return _of_files(os.fspath(X), given)
+    kind = type(X).__module__.partition(".")[0]
+    if kind.startswith("dask") and hasattr(X, "chunks"):
+        return _of_array(X)
+    if kind.startswith("dask") and hasattr(X, "partitions"):
+        return _of_frame(X, given)
+    raise TypeError(
+        f"X ({type(X).__name__}) is neither a Dask array, a Dask DataFrame nor a path: rows of this process are "
+        "clustered by the estimator of the same name in coterie, or pass dask.array.from_array(X, chunks=...)."
+    )
+
+
+def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
+    source = open_rows(path, **dict(options))
+    if source.is_sparse:
+        raise TypeError(f"{path} holds sparse rows, which a cluster does not take: coterie.KMeans does.")
+    n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
+    size -= size % _ROW_MULTIPLE if size > _ROW_MULTIPLE else 0
+    return Chunks([FileRange(path, options, low, min(low + size, n_rows)) for low in range(0, n_rows, size)])
+
+
+def _of_array(X: Any) -> Chunks:
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}.")
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    sizes = np.asarray(X.chunks[0], dtype=float)
+    known = not np.any(np.isnan(sizes))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if known else None
+    numbers = [int(i) for i in (np.flatnonzero(sizes) if known else np.arange(len(sizes)))]
+    delayed = X.to_delayed()[:, 0]
+    if not numbers:
+        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if starts is None:
+        chunks: list[Chunk] = [Partition(i, None) for i in numbers]
+    else:
+        chunks = [Partition(i, int(starts[i]), int(sizes[i])) for i in numbers]
+    return Chunks(chunks, [delayed[i] for i in numbers])
+
+
+def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
+    X = X.optimize()  # which may leave out partitions
+    lengths = np.asarray(X.map_partitions(len).compute(), dtype=np.intp)
+    numbers = np.flatnonzero(lengths)
+    if len(numbers) == 0:
+        raise ValueError("X has no rows.")
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    delayed = X.to_delayed()
+    chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(lengths[i]), columns) for i in numbers]
+    return Chunks(chunks, [delayed[i] for i in numbers])

@@ -1,0 +1,381 @@
+"""The workers of a fit, as its client sees them: who holds which chunk, one task a worker and pass, who has died."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray
+from coterie.dask.chunks import Chunks
+from coterie.dask.exact_sums import ExactSum, Steps
+from coterie.dask.extra import distributed
+from coterie.dask.worker import Answer, Order, Part, Plan, StoppedError, carry_out, close_session
+
+__all__ = ["Crew", "Pass"]
+
+# Seconds between two looks at the workers while none has answered.
+_LOOK = 0.5
+
+# Seconds that a fit waits for a worker where there is none, and for a scheduler that does not answer.
+_PATIENCE = 300.0
+_SCHEDULER_PATIENCE = 10.0
+
+# So often in a pass, workers may die that were sent the same chunks, before the chunks are what they die of.
+_MOST_DEATHS = 4
+
+# Payloads beyond this are scattered, and fetched by the workers from each other.
+_SCATTERED_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What a pass has cost.
+
+    Attributes
+    ----------
+    name : str
+        What it did.
+    n_tasks : int
+        Tasks, one a worker, and those sent again after a worker had died.
+    n_sent, n_received : int
+        Bytes of arrays to the workers and from them.
+    n_opened : int
+        Chunks that were opened, or opened again.
+    """
+
+    name: str
+    n_tasks: int
+    n_sent: int
+    n_received: int
+    n_opened: int
+
+
+class Crew:
+    """The workers of one fit; a context, at whose end they forget it, however that comes.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Whose workers.
+    chunks : Chunks
+        The rows.
+    plan : Plan
+        How the fit wants them.
+    """
+
+    def __init__(self, client: Any, chunks: Chunks, plan: Plan) -> None:
+        self.client = client
+        self.chunks = chunks
+        self.plan = plan
+        self.shift: FloatArray | None = None
+        self.before: Array | None = None
+        self.weights: list[Array] | None = None
+        self.moved: dict[int, tuple[Any, Any]] = {}
+        self.passes: list[Pass] = []
+        self._session = uuid.uuid4().hex
+        self._n_orders = 0
+        self._home: dict[int, str] = {}
+        self._held: set[int] = set()
+        self._first: dict[int, Any] = {}
+        self._sent: list[Any] = []
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.client.status != "running":
+            return
+        for future in self._sent:
+            future.cancel()
+        self._first = {}
+        self.client.run(close_session, self._session, on_error="ignore")
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers hold chunks."""
+        return max(1, len(set(self._home.values())))
+
+    def run(
+        self,
+        name: str,
+        operation: Callable[..., Any],
+        payload: Any = None,
+        *,
+        given: Sequence[Any] | None = None,
+        sums: Mapping[str, tuple[tuple[int, ...], Steps]] | None = None,
+    ) -> Answer:
+        """Make one pass: ask all chunks.
+
+        Parameters
+        ----------
+        name : str
+            What the dashboard shows, after "coterie-".
+        operation : callable
+            See `coterie.dask.operations`.
+        payload : Any
+            For all chunks.
+        given : sequence, optional
+            For each chunk.
+        sums : mapping of str to (shape, Steps), optional
+            The sums over all chunks that the pass makes.
+
+        Returns
+        -------
+        Answer
+            What each chunk answered, in their order, and the sums.
+
+        Raises
+        ------
+        ConnectionError
+            If the scheduler is lost, or there are no workers for five minutes.
+        """
+        total = Answer({}, {key: ExactSum(shape, steps) for key, (shape, steps) in (sums or {}).items()})
+        waiting, deaths = set(range(len(self.chunks))), 0
+        n_tasks = n_sent = n_received = n_opened = 0
+        self._settle_homes()
+        while waiting:
+            orders = self._orders(sorted(waiting), operation, given, sums or {})
+            n_opened += sum(part.chunk is not None for order in orders.values() for part in order.parts)
+            n_tasks += len(orders)
+            n_sent += sum(bytes_of(order) + bytes_of(payload) for order in orders.values())
+            for order, answer in self._answers(name, orders, payload):
+                if answer is None:
+                    self._forget(part.number for part in order.parts)
+                    deaths += 1
+                    continue
+                waiting -= answer.results.keys()
+                self._held |= answer.results.keys()
+                for number in answer.results:
+                    self._first.pop(number, None)
+                total.results |= answer.results
+                for key, part_sum in answer.sums.items():
+                    total.sums[key].take_in(part_sum)
+                n_received += bytes_of(answer.results) + bytes_of(answer.sums)
+            if waiting:
+                if deaths > _MOST_DEATHS + len(orders):
+                    raise ConnectionError(
+                        f"Workers died {deaths} times in one pass ({name}): most likely they have too little memory "
+                        "for their chunks; their logs say more."
+                    )
+                self._settle_homes()
+        self.passes.append(Pass(name, n_tasks, n_sent, n_received, n_opened))
+        return total
+
+    # --- who holds what ----------------------------------------------------------------------------------------------
+
+    def _settle_homes(self) -> None:
+        """Give each chunk a worker that is alive; new workers get their share."""
+        workers = self._workers()
+        lost = [number for number, home in self._home.items() if home not in workers]
+        self._forget(lost)
+        if not self._home and self.chunks.lazy is not None:
+            self._first_homes(workers)
+        share = -(-len(self.chunks) // len(workers))
+        by_worker: dict[str, list[int]] = {worker: [] for worker in workers}
+        homeless = []
+        for number in range(len(self.chunks)):
+            home = self._home.get(number)
+            if home is None or len(by_worker[home]) >= share:
+                homeless.append(number)
+            else:
+                by_worker[home].append(number)
+        for number in homeless:
+            home = min(by_worker, key=lambda worker: len(by_worker[worker]))
+            by_worker[home].append(number)
+            self._home[number] = home
+            self._held.discard(number)
+
+    def _first_homes(self, workers: Sequence[str]) -> None:
+        """Let Dask compute the chunks, and leave each with a worker that has it."""
+        library, lazy = distributed(), self.chunks.lazy
+        assert lazy is not None
+        futures = self.client.compute(lazy)
+        self._sent += futures
+        while any(future.status == "pending" for future in futures):
+            try:
+                library.wait(futures, timeout=_LOOK)
+            except (TimeoutError, CancelledError):
+                self._workers()
+        for number, future in enumerate(futures):
+            if future.status != "finished":
+                raise _unreadable(self.chunks.chunks[number], future)
+        who_has = self.client.who_has(futures)
+        for number, future in enumerate(futures):
+            self._first[number] = future
+            homes = [worker for worker in who_has.get(future.key, ()) if worker in workers]
+            if homes:
+                self._home[number] = homes[0]
+        self._sent = []
+
+    def _forget(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._home.pop(number, None)
+            self._held.discard(number)
+
+    def _workers(self) -> list[str]:
+        """Return the workers that are alive; wait for one."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            self._check_scheduler()
+            try:
+                workers = sorted(self.client.nthreads())
+            except (OSError, TimeoutError, CancelledError, RuntimeError):
+                if time.monotonic() > end:
+                    raise ConnectionError(f"The Dask scheduler {self._address} does not answer.") from None
+                time.sleep(_LOOK)
+                continue
+            if workers:
+                return workers
+            if time.monotonic() > end:
+                raise ConnectionError(
+                    f"The scheduler {self._address} has had no workers for {_PATIENCE:.0f} s: start some "
+                    "(dask worker ADDRESS)."
+                )
+            time.sleep(_LOOK)
+
+    @property
+    def _address(self) -> str:
+        return str(getattr(self.client.scheduler, "address", "")) if self.client.scheduler else ""
+
+    def _check_scheduler(self) -> None:
+        end = time.monotonic() + _SCHEDULER_PATIENCE
+        while self.client.status != "running":
+            if self.client.status == "closed" or time.monotonic() > end:
+                raise ConnectionError(
+                    f"The Dask scheduler {self._address} is lost, and the fit with it: begin again with a new client; "
+                    "checkpoint=PATH keeps the model after each iteration, and init=coterie.load(PATH) goes on."
+                )
+            time.sleep(_LOOK / 5)
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def _orders(
+        self,
+        numbers: Sequence[int],
+        operation: Callable[..., Any],
+        given: Sequence[Any] | None,
+        sums: Mapping[str, tuple[tuple[int, ...], Steps]],
+    ) -> dict[str, Order]:
+        by_worker = defaultdict(list)
+        for number in numbers:
+            by_worker[self._home[number]].append(number)
+        self._n_orders += 1
+        orders = {}
+        for worker, mine in by_worker.items():
+            parts = tuple(self._part(number, given) for number in mine)
+            opens = any(part.chunk is not None for part in parts)
+            held = frozenset(number for number, home in self._home.items() if home == worker)
+            orders[worker] = Order(
+                self._session, self._n_orders, operation, parts, held, self.plan, self.shift,
+                self.before if opens else None, sums,
+            )  # fmt: skip
+        return orders
+
+    def _part(self, number: int, given: Sequence[Any] | None) -> Part:
+        part = Part(number, given=None if given is None else given[number])
+        if number in self._held:
+            return part
+        weights = None if self.weights is None else self.weights[number]
+        return replace(part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number))
+
+    def _answers(
+        self, name: str, orders: Mapping[str, Order], payload: Any
+    ) -> Iterable[tuple[Order, Answer | None]]:
+        """Send the orders; yield the answers as they come, None for that of a worker that has died."""
+        event = threading.Event()
+        if bytes_of(payload) > _SCATTERED_BYTES and len(orders) > 1:
+            payload = self.client.scatter(payload, hash=False)
+        sent: dict[str, Any] = {}
+        for worker, order in orders.items():
+            future = self.client.submit(
+                carry_out, order, payload, self._data(order), workers=[worker], allow_other_workers=False,
+                pure=False, key=f"coterie-{name}-{self._session}-{order.number}-{len(sent)}",
+            )  # fmt: skip
+            future.add_done_callback(lambda _: event.set())
+            sent[worker] = future
+        self._sent = list(sent.values())
+        looked = time.monotonic()
+        while sent:
+            event.wait(_LOOK)
+            event.clear()
+            if time.monotonic() - looked > _LOOK:
+                alive, looked = self._workers(), time.monotonic()
+                gone = [worker for worker in sent if worker not in alive]
+            else:
+                gone = []
+            for worker in [worker for worker, future in sent.items() if future.status != "pending"] + gone:
+                if worker not in sent:
+                    continue
+                future = sent[worker]
+                if future.status == "pending" or not (found := self._answer(worker, orders[worker], future)):
+                    future.cancel()
+                    found = [None]
+                elif found == ["wait"]:
+                    continue
+                del sent[worker]
+                yield orders[worker], found[0]
+        self._sent = []
+
+    def _answer(self, worker: str, order: Order, future: Any) -> list[Any]:
+        """Return the answer of a task that is done in a list; nothing if it is lost with its worker."""
+        library = distributed()
+        lost = (CancelledError, library.KilledWorker, library.comm.CommClosedError, StoppedError)
+        for seconds in (10, 60, 600):
+            try:
+                return [future.result(timeout=seconds)]
+            except lost:
+                return []
+            except TimeoutError:
+                if worker not in self._workers():
+                    return []
+            except Exception as error:
+                raise _error_of_worker(error) from None
+        return []
+
+    def _data(self, order: Order) -> list[Any] | None:
+        """Return what Dask computes for the chunks that an order opens."""
+        if self.chunks.lazy is None:
+            return None
+        opened = [part.number for part in order.parts if part.chunk is not None]
+        missing = [number for number in opened if number not in self._first]
+        found = dict(zip(missing, self.client.compute([self.chunks.lazy[number] for number in missing])))
+        return [self._first.get(number, found.get(number)) for number in opened]
+
+
+def _unreadable(chunk: Any, future: Any) -> Exception:
+    if future.status == "error":
+        error = future.exception()
+        return ValueError(f"Chunk {chunk.number} of X cannot be read: {type(error).__name__}: {error}")
+    return ValueError(
+        f"Chunk {chunk.number} of X is lost: the worker that held it has died, and nothing says how to make it again."
+    )
+
+
+def _error_of_worker(error: Exception) -> Exception:
+    """Return an error of a worker without its traceback, which tells nothing of the caller's."""
+    return error.with_traceback(None)
+
+
+def bytes_of(value: Any) -> int:
+    """Return the bytes of the arrays in an object."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, ExactSum):
+        return value.high.nbytes + value.low.nbytes
+    if isinstance(value, Mapping):
+        return sum(map(bytes_of, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(bytes_of, value))
+    if isinstance(value, Order):
+        return bytes_of([value.shift, value.before, *(part.given for part in value.parts)]) + bytes_of(
+            [[part.weights, part.moved] for part in value.parts]
+        )
+    return 8 if isinstance(value, float | int) else 0

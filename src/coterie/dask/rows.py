@@ -1,0 +1,166 @@
+"""The rows of a fit on workers, measured as `coterie.blocks.dataset.Dataset` measures those at hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import total_weight
+from coterie.blocks.measures import Squares, measures
+from coterie.blocks.middle import some_numbers
+from coterie.dask import operations
+from coterie.dask.crew import Crew
+from coterie.dask.exact_sums import Steps
+from coterie.fitting.checks import check_sample_weight
+from coterie.rows import RowSource
+
+__all__ = ["WorkerRows"]
+
+
+class _RowsElsewhere(RowSource):
+    """What is known of the rows of a cluster; single ones can be taken."""
+
+    def __init__(self, rows: WorkerRows, first: dict[str, Any]) -> None:
+        super().__init__(
+            (rows.n_rows, rows.n_columns),
+            rows.dtype,
+            column_names=first["column_names"],
+            is_table=first["is_table"],
+            description="rows on a Dask cluster",
+            chosen=first["chosen"],
+        )
+        self.preparation = first["preparation"]
+        self._rows = rows
+
+    def take_rows(self, indices: IndexArray) -> Array:
+        return self._rows.take(indices)
+
+
+class WorkerRows:
+    """Rows that workers hold, chunk by chunk; see `coterie.blocks.dataset.Dataset` for the attributes.
+
+    Parameters
+    ----------
+    crew : Crew
+        The workers. Their chunks are opened here.
+    sample_weight : array-like of shape (n,), Dask array, or None
+        Weights of all rows.
+    n_threads : int
+        Threads of this process.
+
+    Attributes
+    ----------
+    rows : RowSource
+        What is known of the rows without reading them: shape, type, names of columns.
+    firsts : ndarray of int
+        The first row of each chunk, and the number of all.
+    """
+
+    def __init__(self, crew: Crew, sample_weight: Any, n_threads: int) -> None:
+        self.crew = crew
+        self.n_threads = n_threads
+        self._describe()
+        self.weights = self._weigh(sample_weight)
+        self.total_weight = total_weight(self.n_rows, self.weights)
+        found = measures(self, is_sparse=False)
+        self.shift, self.total_square = found.shift, found.total_square
+        self.mean_variance, self.has_far_rows = found.mean_variance, found.has_far_rows
+
+    def _describe(self) -> None:
+        """Let the workers open their chunks; take down what they are."""
+        numbers = range(len(self.crew.chunks))
+        found = self.crew.run("open", operations.describe, given=[number == 0 for number in numbers]).results
+        first = found[0]
+        for number in numbers:
+            if found[number]["shape"][1] != first["shape"][1]:
+                raise ValueError(
+                    f"Chunks must have the same columns: chunk 0 has {first['shape'][1]}, chunk {number} has "
+                    f"{found[number]['shape'][1]}."
+                )
+            if found[number]["digest"] != first["digest"]:
+                raise ValueError(
+                    f"Chunks must have the same column names in order: chunks 0 and {number} differ."
+                )
+        sizes = [found[number]["shape"][0] for number in numbers]
+        self.firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        self.n_rows, self.n_columns = int(self.firsts[-1]), int(first["shape"][1])
+        self.dtype = np.result_type(*{found[number]["dtype"] for number in numbers})
+        self._largest = max(found[number]["largest"] for number in numbers)
+        plan = self.crew.plan
+        rows_per_worker = -(-self.n_rows // self.crew.n_workers)
+        self.crew.plan = replace(plan, dtype=self.dtype.str, rows_per_worker=rows_per_worker)
+        if any(found[number]["dtype"] != self.dtype.str for number in numbers):
+            self.crew.run("convert", operations.convert)
+        self.rows = _RowsElsewhere(self, first)
+
+    def _weigh(self, sample_weight: Any) -> Array | None:
+        if hasattr(sample_weight, "compute"):
+            sample_weight = sample_weight.compute()
+        weights = check_sample_weight(sample_weight, self.rows)
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, dtype=self.dtype)
+            self.crew.weights = self.by_chunk(weights)
+            self.crew.run("weigh", operations.weigh, given=self.crew.weights)
+        return weights
+
+    def by_chunk(self, values: Array) -> list[Array]:
+        """Cut something that each row has by chunks."""
+        return np.split(values, self.firsts[1:-1])
+
+    def chunk_rows(self, numbers: npt.ArrayLike) -> list[IndexArray]:
+        """Return rows of ascending numbers as numbers in each chunk."""
+        ascending = np.asarray(numbers, dtype=np.intp)
+        parts = np.split(ascending, np.searchsorted(ascending, self.firsts[1:-1]))
+        return [part - first for part, first in zip(parts, self.firsts)]
+
+    # --- what is asked in passes -------------------------------------------------------------------------------------
+
+    def take(self, positions: IndexArray) -> Array:
+        """Return rows of ascending numbers; a bounded sample."""
+        answer = self.crew.run("take", operations.take, given=self.chunk_rows(positions))
+        return np.concatenate([answer.results[number] for number in range(len(self.crew.chunks))])
+
+    def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
+        """Return the squared distance of every row to one point: 8 bytes for each row come here."""
+        answer = self.crew.run("square", operations.square, centers[:1])
+        return np.concatenate([answer.results[number] for number in range(len(self.crew.chunks))])
+
+    def mean_row(self) -> FloatArray:
+        """Return the mean of the rows."""
+        steps = Steps.below(self.n_rows * self._largest)
+        answer = self.crew.run("mean", operations.add_rows, sums={"rows": ((1, self.n_columns), steps)})
+        return answer.sums["rows"].total()[0] / self.n_rows
+
+    def squares_to(self, point: FloatArray) -> Squares:
+        """Measure the rows from a point, which becomes their shift."""
+        some = self.chunk_rows(some_numbers(self.n_rows))
+        given = list(zip(self.firsts.tolist(), some))
+        answer = self.crew.run("measure", operations.measure, point, given=given)
+        self.crew.shift = point
+        found = [answer.results[number] for number in range(len(some))]
+        totals, weighted, largest, sample = zip(*found)
+        self.largest_square = max(largest)
+        return Squares(
+            float(np.sum(totals)), float(np.sum(weighted)), self.largest_square, np.concatenate(sample)
+        )
+
+    def check_vanishing(self, largest: float) -> None:
+        """Raise a ValueError if rows differ although the largest of their squares has no digits."""
+        if largest >= np.finfo(self.dtype).tiny:
+            return
+        answer = self.crew.run("differ", operations.differ, self.take(np.zeros(1, dtype=np.intp)))
+        if any(answer.results.values()):
+            raise ValueError(
+                f"The rows of X differ too little for {self.dtype}: squared distances vanish. Multiply X by a large "
+                "number, such as a power of 2."
+            )
+
+    def mean_below(self, largest: float) -> float:
+        """Return the mean of the squared distances that are at most so large."""
+        found = self.crew.run("square", operations.square_below, largest).results
+        sums, counts = zip(*(found[number] for number in range(len(found))))
+        return float(np.sum(sums)) / max(1, int(np.sum(counts)))

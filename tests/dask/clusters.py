@@ -1,0 +1,30 @@
+"""Clusters that tests start: workers in threads or in processes of their own, on the loopback."""
+
+import pytest
+
+
+def in_threads(stack, n_workers):
+    """Return a client of workers in threads of this process."""
+    distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None
+    )
+    return stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+
+
+def in_processes(stack, n_workers, **options):
+    """Return a cluster of worker processes, which are started again when they die, and a client of it."""
+    distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+    dask = pytest.importorskip("dask")
+    # A machine with other work takes its time to start one.
+    stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "120s"}))
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=50,
+        **options,
+    )
+    stack.enter_context(cluster)
+    return cluster, stack.enter_context(distributed.Client(cluster))

@@ -1,0 +1,25 @@
+"""What is said where there is no cluster, or no library for one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from coterie.dask import KMeans
+
+
+def test_coterie_loads_nothing_of_it():
+    code = "import sys, coterie, coterie.dask; assert not {'dask', 'distributed'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'coterie\[dask\]'"):
+        KMeans(2).fit("rows.npy")
+
+
+def test_without_a_client():
+    pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+    with pytest.raises(ValueError, match=r"There is no Dask client: make one by distributed.Client"):
+        KMeans(2).fit("rows.npy")

@@ -1,0 +1,196 @@
+"""What can go wrong on a cluster of real processes: workers that are killed, a scheduler that is lost, Ctrl-C, TLS."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import coterie
+from tests.dask.clusters import in_processes
+
+distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+da = pytest.importorskip("dask.array")
+
+from coterie.dask import KMeans  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+K = 20
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """Files of rows, and how many of them are a chunk here."""
+    folder, draw = tmp_path_factory.mktemp("shards"), np.random.default_rng(0)
+    centers = draw.normal(size=(K, 8)) * 2
+    for number in range(6):
+        X = centers[draw.integers(K, size=6000)] + draw.normal(size=(6000, 8))
+        np.save(folder / f"part-{number}.npy", X.astype(np.float32))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coterie.dask.chunks._CHUNK_BYTES", 4096 * 32)
+        yield str(folder / "part-*.npy")
+
+
+def model(rows, **options):
+    seeds = coterie.open_rows(rows).take(np.arange(K))
+    return KMeans(K, init=seeds, algorithm="yinyang", tol=0, max_iter=12, **options)
+
+
+def pids(client):
+    return [pid for pid in client.run(os.getpid, on_error="ignore").values() if isinstance(pid, int)]
+
+
+def test_workers_are_killed_at_random(shards):
+    with contextlib.ExitStack() as stack:
+        _, client = in_processes(stack, 2)
+        expected = model(shards).fit(shards)
+        draw = random.Random(0)
+        for _ in range(20):
+            at = draw.randrange(1, 10)
+
+            def kill(progress, at=at):
+                if progress.iteration == at:
+                    pid = draw.choice(pids(client))
+                    threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)).start()
+
+            found = model(shards, callback=kill).fit(shards)
+            np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+            np.testing.assert_array_equal(found.labels_, expected.labels_)
+            client.wait_for_workers(2, timeout=60)
+
+
+def test_chunks_that_dask_computed_are_computed_again(shards):
+    with contextlib.ExitStack() as stack:
+        _, client = in_processes(stack, 2)
+        X = da.random.default_rng(0).normal(size=(6000, 4), chunks=(1000, 4))
+        options = {"init": "random", "random_state": 0, "n_init": 1, "tol": 0, "max_iter": 8}
+        expected = KMeans(5, **options).fit(X)
+
+        def kill(progress):
+            if progress.iteration == 3:
+                os.kill(pids(client)[0], signal.SIGKILL)
+
+        found = KMeans(5, **options, callback=kill).fit(X)
+        np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+        assert found.traffic_.n_opened.sum() > 6
+
+
+def test_a_worker_is_added(shards):
+    with contextlib.ExitStack() as stack:
+        cluster, client = in_processes(stack, 1)
+        expected = model(shards).fit(shards)
+
+        def add(progress):
+            if progress.iteration == 3:
+                cluster.scale(2)
+                client.wait_for_workers(2, timeout=60)
+
+        found = model(shards, callback=add).fit(shards)
+        np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+        assert found.traffic_.n_tasks.max() == 2
+        assert found.traffic_.n_opened.sum() > expected.traffic_.n_opened.sum()
+
+
+def test_clusters_with_tls(shards):
+    pytest.importorskip("cryptography", reason="temporary certificates need cryptography")
+    with contextlib.ExitStack() as stack:
+        _, client = in_processes(stack, 1, security=distributed.Security.temporary())
+        assert client.scheduler.address.startswith("tls://")
+        here = coterie.KMeans(K, init=coterie.open_rows(shards).take(np.arange(K)), tol=0, max_iter=12)
+        found = model(shards).fit(shards)
+        np.testing.assert_array_equal(found.labels_, here.fit(coterie.open_rows(shards)).labels_)
+
+
+CHILD = """
+import sys, time
+import distributed
+import coterie, coterie.dask
+from coterie.dask import chunks
+
+chunks._CHUNK_BYTES = 4096 * 32
+if __name__ == "__main__":
+    client = distributed.Client(sys.argv[1])
+    print("begun", flush=True)
+    report = lambda progress: print(progress.iteration, flush=True) or time.sleep(1)
+    model = coterie.dask.KMeans(20, init="random", random_state=0, tol=0, n_init=1, callback=report)
+    model.fit(sys.argv[2])
+"""
+
+
+@contextlib.contextmanager
+def fit_in_a_child(address, shards):
+    """A slow fit in a process of its own, once it is under way."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, address, shards],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while child.stdout.readline().strip() != "3":
+            assert child.poll() is None, child.stderr.read()
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def held(dask_scheduler=None):
+    return [name for name in dask_scheduler.tasks if name.startswith("coterie-")]
+
+
+def sessions():
+    from coterie.dask.worker import SESSIONS
+
+    return len(SESSIONS)
+
+
+def test_nothing_is_left_after_an_interrupt(shards):
+    with contextlib.ExitStack() as stack:
+        cluster, client = in_processes(stack, 1)
+        with fit_in_a_child(cluster.scheduler_address, shards) as child:
+            assert list(client.run(sessions).values()) == [1]
+            child.send_signal(signal.SIGINT)
+            _, errors = child.communicate(timeout=60)
+            assert "KeyboardInterrupt" in errors
+        end = time.monotonic() + 20
+        while client.run_on_scheduler(held) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert client.run_on_scheduler(held) == []
+        assert list(client.run(sessions).values()) == [0]
+
+
+def test_the_scheduler_is_lost(shards, tmp_path):
+    environment = os.environ | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"}
+    place = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    with contextlib.ExitStack() as stack:
+        scheduler = subprocess.Popen(
+            [*command, "--scheduler-file", str(place)], stderr=subprocess.DEVNULL, env=environment
+        )
+        stack.callback(scheduler.wait)
+        stack.callback(scheduler.kill)
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(place), "--no-nanny",
+             "--nthreads", "1", "--no-dashboard"],
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )  # fmt: skip
+        stack.callback(worker.wait)
+        stack.callback(worker.kill)
+        client = stack.enter_context(distributed.Client(scheduler_file=str(place), timeout="60s"))
+        client.wait_for_workers(1, timeout=60)
+        address = client.scheduler.address
+        with fit_in_a_child(address, shards) as child:
+            scheduler.kill()
+            _, errors = child.communicate(timeout=90)
+        assert "ConnectionError: The Dask scheduler" in errors
+        assert "checkpoint=PATH" in errors
+        client.close(timeout=1)
