@@ -16,7 +16,7 @@ from tests.cli.running import ENVIRONMENT, everything, failed, run
 
 BAD_USAGE = [
     ("fit", 'Command "fit" parameter'),
-    ("fit rows.npy", "-k requires an argument"),
+    ("fit rows.npy", "Say how many clusters there are: -k NUMBER"),
     ("fit rows.npy -k", "-k requires an argument"),
     ("fit rows.npy -k three", "unable to convert"),
     ("fit rows.npy -k 0", "-k must be at least 1, got 0"),
