@@ -6,6 +6,7 @@
 #include "coterie/centers/nearest.hpp"
 #include "coterie/centers/own_distances.hpp"
 #include "coterie/centers/positions.hpp"
+#include "coterie/centers/priced_lists.hpp"
 #include "coterie/centers/sparse_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_step.hpp"
@@ -51,6 +52,7 @@ constexpr KernelsOf<T> kernels_of() {
         .compare_centers = compare_centers<Isa, T, T>,
         .compare_centers_of_doubles = compare_centers<Isa, double, T>,
         .distances_to_listed = distances_to_listed<Isa, T>,
+        .price_lists = price_lists<Isa, T>,
         .nearest_mean = nearest_mean<Isa, CsrRows<T>>,
         .write_lanes = write_lanes<Isa, T, T>,
         .write_lanes_of_doubles = write_lanes<Isa, T, double>,

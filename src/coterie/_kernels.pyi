@@ -104,6 +104,19 @@ def distances_to_listed(
     n_threads: int,
 ) -> None: ...
 
+# IN ids, scores (n, m); OUT of the least score plus price: labels (n,) and values (n,); seconds (n,) and margins (n,)
+# are those of the next one, and by how much it is dearer (infinity if m is 1).
+def price_lists(
+    ids: Ints,
+    scores: Array,
+    prices: Doubles,
+    labels: Ints,
+    values: Doubles,
+    seconds: Ints,
+    margins: Doubles,
+    n_threads: int,
+) -> None: ...
+
 # Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
 def nearest_mean(
     rows: Rows,
@@ -393,6 +406,7 @@ def blocked_graph_float64(
 
 # IN/OUT duals (edges, R), memberships, extrapolated (n, width); scratch spare (n, width); IN anchors (n, width),
 # fixed, row_steps (n,), outer (6, width): scales, dual steps, medians, above, below, at; OUT squares (blocks,).
+# row_weights (n,): how much rows count in the balance, None: 1.
 # steps_by_weight: duals step in proportion to the weights of their edges.
 # Rows of width are padded to whole cache lines, and aligned to them. Returns the next tau.
 def iterate_primal_dual(
@@ -411,13 +425,15 @@ def iterate_primal_dual(
     n_iterations: int,
     squares: Doubles,
     n_threads: int,
+    row_weights: Array | None = None,
 ) -> float: ...
 
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
+# rank: one for all columns, or one for each (R,).
 def column_statistics(
     graph: BlockedGraph,
     memberships: Array,
-    rank: int,
+    rank: int | Longs,
     medians: Array,
     sums: Doubles,
     counts: Longs,

@@ -18,7 +18,7 @@ from tests.cli.running import everything, failed
 def test_images(folder, rows, capsys, method):
     pytest.importorskip("matplotlib")
     assert main(["fit", rows, "-k", "3", "--image", "2x2", "--method", *method.split()]) == 0
-    written = ["labels.npy", "model.coterie", "modes.png", "summary.json"]
+    written = ["labels.npy", "model.coterie", "modes.png", "run.toml", "summary.json"]
     assert everything(folder / "coterie-out") == written
     assert (folder / "coterie-out" / "modes.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert os.path.join("coterie-out", "modes.png") in capsys.readouterr().out
@@ -32,7 +32,7 @@ def test_images_of_sparse_rows_and_tables(folder, table, X):
     pytest.importorskip("matplotlib")
     sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))
     for file, columns in (("sparse.npz", []), (table, ["--columns", "a,b,c,d"])):
-        assert main(["fit", file, "-k", "3", "--image", "1x4", "-q", *columns]) == 0
+        assert main(["fit", file, "-k", "3", "--image", "1x4", "-q", "--force", *columns]) == 0
         assert (folder / "coterie-out" / "modes.png").is_file()
 
 

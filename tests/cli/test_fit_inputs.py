@@ -17,6 +17,7 @@ def test_table(folder, table, X, capsys):
         "examples.parquet",
         "labels.parquet",
         "model.coterie",
+        "run.toml",
         "summary.json",
     ]
     labels = pyarrow.read_table("out/labels.parquet")
@@ -151,7 +152,7 @@ def test_sparse(folder, X, options):
     dump_svmlight_file(sparse, np.zeros(300), "rows.svm")
     labels = []
     for file in ("rows.npy", "rows.svm"):
-        assert main(["fit", file, "-k", "3", "--init", "random", "-q", *options]) == 0
+        assert main(["fit", file, "-k", "3", "--init", "random", "-q", "--force", *options]) == 0
         assert main(["predict", "coterie-out/model.coterie", file, "-q"]) == 0
         labels += [np.load("coterie-out/labels.npy"), np.load("labels.npy")]
     for other in labels[1:]:

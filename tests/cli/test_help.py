@@ -71,10 +71,11 @@ def test_reserved_flags_are_those_of_the_commands(helped):
     """The register refuses them before they could clash here."""
     from coterie.cli.commands import fit, path
 
-    named = {"--memory"}  # of all commands, see `with_memory`
+    named = {"--memory", "--config"}  # see `with_memory` and `with_run_file`
     for command in (fit.fit, path.path):
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
             flags = [data.name for data in getattr(parameter.annotation, "__metadata__", ()) if data.name]
-            named |= {flag for names in flags for flag in names} or {f"--{name.replace('_', '-')}"}
+            listed = [names if isinstance(names, tuple) else (names,) for names in flags]
+            named |= {flag for names in listed for flag in names} or {f"--{name.replace('_', '-')}"}
     assert named - {"--file", "--parameters"} == set(RESERVED_FLAGS) - {"--help", "-h", "--version"}
     assert not {option.flag for method in methods() for option in method.options} & set(RESERVED_FLAGS)

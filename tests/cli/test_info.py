@@ -28,3 +28,27 @@ def test_bad_models(folder, rows, capsys):
         assert "noise.coterie is not a coterie model" in failed(capsys, 1, *arguments)
     assert "no.coterie: No such file" in failed(capsys, 1, "predict", "no.coterie", rows)
     assert "not a coterie model" in failed(capsys, 1, "predict", rows, rows)
+
+
+def test_the_folder_of_a_run_stands_for_its_model(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "3", "-q"]) == 0
+    assert main(["info", "coterie-out", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["estimator"], facts["clusters"], facts["made_from"]) == ("KMeans", 3, rows)
+    assert facts["files"] == ["labels", "model", "run", "summary"]
+    assert main(["predict", "coterie-out", rows, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == os.path.join("coterie-out", "model.coterie")
+    assert (folder / "labels.npy").read_bytes() == (folder / "coterie-out/labels.npy").read_bytes()
+
+
+def test_the_folder_of_a_run_without_a_model(folder, rows, capsys):
+    (folder / "q").mkdir()
+    (folder / "q/summary.json").write_text(
+        '{"command": "path", "input": {"file": "a.npy", "rows": 3}, "files": {}}'
+    )
+    assert main(["info", "q"]) == 0
+    assert "coterie path" in capsys.readouterr().out
+    told = failed(capsys, 1, "predict", "q", rows)
+    assert told == "q is a folder without a model.coterie: name a model, or the folder of coterie fit."
+    (folder / "q/summary.json").write_text("[]")
+    assert "q" in failed(capsys, 1, "info", "q")

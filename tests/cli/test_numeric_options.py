@@ -8,10 +8,12 @@ import pytest
 import coterie.cli.app
 from coterie.cli import main
 from coterie.cli.models import offered_methods, path_method
+from coterie.cli.parameters import options_of
 
 FIT, PATH, PREDICT = "fit rows.npy -k 2 -q", "path rows.npy -q", "predict m.coterie rows.npy -q"
 
 # Never a number, or none that an option may be.
+NO_NUMBER = ["x", "nan", "inf", "1e400"]
 NEVER = ["", "x", "nan", "inf", "-inf", "1e400", "-1", "--", "1,5", "½"]
 NO_COUNT = ["1.5", "0", str(2**63), str(2**64), "1e30"]
 SEED = ["1.5", str(2**32), str(2**63), str(2**64)]
@@ -34,12 +36,19 @@ def options():
     yield "verify coterie-out -q", "--threads", [*NEVER, "1.5", "0", str(2**31), str(2**64)]
     for command, methods in ((FIT, offered_methods()), (PATH, [path_method()])):
         for method in methods:
-            asked = f"{command} --method {method.name}" if command == FIT else command
+            begin = command if method.clusters or command == PATH else "fit rows.npy -q"
+            asked = f"{begin} --method {method.name}" if command == FIT else command
             for option in method.options:
                 if option.type is int:
                     yield asked, option.flag, counts
                 elif option.type is float:
                     yield asked, option.flag, NEVER
+            for option in options_of(method)[len(method.options) :]:
+                # Some may be 0 or negative; the estimator knows.
+                if option.type is int:
+                    yield asked, option.flag, [*NO_NUMBER, "1.5"]
+                elif option.type is float:
+                    yield asked, option.flag, NO_NUMBER
 
 
 @pytest.fixture
@@ -83,7 +92,7 @@ def test_numbers_that_options_may_not_be(reached, capsys):
 def test_numbers_that_they_may_be(reached, capsys):
     """So it is the number that was refused above."""
     for command, option, _ in options():
-        word = "0.25" if option == "--outliers" else "2"
+        word = "0.25" if option in ("--outliers", "--eps", "--reassignment-ratio") else "2"
         code = main(line_of(command, option, word))
         said = capsys.readouterr().err
         assert code == 1, (command, option, word, said)

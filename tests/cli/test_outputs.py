@@ -63,7 +63,7 @@ def test_predictions_in_one_folder(fitted, rows, capsys):
     with OutputFolder(Path("out"), "a.npy"):
         assert "Another run writes to out/a.npy" in failed(capsys, 2, *line, "out/a.npy")
         assert main([*line, "out/b.npy"]) == 0
-    assert everything(Path("out")) == ["b.npy"]
+    assert everything(Path("out")) == ["b-run.toml", "b.npy"]
 
 
 def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
@@ -117,3 +117,40 @@ def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, monkeypa
         assert facts["clusters"] == 4
         assert "q/model.coterie" in facts.values()
     assert (fitted / ".coterie-commit").exists() is not is_writable
+
+
+REPLACED = [
+    ("fit others.npy -k 3 --out q", "q has the results of coterie fit rows.npy: choose another --out"),
+    ("path rows.npy --gammas 3 --out q", "q has the results of coterie fit rows.npy"),
+    ("select-lambda rows.npy -k 3 --lambdas 1 --out q", "q has the results of coterie fit rows.npy"),
+    ("demo --out q", "q has the results of coterie fit rows.npy"),
+    (
+        "predict q others.npy --out q/labels.npy",
+        "q/labels.npy is a result of the run that wrote q: choose another --out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), REPLACED, ids=[line for line, _ in REPLACED])
+def test_results_of_another_run_are_not_replaced(fitted, capsys, monkeypatch, line, message):
+    pytest.importorskip("matplotlib")
+    shutil.copy("rows.npy", "others.npy")
+    before = {path: path.read_bytes() for path in fitted.iterdir()}
+    told = failed(capsys, 2, *line.split())
+    assert told.startswith(message)
+    assert "--force" in told
+    assert {path: path.read_bytes() for path in fitted.iterdir()} == before
+
+
+def test_results_of_another_run_are_replaced_by_force(fitted):
+    shutil.copy("rows.npy", "others.npy")
+    assert main(["fit", "others.npy", "-k", "4", "-q", "--out", "q", "--force"]) == 0
+    assert json.loads((fitted / "summary.json").read_text())["input"]["file"] == "others.npy"
+    assert "force" not in (fitted / "run.toml").read_text()
+    assert main(["predict", "q", "rows.npy", "-q", "--out", "q/labels.npy", "--force"]) == 0
+
+
+def test_the_same_rows_may_be_clustered_once_more(fitted):
+    assert main(["fit", "rows.npy", "-k", "5", "--method", "gmm", "-q", "--out", "q"]) == 0
+    (fitted / "summary.json").write_text("{damaged")
+    assert main(["fit", "rows.npy", "-k", "3", "-q", "--out", "q"]) == 0

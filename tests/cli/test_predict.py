@@ -17,7 +17,10 @@ def test_predict(folder, rows, X, capsys):
     arguments = ["predict", "coterie-out/model.coterie", "others.npy", "--out", "new/l.npy", "--threads", "1"]
     assert main([*arguments, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["files"] == {"labels": os.path.join("new", "l.npy")}
+    assert report["files"] == {
+        "labels": os.path.join("new", "l.npy"),
+        "run": os.path.join("new", "l-run.toml"),
+    }
     assert report["input"]["rows"] == 300
     assert np.array_equal(np.load("new/l.npy"), np.load("coterie-out/labels.npy")[::-1])
     np.save("narrow.npy", X[:, :2])

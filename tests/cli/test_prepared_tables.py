@@ -66,7 +66,7 @@ def test_dialect_and_excluded_columns_in_predict(people, folder, X):
     )
     frame = pandas.DataFrame(X, columns=list("abcd"))
     frame.to_csv("abcd.csv", index=False)
-    assert main(["fit", "abcd.csv", "-k", "3", "-q"]) == 0
+    assert main(["fit", "abcd.csv", "-k", "3", "-q", "--force"]) == 0
     frame.assign(e=1.0).to_csv("more.csv", index=False)
     assert main(["predict", "coterie-out/model.coterie", "more.csv", "--exclude", "e", "-q"]) == 0
     assert "e" in parquet.read_table("labels.parquet").column_names

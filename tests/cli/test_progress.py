@@ -98,3 +98,12 @@ def test_the_time_left_is_seen_on_terminals_of_any_width(columns, capsys, monkey
     with progress.display(quiet=False) as screen:
         screen.show(progress.Step(1, 9, "iteration", 1.0, 4.0, 61.4, before="start 2", detail="inertia 5"))
     assert "1:01 left" in capsys.readouterr().err
+
+
+def test_plain_lines_are_of_phases_that_take_long(capsys):
+    with progress.display(quiet=False) as screen:
+        for name, share, seconds in (
+            ("graph", 0, 0.0), ("graph", 1, 0.1), ("seeding", 0, 0.1), ("seeding", 0.5, 5.1), ("seeding", 1, 10.1)
+        ):  # fmt: skip
+            screen.show(progress.PhaseStep(name, share, seconds, 5.0))
+    assert capsys.readouterr().err.splitlines() == ["seeding, 50%, about 0:05 left of it", "seeding"]

@@ -111,3 +111,13 @@ def test_wrong_options(folder, rows, capsys):
     np.save("known.npy", np.zeros(7))
     assert "300 classes" in failed(capsys, 1, "report", "coterie-out", "--known", "known.npy")
     assert everything(folder) == sorted([*before, "known.npy"])
+
+
+def test_a_path_has_a_report(folder, X, capsys):
+    np.save("rows.npy", X[::10])
+    assert main(["path", "rows.npy", "--gammas", "12", "--clusters", "3", "--report"]) == 0
+    assert "coterie-path/report.html" in capsys.readouterr().out
+    page = (folder / "coterie-path/report.html").read_text()
+    assert "coterie path rows.npy --gammas 12" in page
+    assert "Along the path" in page
+    assert "30 rows x 4 columns in 3 clusters by convex-path" in page

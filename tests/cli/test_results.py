@@ -27,7 +27,7 @@ def test_fit_and_predict(folder, csv):
     assert examples.num_rows == 60
     assert main(["predict", "coterie-out/model.coterie", csv, "-q"]) == 0
     assert main(["predict", "coterie-out/model.coterie", csv, "--out", "new/some.parquet", "-q"]) == 0
-    assert everything(folder / "new") == ["some-examples.parquet", "some.parquet"]
+    assert everything(folder / "new") == ["some-examples.parquet", "some-run.toml", "some.parquet"]
     for name in ("labels.parquet", "new/some.parquet"):
         assert parquet.read_table(name) == labels
     for name in ("examples.parquet", "new/some-examples.parquet"):
@@ -49,6 +49,7 @@ def test_csv_in_and_out(folder, X):
         "examples.csv",
         "labels.csv",
         "model.coterie",
+        "run.toml",
         "summary.json",
     ]
     assert main(["predict", "coterie-out/model.coterie", "rows.csv", "--out", "new.csv", "-q"]) == 0
@@ -73,7 +74,7 @@ def test_csv_holds_no_vectors(folder, X, capsys):
 
 def test_arrays_have_labels_alone(folder, rows):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    assert everything(folder / "coterie-out") == ["labels.npy", "model.coterie", "summary.json"]
+    assert everything(folder / "coterie-out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
     assert main(["predict", "coterie-out/model.coterie", rows, "--out", "l.parquet", "-q"]) == 0
     assert np.array_equal(parquet.read_table("l.parquet")["cluster"], np.load("coterie-out/labels.npy"))
 

@@ -21,7 +21,7 @@ def address():
 
 def test_model_labels_and_summary(folder, rows, X, address, capsys):
     assert main(["fit", rows, "-k", "3", "--out", "out", "--scheduler", address, "--algorithm", "lloyd"]) == 0
-    assert everything(folder / "out") == ["labels.npy", "model.coterie", "summary.json"]
+    assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X)
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected.labels_)
     model = coterie.load("out/model.coterie")

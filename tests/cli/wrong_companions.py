@@ -187,6 +187,75 @@ for what, write in {
 }.items():
     note(f"labels that are {what}", write, LABELLED + "npy", "y.npy")
 
+# Graphs, centres to begin with, and files of options
+
+
+def save_graph(change, folder):
+    graph = sp.lil_array((60, 60))
+    graph[0, 1] = graph[1, 0] = 1.0
+    change(graph)
+    sp.save_npz(folder / "g.npz", graph.tocsr())
+
+
+def with_weight(weight, graph):
+    graph[2, 3] = graph[3, 2] = weight
+
+
+for what, write, said in (
+    ("of other rows", lambda folder: sp.save_npz(folder / "g.npz", sp.csr_array(np.eye(50))), "60 rows"),
+    ("not square", lambda folder: sp.save_npz(folder / "g.npz", sp.csr_array(GOOD)), "60 rows"),
+    ("noise", lambda folder: (folder / "g.npz").write_bytes(bytes(range(200))), "g.npz"),
+    ("not there", lambda folder: None, "g.npz"),
+    ("a folder", lambda folder: (folder / "g.npz").mkdir(), "g.npz"),
+    ("negative", partial(save_graph, partial(with_weight, -1.0)), "negative"),
+    ("NaN", partial(save_graph, partial(with_weight, np.nan)), "NaN"),
+    ("of one direction", partial(save_graph, lambda graph: graph.__setitem__((4, 5), 1.0)), "symmetric"),
+):
+    note(f"a graph that is {what}", write, "fit t.npy --gamma 1 --graph g.npz", said)
+
+for what, centers in {
+    "of another width": np.zeros((2, 4)),
+    "too many": np.zeros((3, 3)),
+    "a vector": np.zeros(6),
+    "NaN": np.full((2, 3), np.nan),
+    "complex": np.zeros((2, 3), complex),
+    "objects": np.array([[None] * 3] * 2),
+    "texts": np.array([["a"] * 3] * 2),
+}.items():
+    write = partial(save, "c.npy", centers)
+    note(f"centres to begin with that are {what}", write, "fit t.npy -k 2 --init c.npy", ".npy")
+for what, write, name in (
+    ("noise", lambda folder: (folder / "c.npy").write_bytes(bytes(range(200))), "c.npy"),
+    ("not there", lambda folder: None, "c.npy"),
+    ("a folder", lambda folder: (folder / "c.npy").mkdir(), "c.npy"),
+    ("a folder without a model", lambda folder: (folder / "c").mkdir(), "c"),
+    ("a damaged model", partial(write_cut_model, 0.5), "m.coterie"),
+):
+    note(f"a start from what is {what}", write, f"fit t.npy -k 2 --init {name}", name)
+
+for what, text, said in (
+    ("noise", "\0\1\2", "run.toml is no TOML file"),
+    ("of an unknown option", "k = 2\nbatchsize = 9\n", "Did you mean batch_size?"),
+    ("of a nested table", "[fit]\nk = 2\n", "has no option 'fit'"),
+    ("of another command", 'command = "path"\n', "not of coterie fit"),
+    ("of a wrong number", "k = -1\n", "-k"),
+    ("of a wrong word", 'k = 2\nscale = "large"\n', "scale"),
+):
+    note(
+        f"a file of options that is {what}",
+        partial(write_text, "run.toml", text),
+        "fit t.npy --config run.toml",
+        said,
+        code=2,
+    )
+note("a file of options that is not there", lambda folder: None, "fit t.npy --config run.toml", "run.toml")
+note(
+    "a folder without a file of options",
+    lambda folder: (folder / "o").mkdir(),
+    "fit t.npy --config o",
+    "run.toml",
+)
+
 # Words of the command that are wrong before any file is read
 
 

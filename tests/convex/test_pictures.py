@@ -50,6 +50,15 @@ def test_dendrogram(path, mammals):
     assert ax.get_yscale() == "log"
 
 
+def test_the_tree_has_the_colours_of_the_path(path):
+    labels = path.labels_at(3)
+    path_colours = [to_hex(colour) for colour in path.plot(n_clusters=3).collections[1].get_facecolors()]
+    tree = plot_path_dendrogram(path, n_clusters=3)
+    drawn = {to_hex(colour) for links in tree.collections for colour in links.get_colors()}
+    large = {path_colours[row] for row in range(27) if np.count_nonzero(labels == labels[row]) > 1}
+    assert drawn - {"#999999"} == large
+
+
 def test_a_large_dendrogram_is_cut():
     big = ConvexClusterPath(n_gammas=20, phi=4.0).fit(load_iris()[0])
     assert len(plot_path_dendrogram(big).get_xticklabels()) == 60

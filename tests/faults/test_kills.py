@@ -147,7 +147,7 @@ class TestFits:
         assert seen == sorted(seen)
         assert set(seen) == {3, 4}
         self.fit(5)
-        assert sorted(os.listdir("q")) == sorted(NAMES)
+        assert sorted(os.listdir("q")) == sorted([*NAMES, "run.toml"])
 
     def test_killed_at_any_moment(self, capfd):
         began = time.perf_counter()
@@ -160,4 +160,4 @@ class TestFits:
             ended(child)
             assert self.found() in (3, 4)
         self.fit(5)
-        assert sorted(os.listdir("q")) == sorted(NAMES)
+        assert sorted(os.listdir("q")) == sorted([*NAMES, "run.toml"])

@@ -154,6 +154,8 @@ def _array_member() -> str:
 
 # Where the commands have understood their options and begin their work.
 _WORK = (
+    "app.RunFile",
+    "values._array",
     "fit.output_folder",
     "path.output_folder",
     "predict.persistence.load",

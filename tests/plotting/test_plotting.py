@@ -97,8 +97,33 @@ def test_clusters_of_every_kind_of_rows(X, kind, tmp_path):
     ax = plotting.plot_clusters(kind(X), Model(X, 4))
     assert n_points(ax) == 200
     assert sorted(text.get_text() for text in ax.texts) == ["0", "1", "2", "3"]
-    assert ax.get_title() == "200 rows in 4 clusters"
+    assert ax.get_title() == "Model: 200 rows in 4 clusters"
     assert is_png(ax.figure, tmp_path / "clusters.png")
+
+
+def test_labels_and_coordinates_of_ones_own(X):
+    points, labels = X[:, :2], np.arange(200) % 3 - 1
+    ax = plotting.plot_clusters(points, labels=labels)
+    assert ax.get_title() == "200 rows in 2 clusters, 67 of them in none"
+    drawn = np.vstack([part.get_offsets() for part in ax.collections])
+    assert np.array_equal(drawn, np.vstack([points[labels == label] for label in (-1, 0, 1)]))
+    assert not ax.texts
+    assert "principal" in plotting.plot_clusters(X, labels=labels).get_xlabel()
+    pandas = pytest.importorskip("pandas")
+    named = plotting.plot_clusters(pandas.DataFrame(points, columns=["left", "right"]), labels=labels)
+    assert (named.get_xlabel(), named.get_ylabel()) == ("left", "right")
+    with pytest.raises(ValueError, match="needs a fitted model, or labels"):
+        plotting.plot_clusters(points)
+    with pytest.raises(ValueError, match="one number for each of 200 rows"):
+        plotting.plot_clusters(points, labels=labels[1:])
+
+
+def test_pictures_of_one_model_have_the_same_colours(X):
+    model = TotalVariationClustering(9, n_init=1, max_iter=20, random_state=0).fit(X)
+    lines = plotting.plot_memberships(model, clusters=[8, 2]).lines
+    for line, cluster in zip(lines, (8, 2)):
+        assert line.get_color() == figures.style_of(cluster, 9)[0]
+        assert line.get_label() == f"cluster {cluster}"
 
 
 def test_points_lie_on_the_principal_components(X):
@@ -123,7 +148,7 @@ def test_many_rows_are_sampled_and_many_clusters_are_not_numbered():
     X = np.random.default_rng(1).normal(size=(20_500, 3))
     ax = plotting.plot_clusters(X, Model(X, 120))
     assert n_points(ax) == 20_000
-    assert ax.get_title() == "20,500 rows in 120 clusters, 20,000 drawn"
+    assert ax.get_title() == "Model: 20,500 rows in 120 clusters, 20,000 drawn"
     assert not ax.texts
     again = plotting.plot_clusters(X, Model(X, 120))
     assert np.array_equal(ax.collections[0].get_offsets(), again.collections[0].get_offsets())
@@ -240,6 +265,15 @@ def test_modes_means_and_nearest_rows(X, kind, tmp_path):
     assert is_png(figure, tmp_path / "modes.png")
 
 
+def test_no_picture_comes_twice(X):
+    model = KMeans(14, random_state=0).fit(X)
+    figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=2, data_name="rows.npy")
+    written = texts(figure)
+    assert written[:3] == ["centre", "nearest", "2nd"]
+    assert [len(line) for line in pictures(figure)] == [3] * 14
+    assert written[-1].startswith("k-means of rows.npy: 14 clusters")
+
+
 def test_a_mode_is_not_its_own_neighbor(X):
     model = LaplacianKModes(3, normalize=True, n_init=1, random_state=0).fit(X)
     figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=2)
@@ -262,15 +296,17 @@ def test_nearest_rows_of_other_clusters_are_framed(X):
         strangers += np.count_nonzero(model.labels_[order] != cluster)
     frames = [patch.get_linewidth() for patch in figure.axes[0].patches]
     assert 0 < strangers == np.count_nonzero(np.array(frames) > 1)
-    assert texts(figure)[-1] == "2 clusters; framed: nearest rows of other clusters"
+    assert texts(figure)[-1] == "Model: 2 clusters; framed: nearest rows of other clusters"
 
 
-def test_the_largest_clusters_and_empty_ones(X):
+def test_the_largest_clusters_and_empty_ones(X, monkeypatch):
     model = Model(X, 15)
     model.labels_ = np.minimum(np.arange(len(X)) // 10, 13)
+    assert texts(plotting.plot_modes(X, model, (2, 3), n_neighbors=1))[-1].startswith("Model: 15 clusters")
+    monkeypatch.setattr(plotting.images, "_MOST_LINES", 12)
     figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=1)
     written = texts(figure)
-    assert written[-1].startswith("12 clusters, the largest of 15")
+    assert written[-1].startswith("Model: 12 clusters, the largest of 15")
     names = [text.split("\n") for text in written if text.startswith("cluster")]
     assert [name for name, _ in names] == [f"cluster {i}" for i in (*range(11), 13)]
     assert [rows for _, rows in names] == ["10 rows"] * 11 + ["70 rows"]
@@ -283,7 +319,7 @@ def test_modes_of_few_rows_and_of_other_rows(X):
     (line,) = pictures(plotting.plot_modes(X[:3], Model(X[:3], 1), (2, 3)))
     assert len(line) == 4  # the mode, the mean, and all other rows
     (line,) = pictures(plotting.plot_modes(X[:1], Model(X[:1], 1), (2, 3)))
-    assert len(line) == 2
+    assert len(line) == 1  # which is the mode, the mean, and all rows
     figure = plotting.plot_modes(X[:50], Model(X, 3), (1, 6))
     assert "cluster 0\n50 rows" in texts(figure)
 
@@ -370,8 +406,9 @@ def test_memberships(X, tmp_path):
     model.memberships_ = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     ax = plotting.plot_memberships(model)
     assert len(ax.lines) == 3
-    for line, column in zip(ax.lines, model.memberships_.T):
-        np.testing.assert_array_equal(line.get_ydata(), np.sort(column)[::-1])
+    for place, (line, column) in enumerate(zip(ax.lines, model.memberships_.T)):
+        np.testing.assert_allclose((line.get_ydata() + place) / 0.82, np.sort(column)[::-1])
+    assert [label.get_text() for label in ax.get_yticklabels()][:1] == ["cluster 0: 67 rows"]
     assert len(plotting.plot_memberships(model, [1]).lines) == 1
     assert is_png(ax.figure, tmp_path / "memberships.png")
     with pytest.raises(ValueError, match="from 0 to 2"):
@@ -407,7 +444,7 @@ class TestRowsAsTheModelSeesThem:
         X = np.vstack([rays, np.zeros((3, 6))])
         model = KMeans(4, metric="cosine", zero_rows="ignore", random_state=0).fit(X)
         ax = plotting.plot_clusters(X, model)
-        assert ax.get_title() == "203 rows in 4 clusters, 3 of them in none"
+        assert ax.get_title() == "k-means: 203 rows in 4 clusters, 3 of them in none"
         assert n_points(ax) == 203
         assert len(ax.collections[0].get_offsets()) == 3
         assert is_png(ax.figure, tmp_path / "clusters.png")
@@ -418,7 +455,7 @@ class TestRowsAsTheModelSeesThem:
         model = KMeans(4, random_state=0).fit(rays)
         table = results_table(model, rays, outliers="5%")
         ax = plotting.plot_clusters(rays, model, labels=table["cluster"])
-        assert ax.get_title() == "200 rows in 4 clusters, 10 of them in none"
+        assert ax.get_title() == "k-means: 200 rows in 4 clusters, 10 of them in none"
         for labels, message in (([0] * 3, "one number for each of 200"), ([4] * 200, "from -1 to 3")):
             with pytest.raises(ValueError, match=message):
                 plotting.plot_clusters(rays, model, labels=labels)

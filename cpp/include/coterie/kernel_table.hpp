@@ -75,6 +75,8 @@ struct KernelsOf {
     void (*compare_centers)(const T*, const T*, double*, double*, Index, Index, int);
     void (*compare_centers_of_doubles)(const double*, const T*, double*, double*, Index, Index, int);
     void (*distances_to_listed)(const DenseRows<T>&, const ScaledCenters<T>&, Index, std::int32_t*, T*, int);
+    void (*price_lists)(const std::int32_t*, const T*, Index, Index, const double*, std::int32_t*, double*,
+                        std::int32_t*, double*, int);
     void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
     void (*write_lanes)(const T*, const std::int32_t*, Index, Index, T*, Index, int);
     void (*write_lanes_of_doubles)(const double*, const std::int32_t*, Index, Index, T*, Index, int);
@@ -103,7 +105,8 @@ struct KernelsOf {
     // total_variation
     double (*iterate_primal_dual)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double,
                                   double, Index, double*, int);
-    void (*column_statistics)(const BlockedGraph<T>&, const T*, Index, Index, Index, const ColumnStatistics<T>&, int);
+    void (*column_statistics)(const BlockedGraph<T>&, const T*, Index, Index, const Index*, const ColumnStatistics<T>&,
+                              int);
 };
 
 struct KernelTable {

@@ -81,6 +81,10 @@ class FitRows:
         """Return rows of ascending positions in the order of the blocks."""
         return self.rows.take(positions)
 
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield (slice of positions, kernel rows) for each block."""
+        raise NotImplementedError
+
     def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
         sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
         zero = np.zeros(self.n_columns)

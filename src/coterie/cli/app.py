@@ -14,6 +14,7 @@ from coterie import __version__
 from coterie.cli import UsageError
 from coterie.cli.commands import COMMANDS
 from coterie.cli.output import recorded_warnings, tell_warnings
+from coterie.cli.run_file import RunFile, asked_config
 from coterie.cli.standard_input import DASH, STANDARD_INPUT
 from coterie.estimators import register_installed_methods
 
@@ -33,8 +34,11 @@ def run(arguments: list[str]) -> None:
     tell_warnings(warned)
     # The parser would take a lone dash for an option.
     words = [STANDARD_INPUT if word == DASH else word for word in arguments]
+    app = build_app()
+    file = asked_config(words)
+    app.config = () if file is None else (RunFile(file),)
     try:
-        command, bound, *_ = build_app().parse_args(words, exit_on_error=False, print_error=False)
+        command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(str(error).strip()) from error
     options = {name: _dashed(value) for name, value in bound.kwargs.items()}
@@ -55,4 +59,5 @@ def build_app() -> App:
     )
     for command in COMMANDS:
         app.command(command())
+    app.register_install_completion_command()
     return app

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from coterie.cli import UsageError
-from coterie.cli.options import NUMBER, given
+from coterie.cli.options import NUMBER, OF_SOME_METHODS, given
 
 __all__ = [
-    "Impute", "Limit", "Quiet", "Scale", "Seconds", "Switch", "Threads", "WholeNumber", "beside_of", "column_names",
-    "image_shape_of", "preparing_of", "separator_of",
+    "File", "FileIfAny", "Graph", "Impute", "Limit", "Quiet", "Scale", "Seconds", "Seed", "Switch", "Threads",
+    "WholeNumber", "beside_of", "column_names", "image_shape_of", "preparing_of", "separator_of",
 ]  # fmt: skip
+
+
+def _as_text(type_: Any, tokens: Sequence[Token]) -> str:
+    return tokens[0].value
+
+
+# A file or an address: a text, for which shells complete names of files.
+if TYPE_CHECKING:
+    File = str
+    FileIfAny = str | None
+else:
+    File = Annotated[Path, Parameter(converter=_as_text)]
+    FileIfAny = Annotated[Path | None, Parameter(converter=_as_text)]
 
 # A switch that is off unless given.
 Switch = Annotated[bool, Parameter(negative="")]
@@ -20,7 +35,9 @@ Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
 WholeNumber = Annotated[int, NUMBER]
 Limit = Annotated[int | None, NUMBER]
 Seconds = Annotated[float | None, NUMBER]
-Threads = Annotated[int | None, Parameter(name="--threads"), NUMBER]
+Seed = Annotated[int, Parameter(name=["--seed", "--random-state"]), NUMBER]
+Threads = Annotated[int | None, Parameter(name=["--threads", "--n-threads"]), NUMBER]
+Graph = Annotated[FileIfAny, Parameter(group=OF_SOME_METHODS)]
 Impute = Literal["mean", "median"] | None
 Scale = Literal["standard", "robust", "none"]
 
@@ -53,7 +70,7 @@ def preparing_of(
         "impute": impute,
         "scale": None if scale == "none" else scale,
         "one_hot": "auto" if one_hot == "auto" else column_names(one_hot, "--one-hot"),
-        "normalize": normalize,
+        "normalize": normalize or None,
     }
     encoding = {"category_limit": category_limit, "handle_unknown": handle_unknown} if one_hot else {}
     return {**given(wanted), **encoding}

@@ -12,12 +12,15 @@ import numpy as np
 import coterie
 from coterie.arrays import Array
 from coterie.cli import UsageError
-from coterie.cli.fit import MODEL, SUMMARY, FitJob
+from coterie.cli.fit import NO_COUNT, FitJob
 from coterie.cli.inputs import about
 from coterie.cli.models import settings_of
 from coterie.cli.output import output_folder, recorded_warnings, to_json
 from coterie.cli.progress import display, watch
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import DASH
+from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.values import MODEL
 from coterie.dask import KMeans
 from coterie.dask.extra import distributed
 from coterie.outputs import OutputFolder
@@ -46,7 +49,9 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
     """
     model = _model(job)
     with output_folder(job.out) as outputs:
-        outputs.check(MODEL, SUMMARY, _LABELS)
+        if not job.force:
+            check_folder_of(job.out, "fit", job.file)
+        outputs.check(MODEL, SUMMARY, _LABELS, RUN)
         with _connected(address), about(job.file):
             started = time.perf_counter()
             with display(job.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
@@ -56,6 +61,7 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
                 sizes = _write_labels(path, model)
         summary = _summary(job, model, address, seconds, sizes) | {"warnings": warned}
         _write(outputs, model, summary)
+        write_run_file(outputs, method="k-means", seed=job.seed)
     return model, summary
 
 
@@ -65,6 +71,7 @@ def _model(job: FitJob) -> KMeans:
         (job.file == DASH, "rows from the standard input"),
         (job.preparing, "--impute, --scale, --one-hot and --normalize"),
         (job.labels, "--labels"),
+        (job.graph, "--graph"),
         (job.image_shape, "--image"),
         (job.outliers is not None, "--outliers"),
         (job.beside.id or job.beside.keep, "--id and --keep"),
@@ -77,6 +84,8 @@ def _model(job: FitJob) -> KMeans:
             )
     if job.method not in (None, "k-means"):
         raise UsageError(f"--scheduler is for --method k-means, got {job.method}.")
+    if job.n_clusters is None:
+        raise UsageError(NO_COUNT)
     known = KMeans().get_params(deep=False)
     for name in job.parameters.keys() - known.keys():
         raise UsageError(f"The method k-means has no parameter {name}.")
@@ -119,6 +128,7 @@ def _write_labels(path: Any, model: KMeans) -> Array:
 def _summary(job: FitJob, model: KMeans, address: str, seconds: float, sizes: Array) -> dict[str, Any]:
     (n_rows,) = model.labels_.shape
     files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
+    files.update(run_files(job.out))
     return {
         "coterie": coterie.__version__,
         "command": "fit",

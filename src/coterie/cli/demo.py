@@ -22,6 +22,7 @@ from coterie.cli.models import fit_model
 from coterie.cli.output import output_folder
 from coterie.cli.progress import FitCallback, display
 from coterie.cli.report import ReportOptions
+from coterie.cli.summaries import check_folder_of
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
 from coterie.fitting.monitor import FitProgress
@@ -62,7 +63,7 @@ class Race:
         return f"{self.n_rows:,} moved digits in {self.n_clusters:,} clusters"
 
 
-def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
+def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str, Any]:
     """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result.
 
     Then a cut of their graph from a few labels, three contests, and the convex clustering of mammals by their teeth.
@@ -73,6 +74,8 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
         Folder for all files.
     quiet : bool, default=False
         Show no progress.
+    force : bool, default=False
+        Replace the results of another command there.
 
     Returns
     -------
@@ -83,6 +86,8 @@ def run_demo(out: Path, *, quiet: bool = False) -> dict[str, Any]:
     require_matplotlib()
     require_report()
     with output_folder(out) as outputs:
+        if not force:
+            check_folder_of(out, "fit", str(out / INPUT))
         outputs.check(INPUT, *(f"{name}.png" for name in PICTURES))
         return _run_into(outputs, out, quiet=quiet)
 

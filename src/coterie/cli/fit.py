@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 import coterie
 from coterie import persistence
@@ -13,7 +17,7 @@ from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
-from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
+from coterie.cli.inputs import about, input_facts, open_prepared, read_graph, read_known_labels
 from coterie.cli.models import (
     fit_model,
     make_model,
@@ -32,7 +36,10 @@ from coterie.cli.output import (
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
-from coterie.cli.standard_input import check_format, local_file
+from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.values import MODEL
 from coterie.cli.verify import hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
@@ -45,21 +52,28 @@ from coterie.rows import RowSource
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FitJob", "fit", "fit_into"]
+__all__ = ["NO_COUNT", "FitJob", "fit", "fit_into"]
 
-MODEL, SUMMARY, PICTURE = "model.coterie", "summary.json", "modes.png"
+PICTURE = "modes.png"
+
+NO_COUNT = (
+    "Say how many clusters there are: -k NUMBER. If you do not know: coterie path FILE shows at which numbers clusters "
+    "last, and --method convex-clustering needs no number."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
     """What to fit, how, and where the results go. `parameters` and `preparing` hold only what the user set.
 
+    A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
+
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
     parameters, and of these the one for so many rows; if none has, the one other method that has.
     """
 
     file: str
-    n_clusters: int
+    n_clusters: int | None
     out: Path
     format: str | None = None
     method: str | None = None
@@ -72,11 +86,15 @@ class FitJob:
     decimal: str | None = None
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
+    force: bool = False
     labels: str | None = None
+    graph: str | None = None
     beside: Beside = field(default_factory=Beside)
     outliers: float | None = None
     results: str | None = None
     evaluate: Callable[[Array], Mapping[str, float]] | None = None
+    command: str = "fit"
+    search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
     report: ReportOptions | None = None
 
 
@@ -96,7 +114,9 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
         check_report(job.report)
     check_format(job.file, job.format)
     with output_folder(job.out) as outputs:
-        outputs.check(MODEL, SUMMARY, *([] if job.image_shape is None else [PICTURE]))
+        if not job.force:
+            check_folder_of(job.out, job.command, STANDARD_INPUT if job.file == DASH else job.file)
+        outputs.check(MODEL, SUMMARY, RUN, *([] if job.image_shape is None else [PICTURE]))
         with local_file(job.file, job.format) as (path, name):
             return _fit_file(outputs, replace(job, file=name), path, models)
 
@@ -108,12 +128,14 @@ def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[s
 
 def _models(job: FitJob) -> list[tuple[Method, Any]]:
     """Return the models one of which will be fitted, each with its method."""
-    if job.n_clusters < 1:
+    if job.n_clusters is not None and job.n_clusters < 1:
         raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
-    if job.n_clusters >= 2**63:
+    if job.n_clusters is not None and job.n_clusters >= 2**63:
         raise UsageError(f"-k must be less than 2**63, got {job.n_clusters}.")
+    given_graph = {} if job.graph is None else {"weights": "precomputed"}
+    parameters = {**given_graph, **job.parameters}
     return [
-        (method, make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed))
+        (method, make_model(method, parameters, n_clusters=job.n_clusters, seed=job.seed))
         for method in _candidates(job)
     ]
 
@@ -136,10 +158,12 @@ def _fit_file(
     method = usual_method([method for method, _ in models], rows.shape[0])
     model = next(model for known, model in models if known is method)
     _check_rows(job, method, rows)
-    known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], job.n_clusters)
+    known = None if job.labels is None else _known_labels(job, rows)
+    graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
+    files.update(run_files(job.out))
     files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
     files.update({} if job.report is None else {"report": job.out / REPORT})
     outputs.check(*(path.name for path in files.values()))
@@ -149,16 +173,23 @@ def _fit_file(
     with recorded_warnings() as told_of_disk, about(job.file):
         rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
     told += told_of_disk
+    found: dict[str, Any] = {}
     with about(job.file):
-        seconds, warned = fit_model(model, rows, known, quiet=job.quiet)
-    picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape)
+        if job.search is None:
+            seconds, warned = fit_model(model, rows, known, graph=graph, quiet=job.quiet)
+        else:
+            model, seconds, warned, found = job.search(model, rows)
+    name = Path(job.file).name
+    picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape, data_name=name)
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
     results = RowResults(model, rows, model.labels_, beside, scores, outliers)
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
+        **found,
         "outliers": outlier_facts(outliers, job.outliers),
         "known_labels": job.labels,
+        "graph": job.graph,
         "reading": {"sep": job.sep, "decimal": job.decimal},
         "hashes": {
             "data": hash_of_rows(rows),
@@ -174,6 +205,8 @@ def _fit_file(
         options = job.report if known is None else replace(job.report, known=known)
         report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
     _write(outputs, method, model, results, summary, picture)
+    chosen = {"method": method.name} if job.command == "fit" else {}
+    write_run_file(outputs, **chosen, seed=job.seed)
     if report is not None:
         write_files(outputs, report, REPORT)
     return model, summary
@@ -184,8 +217,10 @@ def _candidates(job: FitJob) -> list[Method]:
     offered = offered_methods()
     if job.method is not None:
         return [_asked_for(job, offered)]
-    able = [method for method in offered if method.takes_labels or job.labels is None]
+    able = [method for method in offered if not _problem_of_method(job, method)]
     fitting = [method for method in able if parameters_of(method) >= job.parameters.keys()]
+    if job.n_clusters is None and not _asks_for_no_count(job, offered):
+        raise UsageError(NO_COUNT)
     usual = [method for method in fitting if method.usual_above is not None]
     if usual or len(fitting) == 1:
         return usual or fitting
@@ -202,14 +237,43 @@ def _asked_for(job: FitJob, offered: list[Method]) -> Method:
         method = find_method(str(job.method), offered)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if job.labels is not None and not method.takes_labels:
-        raise UsageError(f"The method {method.name} takes no --labels.")
+    problem = _problem_of_method(job, method)
+    if problem:
+        raise UsageError(problem)
     return method
+
+
+def _problem_of_method(job: FitJob, method: Method) -> str | None:
+    """Return what a method lacks that a job needs, or None."""
+    if job.labels is not None and not method.takes_labels:
+        return f"The method {method.name} takes no --labels."
+    estimator: Any = method.estimator
+    if job.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
+        return f"The method {method.name} takes no --graph beside its rows."
+    if job.n_clusters is None and method.clusters is not None:
+        return NO_COUNT
+    if job.n_clusters is not None and method.clusters is None:
+        return f"The method {method.name} takes no -k: it finds the number of clusters."
+    return None
+
+
+def _asks_for_no_count(job: FitJob, offered: list[Method]) -> bool:
+    """Whether a job has something that only methods without a number of clusters have."""
+    counted = [parameters_of(method) for method in offered if method.clusters is not None]
+    return job.graph is not None or any(
+        all(name not in known for known in counted) for name in job.parameters
+    )
+
+
+def _known_labels(job: FitJob, rows: RowSource) -> Array:
+    assert job.labels is not None
+    assert job.n_clusters is not None  # as of all methods that take labels
+    return read_known_labels(job.labels, rows.shape[0], job.n_clusters)
 
 
 def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
     n_rows, n_columns = rows.shape
-    if job.n_clusters > n_rows:
+    if job.n_clusters is not None and job.n_clusters > n_rows:
         raise UsageError(f"-k {job.n_clusters} is more than the {n_rows} rows of {job.file}.")
     if job.image_shape is not None:
         try:
@@ -230,17 +294,17 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     objective = method.objective or OBJECTIVE
     value = getattr(model, objective.attribute, None)
     n_iter = getattr(model, "n_iter_", None)
-    n_clusters = n_clusters_of(model) or job.n_clusters
+    n_clusters = n_clusters_of(model) or job.n_clusters or 0
     return {
         "coterie": coterie.__version__,
-        "command": "fit",
+        "command": job.command,
         "method": method.name,
         "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
         "normalize": bool(job.preparing.get("normalize")),
         "preparing": {name: value for name, value in job.preparing.items() if name != "normalize"},
         "columns": _columns_of(job, rows),
-        "parameters": settings_of(model),
-        "clusters": job.n_clusters,
+        "parameters": _settings(job, model),
+        "clusters": n_clusters if job.n_clusters is None else job.n_clusters,
         "clusters_left": n_clusters,
         "objective": None if value is None else float(value),
         "objective_name": objective.name,
@@ -249,6 +313,15 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "seconds": round(seconds, 6),
         "cluster_sizes": size_facts(model.labels_, n_clusters),
         **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
+    }
+
+
+def _settings(job: FitJob, model: Any) -> dict[str, Any]:
+    """Return the parameters of a model, and of those that were read from files the names of these."""
+    texts = {name: value for name, value in job.parameters.items() if isinstance(value, str)}
+    return {
+        name: texts[name] if name in texts and isinstance(value, np.ndarray | BaseEstimator) else value
+        for name, value in settings_of(model).items()
     }
 
 

@@ -28,8 +28,13 @@ def hash_of_rows(rows: RowSource) -> str:
 
 def hash_of_parameters(model: Any) -> str:
     """Return the SHA-256 of the parameters of an estimator; the number of threads changes no result."""
-    settings = {name: value for name, value in settings_of(model).items() if name != "n_threads"}
+    settings = {name: _told(value) for name, value in settings_of(model).items() if name != "n_threads"}
     return hashlib.sha256(to_json(dict(sorted(settings.items()))).encode()).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """Return a parameter as JSON can tell it; a model to begin with by what it begins with."""
+    return getattr(value, "cluster_centers_", value)
 
 
 def hash_of_array(array: Array) -> str:

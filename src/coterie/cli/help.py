@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from coterie.cli.parameters import ParameterOption, options_of
 from coterie.estimators import Method, Option
 
 __all__ = [
@@ -17,11 +18,11 @@ __all__ = [
 ]
 
 
-def options_by_flag(methods: Sequence[Method]) -> dict[str, dict[str, Option]]:
+def options_by_flag(methods: Sequence[Method]) -> dict[str, dict[str, ParameterOption]]:
     """Return the options of each flag, by the names of the methods that have it."""
-    by_flag: dict[str, dict[str, Option]] = {}
+    by_flag: dict[str, dict[str, ParameterOption]] = {}
     for method in methods:
-        for option in method.options:
+        for option in options_of(method):
             by_flag.setdefault(option.flag, {})[method.name] = option
     return by_flag
 
@@ -55,11 +56,11 @@ def choices_of(options: Sequence[Option]) -> dict[str, str]:
 def clusters_help(methods: Sequence[Method]) -> str:
     """Return what the number of clusters is."""
     droppers = [method.name for method in methods if method.drops_clusters]
-    return (
-        f"Number of clusters. {_listed(droppers, 'and')} may drop some."
-        if droppers
-        else "Number of clusters."
-    )
+    finders = [method.name for method in methods if method.clusters is None]
+    told = ["Number of clusters."]
+    told += [f"{_listed(droppers, 'and')} may drop some."] if droppers else []
+    told += [f"{_listed(finders, 'and')} takes none, for it finds the number."] if finders else []
+    return " ".join(told)
 
 
 def method_help(methods: Sequence[Method]) -> str:
@@ -69,11 +70,12 @@ def method_help(methods: Sequence[Method]) -> str:
     largest_first = sorted(usual, key=lambda name: -usual[name])
     sizes = [f"{name} for more than {usual[name]:,} rows" for name in largest_first[:-1]]
     defaults = _listed([*sizes, f"{largest_first[-1]}{' for fewer' if sizes else ''}"], "and")
+    users = options_by_flag(methods)
     special = next(
-        f": {flag} asks for {name}"
-        for flag, options in options_by_flag(methods).items()
-        for name in options
-        if len(options) == 1 and name not in usual
+        f": {option.flag} asks for {method.name}"
+        for method in methods
+        for option in method.options
+        if len(users[option.flag]) == 1 and method.name not in usual
     )
     return (
         f"How to find them:\n\n{listed}\n\nBy default {defaults}. Where an option is given that these do not all "

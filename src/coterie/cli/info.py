@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ import numpy as np
 from coterie import persistence
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of, settings_of
+from coterie.cli.summaries import read_summary
 from coterie.cli.tables import table_facts
+from coterie.cli.values import MODEL, find_model
 from coterie.estimators import Method, method_of
 from coterie.outputs import newest
 from coterie.rows.profile import profile_table
@@ -20,9 +24,29 @@ __all__ = ["describe"]
 
 
 def describe(file: str) -> dict[str, Any]:
-    """Return facts about a file of rows, of a table column by column, or about a saved model."""
+    """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
     path = str(newest(file))
+    if os.path.isdir(file):
+        summary = read_summary(Path(file))
+        if Path(newest(Path(file, MODEL))).is_file():
+            return {**_model_facts(find_model(file)), **_run_facts(summary)}
+        if summary is not None:
+            return {"file": file, "kind": "run", **_run_facts(summary)}
     return _model_facts(file) if _is_model(path) else _row_facts(path)
+
+
+def _run_facts(summary: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the summary of a run says of its rows and its files."""
+    if summary is None:
+        return {}
+    rows = summary.get("input")
+    return {
+        "command": f"coterie {summary['command']}",
+        "made_from": rows["file"] if isinstance(rows, dict) else None,
+        "rows": rows.get("rows") if isinstance(rows, dict) else None,
+        "seconds": summary.get("seconds"),
+        "files": sorted(map(str, dict(summary.get("files") or {}))),
+    }
 
 
 def _is_model(file: str) -> bool:

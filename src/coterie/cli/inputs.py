@@ -23,7 +23,7 @@ from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
 
-__all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_known_labels"]
+__all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_graph", "read_known_labels"]
 
 
 def open_prepared(
@@ -155,6 +155,23 @@ def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
         "sparse": rows.is_sparse,
         "source": rows.description,
     }
+
+
+def read_graph(file: str, n_rows: int) -> Any:
+    """Read the matrix of a graph of the rows, which its method checks.
+
+    Raises
+    ------
+    ValueError
+        If it has not a row and a column for each row.
+    """
+    with about(file):
+        graph = open_rows(file).read()
+    if graph.shape != (n_rows, n_rows):
+        raise ValueError(
+            f"{file} must have a row and a column for each of the {n_rows} rows, got shape {graph.shape}."
+        )
+    return graph
 
 
 def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:

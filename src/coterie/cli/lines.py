@@ -6,7 +6,9 @@ from typing import Any
 
 from coterie.cli.tables import table_lines
 
-__all__ = ["fact_lines", "fit_lines", "path_lines", "predict_lines", "report_lines", "verify_lines"]
+__all__ = [
+    "fact_lines", "fit_lines", "path_lines", "predict_lines", "report_lines", "scan_lines", "verify_lines",
+]  # fmt: skip
 
 
 def _counted(number: int, what: str) -> str:
@@ -28,6 +30,18 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
     ]
+
+
+def scan_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a search for lambda: a line for each, then those of the best fit."""
+    names = [name.replace("_", " ") for name in facts["scan"][0]]
+    rows = [
+        [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
+        for row in facts["scan"]
+    ]
+    widths = [max(map(len, column)) for column in zip(names, *rows)]
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [names, *rows]]
+    return [*table, f"best lambda {facts['best_lambda']:g}", *fit_lines(facts)]
 
 
 def _outlier_lines(facts: dict[str, Any]) -> list[str]:

@@ -11,7 +11,9 @@ import numpy as np
 from coterie.arrays import Array
 from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
+from coterie.cli.parameters import options_of
 from coterie.cli.progress import display, watch
+from coterie.cli.values import value_of
 from coterie.estimators import Estimator, Method, find_method, methods
 from coterie.estimators.memory import check_fit_memory
 from coterie.fitting.threads import effective_n_threads
@@ -24,8 +26,9 @@ __all__ = [
 
 
 def offered_methods() -> list[Method]:
-    """Return the methods that `coterie fit` offers: those that can be asked for a number of clusters."""
-    return [method for method in methods() if method.clusters is not None]
+    """Return the methods that `coterie fit` offers: all that give labels, which a path has for each of its steps."""
+    path = path_method()
+    return [method for method in methods() if method is not path]
 
 
 def path_method() -> Method:
@@ -53,7 +56,7 @@ def make_model(
     for name, value in parameters.items():
         if name not in known:
             raise UsageError(f"The method {method.name} has no parameter {name}.")
-        _check_option(method, name, value, n_clusters)
+        settings[name] = _checked_value(method, name, value, n_clusters)
     if method.clusters is not None:
         settings[method.clusters] = n_clusters
     if "random_state" in known:
@@ -69,16 +72,17 @@ def make_model(
 
 
 def fit_model(
-    model: Any, rows: RowSource, known: Array | None = None, *, quiet: bool
+    model: Any, rows: RowSource, known: Array | None = None, *, graph: Any = None, quiet: bool
 ) -> tuple[float, list[str]]:
     """Fit a model and show how far it is; return the seconds and the warnings."""
+    more = {} if graph is None else {"graph": graph}
     if not isinstance(model, Estimator):
         check_fit_memory(model, rows)
     # Estimators of other libraries know arrays, not sources of rows.
     data: Any = rows if isinstance(model, Estimator) else rows.read()
     started = time.perf_counter()
     with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-        model.fit(data, known) if known is not None else model.fit(data)
+        model.fit(data, known, **more) if known is not None else model.fit(data, **more)
     if rows.preparation and not isinstance(model, Estimator):
         model.preparation_ = rows.preparation  # which is saved with it
     return time.perf_counter() - started, warned
@@ -107,14 +111,16 @@ def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
 
-def _check_option(method: Method, parameter: str, value: Any, n_clusters: int | None) -> None:
-    option = method.option(parameter)
+def _checked_value(method: Method, parameter: str, value: Any, n_clusters: int | None) -> Any:
+    """Return what a parameter's value is that a user gave, perhaps as a text."""
+    option = next((option for option in options_of(method) if option.parameter == parameter), None)
     if option is None:
-        return
-    if option.choices and isinstance(value, str) and value not in option.choices:
-        raise UsageError(f"{option.flag} must be one of {', '.join(option.choices)}, got {value!r}.")
+        return value
+    if isinstance(value, str):
+        return value_of(option, value)
     if option.covers_clusters and n_clusters is not None and 0 < value < n_clusters:
         raise UsageError(f"{option.flag} {value} is fewer rows than -k {n_clusters}.")
+    return value
 
 
 def check_threads(threads: int | None) -> None:

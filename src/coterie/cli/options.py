@@ -13,12 +13,15 @@ from cyclopts import Group, Parameter, Token, convert
 
 from coterie.cli import UsageError
 from coterie.cli.help import choices_of, option_help, options_by_flag
+from coterie.cli.parameters import ParameterOption
 from coterie.estimators import Method, Option
 from coterie.limits.memory import limited_memory, memory_in_bytes
 
-__all__ = ["NUMBER", "OF_SOME_METHODS", "given", "method_options", "with_memory", "with_options"]
+__all__ = [
+    "NUMBER", "OF_SOME_METHODS", "PREFIX", "given", "method_options", "with_memory", "with_option", "with_options",
+]  # fmt: skip
 
-OF_SOME_METHODS = Group("Parameters of some methods", sort_key=9)
+OF_SOME_METHODS = Group("Parameters of several methods", sort_key=9)
 
 
 def _exact_number(type_: Any, tokens: Sequence[Token]) -> Any:
@@ -42,8 +45,8 @@ _MEMORY_HELP = (
     "refused before it begins, and converted rows are kept in memory only as far as it allows."
 )
 
-# Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's own.
-_PREFIX = "option_"
+PREFIX = "option_"
+"""Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's."""
 
 
 def method_options(methods: Sequence[Method]) -> list[inspect.Parameter]:
@@ -51,11 +54,7 @@ def method_options(methods: Sequence[Method]) -> list[inspect.Parameter]:
 
     Of a single method it has the default of the estimator; else None, for each method has its own.
     """
-    defaults = methods[0].estimator().get_params() if len(methods) == 1 else {}
-    return [
-        _as_parameter(flag, options, is_for_all=len(options) == len(methods), defaults=defaults)
-        for flag, options in options_by_flag(methods).items()
-    ]
+    return [_as_parameter(flag, options, methods) for flag, options in options_by_flag(methods).items()]
 
 
 def with_options(
@@ -81,8 +80,8 @@ def with_options(
 
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> None:
-        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name.startswith(_PREFIX)}
-        values = {name.removeprefix(_PREFIX): value for name, value in parameters.items()}
+        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name.startswith(PREFIX)}
+        values = {name.removeprefix(PREFIX): value for name, value in parameters.items()}
         function(*args, **kwargs, parameters=values)
 
     types = get_type_hints(function, include_extras=True)
@@ -111,12 +110,19 @@ def with_memory(function: Callable[..., None]) -> Callable[..., None]:
         with limited_memory(n_bytes):
             function(*args, **kwargs)
 
-    signature = inspect.signature(function)
-    own = list(signature.parameters.values())
-    shown = Annotated[str | None, Parameter(name="--memory", help=_MEMORY_HELP)]
-    added = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=shown)
+    return with_option(
+        command, "memory", Annotated[str | None, Parameter(name="--memory", help=_MEMORY_HELP)]
+    )
+
+
+def with_option(command: Callable[..., None], name: str, annotation: Any) -> Callable[..., None]:
+    """Return a wrapped command that shows a further option of its own before --json; by default it is None."""
+    types = get_type_hints(inspect.unwrap(command), include_extras=True)
+    types.update({key: known for key, known in command.__annotations__.items() if not isinstance(known, str)})
+    own = list(inspect.signature(command).parameters.values())
+    added = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
     place = [parameter.name for parameter in own].index("json")
-    command.__annotations__ = {**get_type_hints(function, include_extras=True), "memory": shown}
+    command.__annotations__ = {**types, name: annotation}
     parameters = [
         parameter.replace(annotation=command.__annotations__[parameter.name])
         for parameter in [*own[:place], added, *own[place:]]
@@ -126,32 +132,44 @@ def with_memory(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given: no None, and no switch that is off."""
-    return {name: value for name, value in values.items() if value is not None and value is not False}
+    """Return the options that were given: those that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _as_parameter(
-    flag: str, options: Mapping[str, Option], *, is_for_all: bool, defaults: Mapping[str, Any]
+    flag: str, options: Mapping[str, ParameterOption], methods: Sequence[Method]
 ) -> inspect.Parameter:
+    """Return an option of the command; what is not given is None, or for a single method its default."""
     option = next(iter(options.values()))
-    is_switch = option.type is bool
-    kinds = {other.type for other in options.values()}
-    shown = Parameter(name=flag, help=option_help(options, is_for_all=is_for_all))
+    is_for_all = len(options) == len(methods)
+    users = [method for method in methods if method.name in options]
+    defaults = [method.estimator().get_params()[option.parameter] for method in users]
+    default = defaults[0] if len(methods) == 1 else None
+    names = list(dict.fromkeys([flag, *(alias for other in options.values() for alias in other.aliases)]))
+    shown = Parameter(name=names, help=option_help(options, is_for_all=is_for_all))
     annotation: Any = Annotated[_type_of(list(options.values())), shown]
-    if is_switch:
-        # One that an estimator may set by itself can also be set off.
-        is_open = option.parameter in defaults and defaults[option.parameter] is None
+    if option.type is bool:
+        # One that an estimator sets by itself can also be set off.
+        is_open = any(value is not False for value in defaults)
         annotation = Annotated[annotation, Parameter(negative=f"--no-{flag.strip('-')}" if is_open else "")]
-    if kinds & {int, float}:
+        default = default if isinstance(default, bool) else None
+    if {other.type for other in options.values()} & {int, float}:
         annotation = Annotated[annotation, NUMBER]
     if not is_for_all:
-        annotation = Annotated[annotation, Parameter(group=OF_SOME_METHODS)]
+        annotation = Annotated[
+            annotation, Parameter(group=_group_of([method.name for method in users], methods))
+        ]
     return inspect.Parameter(
-        f"{_PREFIX}{option.parameter}",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=defaults.get(option.parameter, False if is_switch else None),
-        annotation=annotation,
+        f"{PREFIX}{option.parameter}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def _group_of(names: Sequence[str], methods: Sequence[Method]) -> Group:
+    """Return the panel of the help for options that some methods have."""
+    if len(names) > 1:
+        return OF_SOME_METHODS
+    place = [method.name for method in methods].index(names[0])
+    return Group(f"Parameters of {names[0]}", sort_key=10 + place)
 
 
 def _type_of(options: Sequence[Option]) -> Any:

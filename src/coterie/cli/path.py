@@ -12,16 +12,19 @@ import numpy as np
 import coterie
 from coterie import ConvexClusterPath
 from coterie.cli import UsageError
-from coterie.cli.inputs import about, input_facts, open_prepared
+from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
 from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
+from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
+from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.estimators import Method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 
 __all__ = ["PathJob", "follow"]
 
-PATH, SUMMARY = "path.npz", "summary.json"
+PATH = "path.npz"
 
 # A single row has a path, but nothing that could be a tree.
 _OF_SEVERAL_ROWS = ("dendrogram",)
@@ -34,6 +37,8 @@ class PathJob:
     file: str
     out: Path
     parameters: Mapping[str, Any]
+    seed: int = 0
+    graph: str | None = None
     n_clusters: int | None = None
     columns: list[str | int] | None = None
     exclude: list[str | int] | None = None
@@ -41,6 +46,8 @@ class PathJob:
     decimal: str | None = None
     preparing: Mapping[str, Any] = field(default_factory=dict)
     quiet: bool = False
+    force: bool = False
+    report: ReportOptions | None = None
 
 
 def follow(job: PathJob) -> dict[str, Any]:
@@ -54,9 +61,14 @@ def follow(job: PathJob) -> dict[str, Any]:
     if job.n_clusters is not None and job.n_clusters < 1:
         raise UsageError(f"--clusters must be at least 1, got {job.n_clusters}.")
     method = path_method()
-    model = make_model(method, job.parameters)
+    given_graph = {} if job.graph is None else {"weights": "precomputed"}
+    model = make_model(method, {**job.parameters, **given_graph}, seed=job.seed)
     require_matplotlib()
+    if job.report is not None:
+        check_report(job.report)
     with output_folder(job.out) as outputs:
+        if not job.force:
+            check_folder_of(job.out, "path", job.file)
         return _follow_into(outputs, job, method, model)
 
 
@@ -78,22 +90,30 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         pyarrow_parquet()
     drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
-    outputs.check(*names)
+    names += [] if job.report is None else [REPORT]
+    outputs.check(*names, RUN)
+    files = {**{name: job.out / name for name in names}, **run_files(job.out)}
+    graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     with about(job.file):
-        seconds, warned = fit_model(model, rows, quiet=job.quiet)
+        seconds, warned = fit_model(model, rows, graph=graph, quiet=job.quiet)
     pictures = {f"{name}.png": method.pictures[name](model, n_clusters=job.n_clusters) for name in drawn}
+    for axes in pictures.values():
+        axes.set_title(f"{Path(job.file).name}, {axes.get_title()}", fontsize=10)
     summary = {
         "coterie": coterie.__version__,
         "command": "path",
         "input": input_facts(job.file, rows),
         "columns": job.columns if job.exclude is None else rows.chosen,
         "preparing": dict(job.preparing),
+        "graph": job.graph,
         "parameters": settings_of(model),
         **_path_facts(model),
         "seconds": round(seconds, 6),
         "warnings": [*told, *warned],
-        "files": {name: str(job.out / name) for name in names},
+        "files": {name: str(path) for name, path in files.items()},
     }
+    if job.report is not None:
+        write_files(outputs, fit_report(model, rows, summary, job.report, n_clusters=job.n_clusters), REPORT)
     with outputs.writing(PATH) as path:
         _write_path(path, model)
     with outputs.writing(label_name) as path:
@@ -103,6 +123,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
             axes.figure.savefig(path)
     with outputs.writing(SUMMARY) as path:
         path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_run_file(outputs, seed=job.seed)
     return summary
 
 

@@ -17,7 +17,10 @@ from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.output import check_label_file, output_folder, recorded_warnings, unguarded_warnings
 from coterie.cli.progress import Step, display
 from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
+from coterie.cli.summaries import check_files_of_no_run
+from coterie.cli.values import find_model
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
 from coterie.results import Outliers, find_outliers
@@ -37,6 +40,7 @@ def predict(
     beside: Beside | None = None,
     outliers: float | None = None,
     quiet: bool = False,
+    force: bool = False,
     **reading: Any,
 ) -> dict[str, Any]:
     """Label the rows of a file, or of the standard input, with a saved model, block by block.
@@ -53,13 +57,13 @@ def predict(
     if out is not None:
         check_label_file(out)
     check_format(file, format)
+    model_file = find_model(model_file)
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
+    asked = {"outliers": outliers, "quiet": quiet, "force": force, **reading}
     with local_file(file, format) as (path, name):
-        return _predict_file(
-            model, model_file, path, name, out, beside or Beside(), outliers=outliers, quiet=quiet, **reading
-        )
+        return _predict_file(model, model_file, path, name, out, beside or Beside(), **asked)
 
 
 def _predict_file(
@@ -72,6 +76,7 @@ def _predict_file(
     *,
     outliers: float | None,
     quiet: bool,
+    force: bool,
     **reading: Any,
 ) -> dict[str, Any]:
     """Label the rows of a file that is there; reports call it `file`."""
@@ -87,9 +92,12 @@ def _predict_file(
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
+    if not force:
+        check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
     names = names_beside(rows, beside, out)
 
-    files = result_files(out)
+    run_name = f"{out.stem}-{RUN}"
+    files = {**result_files(out), **run_files(out.parent, run_name)}
     started = time.perf_counter()
     with output_folder(out.parent, out.name) as outputs:
         outputs.check(*(path.name for path in files.values()))
@@ -103,6 +111,7 @@ def _predict_file(
         elif scores is not None and threshold is not None:
             far = Outliers.above(threshold, scores)
         RowResults(model, rows, labels, names, scores, far).write(files, outputs)
+        write_run_file(outputs, run_name)
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
     return {
         "coterie": coterie.__version__,

@@ -187,18 +187,26 @@ class _Nothing:
 
 
 class _PlainLines(_Nothing):
-    """A line at most once a second of the job's own time, and one for the last step."""
+    """A line at most once a second of the job's own time, and one for the last step; of phases, the long ones."""
 
     def __init__(self) -> None:
         self._shown_at = -1.0
         self._waiting: Step | PhaseStep | None = None
+        self._phase, self._phase_began = "", 0.0
 
     def show(self, step: Step | PhaseStep) -> None:
+        if isinstance(step, PhaseStep) and not self._takes_long(step):
+            return
         if 0 <= step.seconds - self._shown_at < 1.0:
             self._waiting = step
             return
         self._shown_at, self._waiting = step.seconds, None
         print(", ".join(step.parts()), file=sys.stderr, flush=True)
+
+    def _takes_long(self, phase: PhaseStep) -> bool:
+        if phase.name != self._phase or phase.share == 0:
+            self._phase, self._phase_began = phase.name, phase.seconds
+        return phase.seconds - self._phase_began >= 1.0
 
     def __exit__(self, kind: object = None, *_: object) -> None:
         if self._waiting is not None and kind is None:

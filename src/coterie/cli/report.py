@@ -83,9 +83,11 @@ def fit_report(
     *,
     id: str | None = None,
     keep: Sequence[str] | None = None,
+    n_clusters: int | None = None,
 ) -> Report:
-    """Return the report of a fit that this process has just done."""
-    return _report(model, rows, {**summary, "memory": _peak_memory()}, options, id=id, keep=keep)
+    """Return the report of a fit that this process has just done; a path is cut at `n_clusters`."""
+    facts = {**summary, "memory": _peak_memory()}
+    return _report(model, rows, facts, options, id=id, keep=keep, n_clusters=n_clusters)
 
 
 def write_files(outputs: OutputFolder, report: Report, name: str) -> list[str]:
@@ -152,11 +154,12 @@ def _report(
     *,
     id: str | None,
     keep: Sequence[str] | None,
+    n_clusters: int | None = None,
 ) -> Report:
     return make_report(
         model,
         rows,
-        labels=model.labels_,
+        n_clusters=n_clusters,
         known=options.known,
         id=id,
         keep=keep,

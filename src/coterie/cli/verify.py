@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from coterie import persistence
 from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
-from coterie.cli.inputs import open_for_model, read_known_labels
+from coterie.cli.inputs import open_for_model, read_graph, read_known_labels
 from coterie.cli.models import check_threads, fit_model
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.outputs import newest
@@ -93,7 +93,8 @@ def _verify_file(
     _compare(summary["hashes"], found, folder)
     known = summary.get("known_labels")
     classes = None if known is None else read_known_labels(known, rows.shape[0], summary["clusters"])
-    seconds, warned = fit_model(again, rows, classes, quiet=quiet)
+    graph = None if summary.get("graph") is None else read_graph(summary["graph"], rows.shape[0])
+    seconds, warned = fit_model(again, rows, classes, graph=graph, quiet=quiet)
     found.update(hashes_of_fit(again))
     _compare(summary["hashes"], found, folder)
     return {

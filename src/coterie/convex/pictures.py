@@ -113,7 +113,8 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     ax.set(
         xlabel=names[0],
         ylabel=names[1] if len(names) > 1 else "",
-        title=f"{counted(len(labels), 'row')}, {counted(n_shown, 'cluster')} at gamma = {path.gammas_[chosen]:.3g}",
+        title=f"convex clustering: {counted(len(labels), 'row')}, {counted(n_shown, 'cluster')} at gamma = "
+        f"{path.gammas_[chosen]:.3g}",
     )
     if len(names) == 1:
         ax.set_yticks([])
@@ -171,14 +172,15 @@ def plot_path_dendrogram(
         raise ValueError(f"names must have one entry for each of the {n_rows} rows, got {len(names)}.")
     if n_rows == 1:
         raise ValueError("A single row has no tree.")
-    cut = float(path.gammas_[path.index_at(longest_lived(path) if n_clusters is None else n_clusters)])
+    chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
+    cut = float(path.gammas_[chosen])
     is_whole = n_rows <= _MOST_NAMED
     ax = axes_or_new(ax, (max(7.0, 0.16 * min(n_rows, _MOST_LEAVES)), 4.6))
     dendrogram(
         path.linkage_,
         ax=ax,
         labels=[str(name) for name in names] if names is not None and is_whole else None,
-        link_color_func=_link_colours(path.linkage_, cut),
+        link_color_func=_link_colours(path.linkage_, cut, path.labels_path_[chosen]),
         leaf_rotation=90,
         leaf_font_size=8,
         **({} if is_whole else {"truncate_mode": "lastp", "p": _MOST_LEAVES}),
@@ -193,7 +195,7 @@ def plot_path_dendrogram(
     for links in ax.collections:
         links.set_linewidth(1.3)
     ax.axhline(max(cut, lowest / 1.5), color=_GREY, linewidth=0.8, linestyle=":")
-    ax.set_title(f"{counted(n_rows, 'row')}; colours: clusters at gamma = {cut:.3g}")
+    ax.set_title(f"convex clustering: {counted(n_rows, 'row')}; colours: clusters at gamma = {cut:.3g}")
     tidy(ax)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
@@ -216,26 +218,15 @@ def _projected(curves: Array) -> tuple[Array, list[float]]:
     return np.concatenate([flat, np.zeros((*curves.shape[:2], 2 - n_components))], axis=2), shares
 
 
-def _link_colours(linkage: Array, cut: float) -> Any:
-    """Return the colour of each node of the tree: that of its cluster below the cut, grey above."""
-    n_rows = len(linkage) + 1
-    is_below = linkage[:, 2] <= cut
-    parents = np.full(n_rows + len(linkage), -1)
-    for node, (left, right) in enumerate(linkage[:, :2].astype(int), n_rows):
-        parents[[left, right]] = node
-    tops = {
-        node: number
-        for number, node in enumerate(
-            node for node in range(n_rows, n_rows + len(linkage))
-            if is_below[node - n_rows] and (parents[node] < 0 or not is_below[parents[node] - n_rows])
-        )
-    }  # fmt: skip
+def _link_colours(linkage: Array, cut: float, labels: Array) -> Any:
+    """Return the colour of each node of the tree: below the cut that of its cluster in `plot_path`, grey above."""
+    n_rows, n_clusters = len(labels), int(labels.max()) + 1
 
     def colour(node: int) -> str:
-        if not is_below[node - n_rows]:
+        if linkage[node - n_rows, 2] > cut:
             return _GREY
-        while node not in tops:
-            node = parents[node]
-        return style_of(tops[node], max(len(tops), 1))[0]
+        while node >= n_rows:
+            node = int(linkage[node - n_rows, 0])
+        return style_of(int(labels[node]), n_clusters)[0]
 
     return colour

@@ -21,7 +21,7 @@ from coterie.rows import RowSource
 
 __all__ = [
     "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Need", "Objective", "Option", "Progress",
-    "find_method", "method_of", "methods", "register_installed_methods", "register_method", "usual_method",
+    "find_method", "method_of", "methods", "name_of", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
 # The group of entry points in which installed packages name their records.
@@ -29,10 +29,11 @@ ENTRY_POINTS = "coterie.methods"
 
 # Options of the commands themselves, which no method may have.
 RESERVED_FLAGS = (
-    "-k", "--clusters", "--method", "--labels", "--format", "--max-iter", "--max-time", "--seed", "--threads",
-    "--normalize", "--columns", "--exclude", "--impute", "--scale", "--one-hot", "--category-limit",
-    "--handle-unknown", "--sep", "--decimal", "--id", "--keep", "--image", "--out", "--outliers", "--results",
-    "--report", "--json", "--memory", "--quiet", "-q", "--help", "-h", "--version",
+    "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
+    "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
+    "--impute", "--scale", "--one-hot", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id", "--keep",
+    "--image", "--out", "--outliers", "--results", "--report", "--json", "--memory", "--config", "--force",
+    "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 
@@ -303,6 +304,12 @@ def method_of(estimator: Any) -> Method | None:
             if method.estimator is ancestor:
                 return method
     return None
+
+
+def name_of(estimator: Any) -> str:
+    """Return what to call an estimator in a picture or a report: its method's name, or that of its class."""
+    method = method_of(estimator)
+    return type(estimator).__name__ if method is None else method.name
 
 
 def usual_method(candidates: Iterable[Method], n_rows: int) -> Method:

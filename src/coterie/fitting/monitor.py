@@ -122,7 +122,6 @@ class FitMonitor:
         ]
         self._rows: list[tuple[Any, ...]] = []
         self._run = 0
-        self._done = 0
         self._context: Any = None
         self.deadline = Deadline(estimator.max_time)
         self.reserve = 0.0
@@ -189,6 +188,7 @@ class FitMonitor:
         self._run += 1
         self._rows = []
         self._forecast = Forecast()
+        self._steps: list[float] = []
         self._last_report = self.seconds
 
     def report(
@@ -206,7 +206,8 @@ class FitMonitor:
         """
         self._forecast.note(closeness)
         seconds = self.seconds
-        self._done += 1
+        last_step, self._last_report = seconds - self._last_report, seconds
+        self._steps.append(last_step)
         iteration = len(self._rows) + 1
         self._rows.append((iteration, seconds, objective, *(extra[name] for name, _ in self._dtype[3:])))
         if self._estimator.verbose:
@@ -218,7 +219,6 @@ class FitMonitor:
         stop = self._call_back(iteration, objective, seconds, centers)
         self._in_callbacks += now() - called
         # A step like the last one must end in time, too.
-        last_step, self._last_report = seconds - self._last_report, seconds
         if stop:
             self.stopped_by = "callback"
         else:
@@ -255,10 +255,15 @@ class FitMonitor:
         return stop
 
     def _remaining(self, iteration: int, seconds: float) -> tuple[float, bool]:
-        """Return the seconds left, and whether that is more than a bound; other runs are taken to be as long."""
+        """Return the seconds left, and whether that is more than a bound.
+
+        Steps to come are taken to be as long as those of the later half; runs to come as long as those so far, with
+        what comes before their steps.
+        """
         most = self._max_reports - iteration
         foreseen = self._forecast.steps_left()
         steps = most if foreseen is None else min(foreseen, most)
-        in_runs = (self.n_runs - self._run) * (self._done + steps) / self._run
-        by_steps, by_clock = seconds / self._done * (steps + in_runs), self.deadline.left
-        return max(0.0, min(by_steps, by_clock)), foreseen is not None or by_clock < by_steps
+        in_run = steps * float(np.mean(self._steps[len(self._steps) // 2 :]))
+        in_runs = (self.n_runs - self._run) * (seconds + in_run) / self._run
+        by_steps, by_clock = in_run + in_runs, self.deadline.left
+        return max(0.0, min(by_steps, by_clock)), foreseen is not None

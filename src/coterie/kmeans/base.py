@@ -24,6 +24,7 @@ from coterie.centers.labels import labels_and_squares, nearest_labels, squares_t
 from coterie.centers.means import Means, means_of
 from coterie.centers.pace import seconds_of_pass
 from coterie.centers.positions import unit_centers
+from coterie.centers.sized import SizedSearch
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
@@ -36,6 +37,7 @@ from coterie.fitting.checks import (
 from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
+from coterie.kmeans.sizes import SIZE_ATTRIBUTES, SizeBounded
 from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
@@ -54,7 +56,12 @@ _NO_CLUSTER = -1
 
 
 class CentroidEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    OutlierScoring,
+    SizeBounded,
+    SeededEstimator,
 ):
     """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
 
@@ -80,8 +87,9 @@ class CentroidEstimator(
         return tags
 
     def __getstate__(self) -> Any:
-        # The means in motion hold the memory of kernels; they are made again from the votes.
-        return {name: value for name, value in super().__getstate__().items() if name != "_means"}
+        # The means in motion hold the memory of kernels; they are made again from the votes. Prices are found anew.
+        state = super().__getstate__().items()
+        return {name: value for name, value in state if name not in ("_means", "_search")}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""
@@ -217,6 +225,7 @@ class CentroidEstimator(
             "history_": History(needed=False),
             "n_iter_": One("integer", 0, needed=False),
             **SCALES,
+            **(SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}),
             "_means": Absent(),
         }
 
@@ -232,6 +241,7 @@ class CentroidEstimator(
 
     def _check_goes_on(self) -> None:
         """Raise a ValueError if a stream cannot go on with the clusters that it has."""
+        self._check_fractions()
         counts = self.__dict__.get("counts_")
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
@@ -249,6 +259,7 @@ class CentroidEstimator(
         check_option("metric", self.metric, METRICS)
         check_option("zero_rows", self.zero_rows, ZERO_ROWS)
         check_iteration_parameters(self)
+        self._check_sizes()
         self._check_init()
 
     @property
@@ -342,13 +353,18 @@ class CentroidEstimator(
         reading = 0.0 if rows.in_memory else monitor.seconds
         return reading + seconds_of_pass(rows, self.n_clusters, effective_n_threads(self.n_threads))
 
-    def _label(self, rows: RowSource, weights: Array | None) -> None:
-        """Label all rows with the centroids that are stored, and measure them: one pass."""
-        self._store_labels(*self._labels_and_squares(rows), weights)
+    def _label(self, rows: RowSource, weights: Array | None, search: SizedSearch | None = None) -> None:
+        """Label all rows with the centroids that are stored, and measure them: one pass, or a few within bounds."""
+        if search is None:
+            found = self._labels_and_squares(rows)
+        else:
+            found = self._labels_within(rows, weights, self.cluster_centers_, search)
+        self._store_labels(*found, weights)
 
     def _store_labels(self, labels: IntArray, squares: FloatArray, weights: Array | None) -> None:
         """Store the labels of the rows of a fit, and what their squared distances to the stored centroids tell."""
         self.labels_, self.inertia_ = labels, self._inertia_of(weighted_sum(squares, weights))
+        self._note_sizes(labels, weights)
         rounding = self._distances_of(center_rounding(self.cluster_centers_) ** 2)
         self._note_distances(OwnDistances(labels, self._distances_of(squares), rounding, weights))
 

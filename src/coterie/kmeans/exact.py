@@ -14,6 +14,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
 from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
 from coterie.centers.passes import ClusterPasses
+from coterie.centers.sized import SizedPasses
 from coterie.coresets import lightweight_coreset
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -84,6 +85,13 @@ class KMeans(CentroidEstimator):
         What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
+    size_min, size_max : float, optional
+        Bounds of the sizes of all clusters: a number of rows (of weights), or below 1 a fraction of all. Each row then
+        goes where its squared distance plus a price of the cluster is least, and prices are such that the sizes are
+        within the bounds; see Notes. Equal sizes: both n / k, or both 1 / k.
+    size_gap : float
+        How much more than the least possible the inertia of each assignment within the bounds may be, relative to it.
+        What it really is at most, its duality gap, `history_` tells; it is mostly far less.
     max_time : float, optional
         Seconds, from the call on, labels included. The best model found by then is returned, with a ConvergenceWarning;
         where even the seeding takes too long, another warning says that a faster one was taken. Never less is done than
@@ -105,12 +113,15 @@ class KMeans(CentroidEstimator):
         Distance of each row to its centroid over the scale of the cluster: 1 for the median row. See Notes.
     cluster_scales_ : ndarray of shape (k,), float64
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
+    size_range_ : ndarray of shape (2,), float64
+        The smallest and the largest (weighted) size of a cluster; only with `size_min` or `size_max`.
     n_iter_ : int
         Iterations of the best start.
     history_ : record array
         One row per iteration of the best start: `iteration`, `seconds` (since the fit began), `objective` (inertia
         of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
-        movements of the centroids).
+        movements of the centroids), and with bounds of sizes `gap` (what could be gained by other labels within the
+        bounds at most, relative to the objective).
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -132,6 +143,15 @@ class KMeans(CentroidEstimator):
 
     The rule of "auto", measured (docs/benchmarks/kmeans.md): "lloyd" for k < 4 and for sparse rows; "elkan" for
     d >= 256 and k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
+
+    Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
+    assignment within them, fractions of rows included. They are found by Newton's method on lists of the nearest
+    centroids of each row, and what is left is moved along shortest paths between clusters. Sizes of rows with equal
+    weights, or none, are whole numbers within the bounds; where weights differ, sizes may be off by the largest
+    weight, for rows are not divided, and the gap may be slightly below 0. If 1 / k of the rows is no whole number,
+    sizes differ by one. Each iteration compares all rows with all centroids, whatever `algorithm` is, and takes some
+    200 bytes a row. A row need not be with its nearest centroid; `predict` gives the nearest one, for new rows have no
+    places.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -192,6 +212,9 @@ class KMeans(CentroidEstimator):
         coreset_size: int | None = None,
         metric: str = "euclidean",
         zero_rows: str = "error",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        size_gap: float = 1e-3,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -208,6 +231,9 @@ class KMeans(CentroidEstimator):
         self.coreset_size = coreset_size
         self.metric = metric
         self.zero_rows = zero_rows
+        self.size_min = size_min
+        self.size_max = size_max
+        self.size_gap = size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -235,11 +261,12 @@ class KMeans(CentroidEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, self._n_runs(), HISTORY_FIELDS)
+        monitor = FitMonitor(self, self._n_runs(), self._history_fields(HISTORY_FIELDS))
         rows = self._fit_rows_of(X, reset=True)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, n_threads)
         random = check_random_state(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(
@@ -266,7 +293,7 @@ class KMeans(CentroidEstimator):
             self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
             if self.coreset_size is not None:
                 with monitor.phase("labels"):
-                    self._label(rows, weights)
+                    self._label(rows, weights, self._search)
         self._warn_of_empty_clusters()
         self._mark_ignored(rows)
         monitor.warn_if_out_of_time()
@@ -304,6 +331,9 @@ class KMeans(CentroidEstimator):
 
     def _passes(self, data: Any, centers: Array) -> ClusterPasses:
         """Return the passes over the rows of a fit, wherever they are; `data` is what is known of them as a whole."""
+        if self._search is not None:
+            self._search = self._search.anew()
+            return SizedPasses(data, self._search, len(centers), unit_length=self._by_angle)
         return local_passes(data, centers, self.algorithm, unit_length=self._by_angle)
 
     def _run(self, data: Any, centers: Array, monitor: FitMonitor) -> Run:
@@ -319,6 +349,7 @@ class KMeans(CentroidEstimator):
                 closeness=step.center_shift / tolerance if tolerance > 0 else step.n_changed,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
+                gap=0.0 if self._search is None else self._search.gap,
             )
             if stop or step.center_shift <= tolerance:
                 break

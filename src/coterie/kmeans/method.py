@@ -7,9 +7,11 @@ from typing import Any
 
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.lloyd import ALGORITHMS, algorithm_of
+from coterie.centers.sized import listed
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
 from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
+from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.bisecting import STRATEGIES, BisectingKMeans
 from coterie.kmeans.exact import KMeans
 from coterie.kmeans.kept_bounds import n_bounds_per_row
@@ -48,6 +50,24 @@ _ZERO_ROWS = Option(
 )
 
 
+_SIZES = (
+    Option(
+        "size_min", "--size-min", "least size of a cluster: rows, or below 1 a fraction of all", type=float
+    ),
+    Option(
+        "size_max", "--size-max", "largest size of a cluster: rows, or below 1 a fraction of all", type=float
+    ),
+)
+
+
+def _lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
+    """Return what lists of near centroids take, which bounds of sizes ask for."""
+    if model.size_min is None and model.size_max is None:
+        return []
+    n_bytes = n_rows * (listed(n_rows, model.n_clusters, itemsize) * (4.0 + itemsize) + 32)
+    return [Need(n_bytes, "lists of the nearest centroids of each row", "set no size_min and size_max")]
+
+
 def _copy_of_rows(model: Any, rows: RowSource) -> Need:
     return copy_of_rows(rows, is_changed=model.metric == "cosine")
 
@@ -72,7 +92,8 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
     algorithm = algorithm_of(
         model.algorithm, (n_rows, n_columns), n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse
     )
-    if algorithm != "lloyd" and n_clusters > 1:
+    needs += _lists(model, n_rows, itemsize)
+    if algorithm != "lloyd" and n_clusters > 1 and model.size_min is None and model.size_max is None:
         n_bounds = n_bounds_of(algorithm, n_rows, n_clusters, itemsize)
         way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
         needs.append(_lower_bounds(n_rows, n_bounds, n_clusters, itemsize, way_out))
@@ -84,6 +105,7 @@ def _memory_of_nested(model: NestedMiniBatchKMeans, rows: RowSource) -> list[Nee
     n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
     needs = [labels_and_centers(rows, n_clusters), _copy_of_rows(model, rows)]
     needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
+    needs += _lists(model, n_rows, itemsize)
     n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, model.bounds)
     if n_bounds != 0 and not rows.is_sparse:
         way_out = "take bounds='off', which has none"
@@ -96,6 +118,7 @@ def _memory_of_mini_batch(model: MiniBatchKMeans, rows: RowSource) -> list[Need]
     batch = min(model.batch_size, rows.shape[0])
     return [
         labels_and_centers(rows, n_clusters),
+        *_lists(model, rows.shape[0], rows.dtype.itemsize),
         _copy_of_rows(model, rows),
         Need(4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"),
     ]
@@ -119,7 +142,7 @@ K_MEANS = Method(
     estimator=KMeans,
     summary="exact k-means",
     objective=_INERTIA,
-    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
+    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, *_SIZES, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
     memory=_memory_of_k_means,
     page=_PAGE,
@@ -133,6 +156,7 @@ NESTED = Method(
     options=(
         _METRIC,
         _ZERO_ROWS,
+        *_SIZES,
         INIT,
         Option("batch_size", "--batch-size", "rows of the first batch", type=int),
         Option(
@@ -163,6 +187,7 @@ MINI_BATCH = Method(
     options=(
         _METRIC,
         _ZERO_ROWS,
+        *_SIZES,
         INIT,
         N_INIT,
         Option("batch_size", "--batch-size", "rows of a batch", type=int),

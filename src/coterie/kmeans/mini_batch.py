@@ -80,13 +80,8 @@ class MiniBatchKMeans(CentroidEstimator):
     reassignment_ratio : float
         A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
         to time. 0: never.
-    metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
-        length 1, and the inertia is the (weighted) sum of 1 - cos; see `KMeans`.
-    zero_rows : {"error", "ignore"}
-        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
-        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
-        to find them takes one more pass over the rows.
+    metric, zero_rows, size_min, size_max, size_gap
+        See `KMeans`. Each batch has bounds of sizes in proportion; in `partial_fit` they are fractions.
     max_time : float, optional
         Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
@@ -102,21 +97,17 @@ class MiniBatchKMeans(CentroidEstimator):
         Which centroid is the nearest to each row (after `partial_fit`: of its batch).
     inertia_ : float
         (Weighted) sum of squared distances of these rows to their centroids, or of 1 - cos.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to its centroid over the scale of the cluster, see `KMeans`; not after `partial_fit`.
-    cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its centroid; not after `partial_fit`.
+    outlier_scores_, cluster_scales_
+        How far out rows are, see `KMeans`; not after `partial_fit`.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
-    n_iter_ : int
-        Epochs begun.
-    n_steps_ : int
-        Batches.
+    n_iter_, n_steps_ : int
+        Epochs begun, and batches.
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
-        centroids).
-    n_features_in_, feature_names_in_, preparation_
+        centroids), and with bounds of sizes `gap`.
+    size_range_, n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
@@ -174,6 +165,9 @@ class MiniBatchKMeans(CentroidEstimator):
         reassignment_ratio: float = 0.01,
         metric: str = "euclidean",
         zero_rows: str = "error",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        size_gap: float = 1e-3,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -192,6 +186,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.reassignment_ratio = reassignment_ratio
         self.metric = metric
         self.zero_rows = zero_rows
+        self.size_min, self.size_max, self.size_gap = size_min, size_max, size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -216,11 +211,13 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         self.check_parameters()
         fit_rows = self._fit_rows_of(X, reset=True)
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=self._most_steps(fit_rows.shape[0]))
+        fields, most = self._history_fields(_HISTORY_FIELDS), self._most_steps(fit_rows.shape[0])
+        monitor = FitMonitor(self, 1, fields, max_reports=most)
         rows = kept_rows(fit_rows, effective_n_threads(self.n_threads))
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
@@ -234,7 +231,7 @@ class MiniBatchKMeans(CentroidEstimator):
             self._store_centers(self._means.centers, self._shift)
             if self.compute_labels:
                 with monitor.phase("labels"):
-                    self._label(rows, weights)
+                    self._label(rows, weights, self._search)
                 self._warn_of_empty_clusters()
                 self._mark_ignored(fit_rows)
             else:
@@ -266,6 +263,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self._check_goes_on()
         rows = fit_rows = self._fit_rows_of(X, reset=first)
         weights = self._weights_of(fit_rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
         with single_threaded_blas():
             if first:
                 self._random = check_random_state(self.random_state)
@@ -275,13 +273,13 @@ class MiniBatchKMeans(CentroidEstimator):
                 self._start(rows, weights, given, self._random)
             else:
                 rows = self._means_for(rows)
-            everything = np.arange(rows.shape[0])
-            batch = Batch(rows, weights, everything, RowReader(rows), self.n_clusters)
+            batch = Batch(rows, weights, np.arange(rows.shape[0]), RowReader(rows), self.n_clusters)
             self._step(batch, self._random)
             self._centers = None
             self._forget_distances()
             if self.compute_labels:
                 self.labels_, self.inertia_ = self._assigned(batch)
+                self._note_sizes(self.labels_, weights)
                 self._mark_ignored(fit_rows)
         self.n_steps_ += 1
         return self
@@ -346,7 +344,10 @@ class MiniBatchKMeans(CentroidEstimator):
             step = self._step(batch, random)
             objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
             stop = monitor.report(
-                objective * mass, lambda: self._means.centers, center_shift=step.center_shift
+                objective * mass,
+                lambda: self._means.centers,
+                center_shift=step.center_shift,
+                gap=0.0 if self._search is None else self._search.gap,
             )
             settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
             if stop or settled or smoothed.has_stalled(objective):
@@ -377,6 +378,9 @@ class MiniBatchKMeans(CentroidEstimator):
     def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
         squares = batch.squares(self._shift, effective_n_threads(self.n_threads))
+        if self._search is not None:
+            found, inertia = self._search.labels(batch.blocks, self._means.frame, squares, batch.weights)
+            return found, self._inertia_of(inertia)
         labels = np.empty(batch.n_rows, dtype=np.int32)
         scores = np.empty(batch.n_rows, dtype=self._means.dtype)
         for part, x in batch.blocks():

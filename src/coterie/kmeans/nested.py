@@ -17,6 +17,7 @@ from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.means import Means
 from coterie.centers.rounding import SettledAssignment, rounding_decides
+from coterie.centers.sized import SizedAssignment
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
 from coterie.fitting.callbacks import with_callbacks
@@ -90,6 +91,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Which lower bounds skip distances when rows are gone over again: one per row and centroid, the paper's; one per
         row and group of centroids, which takes less memory; or none. The clusters are the same, bit for bit. "auto"
         chooses by a measured rule, see Notes.
+    size_min, size_max, size_gap
+        Bounds of the sizes of all clusters, of each sample in proportion; see `KMeans`. In `partial_fit` fractions.
     max_time : float, optional
         Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
@@ -112,12 +115,14 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
+    size_range_ : ndarray of shape (2,), float64
+        The smallest and the largest (weighted) size of a cluster; only with `size_min` or `size_max`.
     n_iter_ : int
         Number of rounds.
     history_ : record array
         One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
         centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
-        included), `center_shift` (sum of the squared movements of the centroids).
+        included), `center_shift` (sum of the squared movements of the centroids), and with bounds of sizes `gap`.
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -181,6 +186,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         metric: str = "euclidean",
         zero_rows: str = "error",
         bounds: str = "auto",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        size_gap: float = 1e-3,
         max_time: float | None = None,
         n_threads: int | None = None,
         callback: Callable[[FitProgress], Any] | None = None,
@@ -197,6 +205,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.metric = metric
         self.zero_rows = zero_rows
         self.bounds = bounds
+        self.size_min = size_min
+        self.size_max = size_max
+        self.size_gap = size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -249,7 +260,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS)
+        monitor = FitMonitor(self, 1, self._history_fields(_HISTORY_FIELDS))
         fit_rows = self._fit_rows_of(X, reset=not goes_on)
         self._check_bounds(fit_rows)
         rows = kept_rows(fit_rows, n_threads)
@@ -257,6 +268,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         if not goes_on:
             self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
+        self._search = self._size_search(rows.shape[0], weights, n_threads)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
@@ -271,7 +283,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             self._run(data, votes, monitor, goes_on, whole_pass)
             if self.compute_labels:
                 with monitor.phase("labels"):
-                    self._label(rows, weights)
+                    self._label(rows, weights, self._search)
             else:
                 self._leave_unlabelled()
         if self.compute_labels and not goes_on:
@@ -342,7 +354,11 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         descent = _Descent()
         for iteration in range(self.max_iter):
             n_changed = votes.update(assignment)
-            if iteration == 0 and rounding_decides(data, means.frame, assignment.labels[: data.size]):
+            if (
+                iteration == 0
+                and self._search is None
+                and rounding_decides(data, means.frame, assignment.labels[: data.size])
+            ):
                 assignment = SettledAssignment(data, assignment)
                 votes.update(assignment)
             shifts, within = means.move(votes.squares, votes.empty_clusters(assignment))
@@ -356,6 +372,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 batch_size=data.size,
                 n_changed=n_changed,
                 center_shift=center_shift,
+                gap=0.0 if self._search is None else self._search.gap,
             )
             stalled = descent.has_stalled(float(within.sum()))
             if data.size < data.n_rows and not stop:
@@ -386,6 +403,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             return self._drawn_centers(batch, sample, random, phase)
 
     def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
+        if self._search is not None:
+            return SizedAssignment(data, self._search)
         if isinstance(means, SparseMeans):
             return PlainAssignment(data)
         n_bounds = n_bounds_per_row(

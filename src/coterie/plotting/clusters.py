@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.estimators import Estimator
+from coterie.estimators.method import name_of
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.rows import RowSource, as_rows
 from coterie.rows.part import part_of
@@ -29,7 +30,7 @@ _NOWHERE = "#777777"
 
 def plot_clusters(
     X: Any,
-    model: Any,
+    model: Any = None,
     *,
     labels: npt.ArrayLike | None = None,
     ax: Axes | None = None,
@@ -40,11 +41,14 @@ def plot_clusters(
     Rows are drawn as the model sees them: at length 1 where it compares angles, in the columns of the fit. Those in no
     cluster are grey. Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of these.
 
+    Without a model, labels of one's own are drawn on coordinates of one's own, such as two columns of a map of the rows
+    (UMAP, t-SNE), which stay as they are.
+
     Parameters
     ----------
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
-        The rows.
-    model : estimator
+        The rows; without a model two columns are coordinates.
+    model : estimator, optional
         Fitted. `labels_` is used where it belongs to as many rows as X has, else `predict`.
     labels : array-like of shape (n,), optional
         Other labels to colour the rows by, such as the column `cluster` of `coterie.results_table`; -1: in none.
@@ -64,7 +68,7 @@ def plot_clusters(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If there are not as many labels as rows, or the model has no such cluster.
+        If there are not as many labels as rows, the model has no such cluster, or there is neither a model nor labels.
 
     Examples
     --------
@@ -75,7 +79,10 @@ def plot_clusters(
     >>> ax = plot_clusters(X, KMeans(n_clusters=3, random_state=0).fit(X))
     >>> ax.figure.savefig("clusters.png")  # doctest: +SKIP
     """
-    check_is_fitted(model)
+    if model is not None:
+        check_is_fitted(model)
+    elif labels is None:
+        raise ValueError("plot_clusters needs a fitted model, or labels.")
     # Estimators of other libraries draw rows as they are.
     rows = model.prepared(X) if isinstance(model, Estimator) else as_rows(X)
     sample, found = _sampled(rows, model, labels, random_state)
@@ -83,7 +90,8 @@ def plot_clusters(
     n_clusters = len(centers) if centers is not None else int(found.max(initial=0)) + 1
     if found.min(initial=-1) < -1 or found.max(initial=0) >= n_clusters:
         raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
-    points, center_points, shares = _projected(sample, centers)
+    is_map = model is None and rows.shape[1] == 2
+    points, center_points, shares = _as_points(sample) if is_map else _projected(sample, centers)
     ax = axes_or_new(ax, (7.0, 5.6))
 
     size = float(np.clip(25_000 / max(len(points), 1), 5, 36))
@@ -101,12 +109,15 @@ def plot_clusters(
         f"principal component {i + 1}" + (f" ({share:.0%})" if share else "")
         for i, share in enumerate(shares)
     ]
+    if is_map:
+        names = list(rows.column_names or ("", ""))
+    whose = "" if model is None else f"{name_of(model)}: "
     drawn = "" if len(points) == rows.shape[0] else f", {len(points):,} drawn"
     drawn += f", {len(outside):,} of them in none" if len(outside) else ""
     ax.set(
         xlabel=names[0],
         ylabel=names[1],
-        title=f"{counted(rows.shape[0], 'row')} in {counted(n_clusters, 'cluster')}{drawn}",
+        title=f"{whose}{counted(rows.shape[0], 'row')} in {counted(n_clusters, 'cluster')}{drawn}",
     )
     ax.margins(0.05)
     tidy(ax)
@@ -134,6 +145,12 @@ def _sampled(
         data = part_of(rows, sample) if isinstance(model, Estimator) else sample
         return sample, np.asarray(model.predict(data))
     return sample, np.asarray(known)[chosen]
+
+
+def _as_points(sample: Any) -> tuple[np.ndarray, None, list[float]]:
+    """Coordinates as they are."""
+    points = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
+    return points, None, [0.0, 0.0]
 
 
 def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[float]]:

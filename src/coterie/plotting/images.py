@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.estimators import Estimator
-from coterie.figures import FEW_COLOURS, INK, counted, new_figure
+from coterie.estimators.method import name_of
+from coterie.figures import FEW_COLOURS, INK, counted, new_figure, style_of
 from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
 from coterie.rows import as_rows
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["check_image_shape", "plot_cluster_images", "plot_modes"]
 
 _MOST_IMAGES = 400
-_MOST_LINES = 12
+_MOST_LINES = 100
 
 # Measures of `plot_modes`, in inches: room for names, headings and the title, gaps, and how wide a figure may be.
 _NAMES, _HEADINGS, _TITLE = 1.0, 0.3, 0.35
@@ -97,12 +98,15 @@ def plot_cluster_images(
     return figure
 
 
-def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: int = 8) -> Figure:
+def plot_modes(
+    X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: int = 8, *, data_name: str | None = None
+) -> Figure:
     """Draw a line for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
 
-    A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Each picture has its own range of
-    grey. Nearest rows that the model puts into another cluster, or none, are framed. Of more than 12 clusters the
-    largest 12 are drawn.
+    A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Where the centres are the means, as
+    of k-means, they are drawn once. Each picture has its own range of grey. Nearest rows that the model puts into
+    another cluster, or none, are framed. Names have the colours of `plot_clusters`. Of more than 100 clusters the
+    largest 100 are drawn.
 
     Parameters
     ----------
@@ -115,6 +119,8 @@ def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: in
         (height, width) of grey images or (height, width, 3) of colour images; the product is d.
     n_neighbors : int
         Nearest rows, the mode itself not counted.
+    data_name : str, optional
+        What the rows are, for the title.
 
     Returns
     -------
@@ -159,21 +165,26 @@ def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: in
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
     drawn = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
     nearest = _rows_around(data, centers[drawn], n_neighbors)
-    center_name = "mode" if hasattr(model, "modes_") else "centre"
-    sheet = _Sheet(image_shape, (center_name, "mean", *_ordinals(nearest.shape[1])), len(drawn))
+    means = {cluster: _mean_of(data[labels == cluster]) for cluster in drawn if sizes[cluster]}
+    names = ["mode" if hasattr(model, "modes_") else "centre"]
+    if any(not _look_alike(mean, centers[cluster]) for cluster, mean in means.items()):
+        names.append("mean")
+    sheet = _Sheet(image_shape, (*names, *_ordinals(nearest.shape[1])), len(drawn), n_apart=len(names))
     n_strangers = 0
     for line, cluster in enumerate(drawn):
-        sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}")
+        colour, _ = style_of(int(cluster), len(centers))
+        sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}", colour)
         sheet.draw(line, 0, centers[cluster])
-        if sizes[cluster]:
-            sheet.draw(line, 1, np.asarray(data[labels == cluster].mean(axis=0, dtype=np.float64)))
-        for column, row in enumerate(nearest[line], start=2):
+        if "mean" in names and sizes[cluster]:
+            sheet.draw(line, 1, means[cluster])
+        for column, row in enumerate(nearest[line], start=len(names)):
             is_stranger = labels[row] != cluster
             n_strangers += is_stranger
             sheet.draw(line, column, _dense(data[[row]]), framed=is_stranger)
     left_out = "" if len(drawn) == len(centers) else f", the largest of {len(centers):,}"
     framed = "; framed: nearest rows of other clusters" if n_strangers else ""
-    return sheet.finish(f"{counted(len(drawn), 'cluster')}{left_out}{framed}")
+    whose = name_of(model) + ("" if data_name is None else f" of {data_name}")
+    return sheet.finish(f"{whose}: {counted(len(drawn), 'cluster')}{left_out}{framed}")
 
 
 @dataclass(frozen=True)
@@ -189,8 +200,10 @@ class _Cell:
 class _Sheet:
     """Lines of pictures with a heading above each column. Coordinates are inches from the upper left corner."""
 
-    def __init__(self, image_shape: tuple[int, ...], headings: tuple[str, ...], n_lines: int) -> None:
-        self._shape, self._n_columns = image_shape, len(headings)
+    def __init__(
+        self, image_shape: tuple[int, ...], headings: tuple[str, ...], n_lines: int, *, n_apart: int
+    ) -> None:
+        self._shape, self._n_apart = image_shape, n_apart
         room = (_WIDEST - _NAMES) / len(headings) - _GAP
         self._cell_width = min(_CELL, room)
         self._cell_height = self._cell_width * image_shape[0] / image_shape[1]
@@ -204,11 +217,11 @@ class _Sheet:
             middle = cell.left + cell.width / 2
             self._ax.text(middle, cell.top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
 
-    def name(self, line: int, text: str) -> None:
+    def name(self, line: int, text: str, colour: str) -> None:
         """Write at the beginning of a line."""
         cell = self._cell(line, 0)
         middle = cell.top + cell.height / 2
-        self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=INK)
+        self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=colour)
 
     def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
         """Draw a row as the image that it is."""
@@ -236,8 +249,8 @@ class _Sheet:
         return self._figure
 
     def _cell(self, line: int, column: int) -> _Cell:
-        # The first two columns stand apart.
-        left = _NAMES + column * (self._cell_width + _GAP) + min(column, 2) * (_WIDE_GAP - _GAP)
+        # The first columns stand apart.
+        left = _NAMES + column * (self._cell_width + _GAP) + min(column, self._n_apart) * (_WIDE_GAP - _GAP)
         top = _TITLE + _HEADINGS + line * (self._cell_height + _GAP)
         return _Cell(left, top, self._cell_width, self._cell_height)
 
@@ -252,6 +265,15 @@ def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
     queries = sp.csr_array(points) if sp.issparse(data) else points
     ids, squares = nearest_neighbors(data, min(n_neighbors + 1, data.shape[0]), queries=queries)
     return np.where(squares[:, :1] == 0, ids[:, 1:], ids[:, :-1])
+
+
+def _mean_of(rows: Any) -> Array:
+    return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+
+
+def _look_alike(one: Array, other: Array) -> bool:
+    """Whether nobody would see a difference: less than one of 50 steps of grey."""
+    return bool(np.abs(one - other).max() <= 0.02 * max(np.ptp(one), np.ptp(other)))
 
 
 def _dense(row: Any) -> Array:

@@ -89,8 +89,9 @@ def command_of(summary: Mapping[str, Any], method: Method | None) -> str:
     >>> command_of({"command": "fit", "input": {"file": "my rows.npy"}, "clusters": 3, "method": "k-means"}, None)
     "coterie fit 'my rows.npy' -k 3 --method k-means"
     """
-    words = ["coterie", "fit", str(summary["input"]["file"]), "-k", str(summary["clusters"])]
-    words += ["--method", str(summary["method"])]
+    words = ["coterie", str(summary["command"]), str(summary["input"]["file"])]
+    if summary["command"] == "fit":
+        words += ["-k", str(summary["clusters"]), "--method", str(summary["method"])]
     parameters = dict(summary.get("parameters", {}))
     if parameters.get("random_state"):
         words += ["--seed", str(parameters["random_state"])]

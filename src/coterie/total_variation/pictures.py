@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.figures import FEW_COLOURS, MANY_COLOURS, axes_or_new, counted, tidy
+from coterie.estimators.method import name_of
+from coterie.figures import axes_or_new, counted, style_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_memberships"]
 
+# How high the strip of a cluster is, from 0 to 1; the next begins 1 below.
+_STRIP = 0.82
+
 
 def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
     """Memberships of some clusters, each in descending order: sharp steps where they are near indicators.
 
-    As Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
+    Each has a strip of its own from 0 to 1, since steps of clusters of about the same size would lie upon each other.
+    After Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
 
     Parameters
     ----------
@@ -57,21 +62,27 @@ def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: A
     shown = list(range(min(n_clusters, 10))) if clusters is None else list(clusters)
     if any(not 0 <= cluster < n_clusters for cluster in shown):
         raise ValueError(f"clusters must be from 0 to {n_clusters - 1}, got {shown}.")
-    ax = axes_or_new(ax, (6.4, 4.0))
-    colours = FEW_COLOURS if len(shown) <= len(FEW_COLOURS) else MANY_COLOURS
-    for number, cluster in enumerate(shown):
-        column = np.sort(model.memberships_[:, cluster])[::-1]
-        colour = colours[number % len(colours)]
-        ax.plot(np.arange(1, n_rows + 1), column, color=colour, linewidth=1.6, label=f"cluster {cluster}")
     sizes = np.bincount(model.labels_, minlength=n_clusters)[shown]
+    ax = axes_or_new(ax, (6.4, 1.4 + 0.45 * len(shown)))
+    places = -np.arange(len(shown), dtype=float)
+    ranks = np.arange(1, n_rows + 1)
+    for place, cluster in zip(places, shown):
+        curve = place + _STRIP * np.sort(model.memberships_[:, cluster])[::-1]
+        colour, _ = style_of(cluster, n_clusters)
+        ax.plot(ranks, curve, color=colour, linewidth=1.4, label=f"cluster {cluster}")
+        ax.fill_between(ranks, place, curve, color=colour, alpha=0.25, linewidth=0)
+    # Until all of them have come down.
+    last = int(np.sum(model.memberships_[:, shown] > 0.02, axis=0).max(initial=1))
     ax.set(
         xlabel="rows, in the order of their memberships",
-        ylabel="membership",
-        title=f"{counted(n_rows, 'row')}, memberships in {counted(len(shown), 'cluster')}",
-        xlim=(0, min(n_rows, 2.5 * sizes.max(initial=1))),
-        ylim=(-0.03, 1.03),
+        title=f"{name_of(model)}: {counted(n_rows, 'row')}, memberships in {counted(len(shown), 'cluster')}",
+        xlim=(0, min(n_rows, 1.15 * last)),
+        ylim=(places[-1] - 0.1, 1.0),
     )
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    ax.legend(frameon=False, fontsize=8, ncols=2 if len(shown) > 5 else 1)
+    names = [f"cluster {cluster}: {counted(size, 'row')}" for cluster, size in zip(shown, sizes)]
+    ax.set_yticks(places + _STRIP / 2, names)
+    ax.hlines([*places, *(places + _STRIP)], 0, n_rows, color="#DDDDDD", linewidth=0.6, zorder=0)
     tidy(ax)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
     return ax

@@ -125,10 +125,10 @@ bool median_at_an_end(Index n, Index rank, Index r, const RowSums<T>& sums, cons
     return is_one || is_zero;
 }
 
-// Statistics of all columns of memberships, which are in 0 .. 1; the median is the value of the given rank (0: the
-// largest).
+// Statistics of all columns of memberships, which are in 0 .. 1; the median of a column is the value of its rank (0:
+// the largest).
 template <class Isa, class T>
-void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index n_columns, Index width, Index rank,
+void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index n_columns, Index width, const Index* ranks,
                        const ColumnStatistics<T>& out, int n_threads) {
     using Key = typename OrderedBits<T>::Key;
     const Index n = graph.n_rows, n_blocks = graph.n_blocks();
@@ -161,10 +161,10 @@ void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index
             total.ones[r] += part.ones[r];
         }
         out.variations[r] = total.variations[r];
-        if (median_at_an_end(n, rank, r, total, out)) return;
+        if (median_at_an_end(n, ranks[r], r, total, out)) return;
         T* const values = scratch.values.data();
         for (Index i = 0; i < n; ++i) values[i] = memberships[i * width + r];
-        const T median = select_largest(values, n, rank, scratch.keys.data(), scratch.counts.data());
+        const T median = select_largest(values, n, ranks[r], scratch.keys.data(), scratch.counts.data());
         distances_to_median(values, n, median, r, out);
     });
 }

@@ -17,6 +17,7 @@ struct PrimalDualState {
     const T* anchors;             // n_rows x width: F of the outer step
     const std::uint8_t* fixed;    // n_rows: whether the row keeps its memberships
     const T* row_steps;           // n_rows: step of the row as a multiple of tau
+    const T* row_weights;         // n_rows: how much the row counts in the balance, null: 1
 };
 
 // G - F of the outer step, by where a membership lies: above, below or at the median of its column.
@@ -60,6 +61,7 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
     for (Index l = 0; l < n; ++l) {
         const Index row = (begin + l) * width;
         const T tau = step.tau * state.row_steps[begin + l], shrink = 1 / (1 + tau);
+        const T weight = state.row_weights == nullptr ? T(1) : state.row_weights[begin + l];
         const V *memberships = vectors(state.memberships + row), *anchors = vectors(state.anchors + row),
                 *pulls = vectors(divergences + l * width);
         T* const out = scratch.rows.data() + l * width;
@@ -67,7 +69,7 @@ double primal_step_of_rows(const PrimalDualState<T>& state, const OuterStep<T>& 
             const V median = vectors(outer.medians)[v];
             V shift = anchors[v] > median ? vectors(outer.above)[v] : vectors(outer.at)[v];
             shift = anchors[v] < median ? vectors(outer.below)[v] : shift;
-            const V goal = anchors[v] + shift - pulls[v] * vectors(outer.scales)[v];
+            const V goal = anchors[v] + shift * weight - pulls[v] * vectors(outer.scales)[v];
             reinterpret_cast<V*>(out)[v] = (memberships[v] + goal * tau) * shrink;
         }
         for (Index r = 0; r < state.n_columns; ++r) transposed[r * H + l] = out[r];

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.commands import demo, fit, info, path, predict, report, verify
+from coterie.cli.commands import completion, demo, fit, info, path, predict, report, select_lambda, verify
 
 __all__ = ["COMMANDS"]
 
@@ -17,8 +17,10 @@ COMMANDS: tuple[Callable[[], Callable[..., None]], ...] = (
     fit.command,
     predict.command,
     path.command,
+    select_lambda.command,
     report.command,
     verify.command,
     info.command,
     demo.command,
+    completion.command,
 )

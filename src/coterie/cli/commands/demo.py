@@ -17,13 +17,17 @@ def command() -> Callable[..., None]:
     return demo
 
 
-def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet = False) -> None:
+def demo(
+    *, out: Path = Path("coterie-demo"), force: Switch = False, json: Switch = False, quiet: Quiet = False
+) -> None:
     """Cluster handwritten digits in several ways, draw the clusters, let methods race, and draw a tree of mammals.
 
     Parameters
     ----------
     out
         Folder for the digits, the model, the labels, the summary and eight pictures.
+    force
+        Replace the results of another command in the folder.
     json
         Print one JSON object on the standard output.
     quiet
@@ -31,4 +35,4 @@ def demo(*, out: Path = Path("coterie-demo"), json: Switch = False, quiet: Quiet
     """
     from coterie.cli.demo import run_demo
 
-    report(run_demo(out, quiet=quiet), fit_lines, json, quiet)
+    report(run_demo(out, quiet=quiet, force=force), fit_lines, json, quiet)

@@ -9,11 +9,15 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from coterie.cli.arguments import (
+    File,
+    FileIfAny,
+    Graph,
     Impute,
     Limit,
     Quiet,
     Scale,
     Seconds,
+    Seed,
     Switch,
     Threads,
     WholeNumber,
@@ -28,6 +32,7 @@ from coterie.cli.lines import fit_lines
 from coterie.cli.models import offered_methods
 from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_memory, with_options
 from coterie.cli.output import report as tell
+from coterie.cli.run_file import with_run_file
 from coterie.cli.standard_input import streamed_formats
 
 __all__ = ["command"]
@@ -42,20 +47,21 @@ def command() -> Callable[..., None]:
         "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
         "format": Parameter(help=format_help(streamed_formats())),
     }
-    return with_memory(with_options(fit, method_options(offered), after="method", more=more))
+    return with_run_file(with_memory(with_options(fit, method_options(offered), after="method", more=more)))
 
 
 def fit(
-    file: str,
+    file: File,
     /,
     *,
-    k: Annotated[WholeNumber, Parameter(name=["-k", "--clusters"])],
+    k: Annotated[Limit, Parameter(name=["-k", "--clusters", "--n-clusters", "--n-components"])] = None,
     method: str | None = None,
-    labels: str | None = None,
+    labels: FileIfAny = None,
+    graph: Graph = None,
     format: str | None = None,
     max_iter: Limit = None,
     max_time: Seconds = None,
-    seed: WholeNumber = 0,
+    seed: Seed = 0,
     n_threads: Threads = None,
     normalize: Switch = False,
     columns: str | None = None,
@@ -74,6 +80,7 @@ def fit(
     results: Literal["npy", "parquet", "csv"] | None = None,
     report: Switch = False,
     out: Path = Path("coterie-out"),
+    force: Switch = False,
     scheduler: str | None = None,
     json: Switch = False,
     quiet: Quiet = False,
@@ -93,6 +100,9 @@ def fit(
         How to find them; as the records say.
     labels
         A file of known classes; as the records say.
+    graph
+        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file; stands for
+        --weights precomputed.
     format
         That of the standard input.
     max_iter
@@ -146,7 +156,9 @@ def fit(
     out
         Folder for model.coterie, labels.npy (for a table labels.parquet: id, kept columns, cluster, distance, outlier
         score, rank; and examples.parquet: the ten rows nearest to each centre and the ten most doubtful ones),
-        summary.json, modes.png and report.html.
+        summary.json, run.toml, modes.png and report.html.
+    force
+        Replace the results of another command, or of other rows, in the folder.
     scheduler
         Address of a Dask scheduler, such as tcp://host:8786: its workers open the file, which they must see under the
         same name, and find the clusters (k-means).
@@ -169,7 +181,7 @@ def fit(
         out=out,
         format=format,
         method=method,
-        parameters={**given(limits), **given(parameters)},
+        parameters=given({**limits, **parameters}),
         seed=seed,
         preparing=preparing_of(impute, scale, one_hot, category_limit, handle_unknown, normalize),
         columns=column_names(columns, "--columns"),
@@ -178,7 +190,9 @@ def fit(
         decimal=decimal,
         image_shape=image_shape_of(image),
         quiet=quiet,
+        force=force,
         labels=labels,
+        graph=graph,
         beside=beside_of(id, keep),
         outliers=asked_share(outliers),
         results=results,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.arguments import Switch
+from coterie.cli.arguments import File, Switch
 from coterie.cli.lines import fact_lines
 from coterie.cli.output import report
 
@@ -16,13 +16,13 @@ def command() -> Callable[..., None]:
     return info
 
 
-def info(file: str, /, *, json: Switch = False) -> None:
-    """Say what is in a file of rows or in a saved model.
+def info(file: File, /, *, json: Switch = False) -> None:
+    """Say what is in a file of rows, in a saved model, or in the folder of a run.
 
     Parameters
     ----------
     file
-        A file that `coterie fit` reads, or a model.
+        A file that `coterie fit` reads, a model, or the folder that a run wrote.
     json
         Print one JSON object on the standard output.
     """

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from coterie.cli import UsageError
 from coterie.cli.arguments import (
+    File,
+    Graph,
     Impute,
     Limit,
     Quiet,
     Scale,
     Seconds,
+    Seed,
     Switch,
     Threads,
     WholeNumber,
@@ -21,25 +25,28 @@ from coterie.cli.arguments import (
 )  # fmt: skip
 from coterie.cli.lines import path_lines
 from coterie.cli.models import path_method
-from coterie.cli.options import method_options, with_memory, with_options
-from coterie.cli.output import report
+from coterie.cli.options import given, method_options, with_memory, with_options
+from coterie.cli.output import report as tell
+from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command with the options of convex clustering."""
-    return with_memory(with_options(path, method_options([path_method()]), after="file"))
+    return with_run_file(with_memory(with_options(path, method_options([path_method()]), after="file")))
 
 
 def path(
-    file: str,
+    file: File,
     /,
     *,
     clusters: Limit = None,
     max_iter: Limit = None,
     max_time: Seconds = None,
+    seed: Seed = 0,
     n_threads: Threads = None,
+    graph: Graph = None,
     columns: str | None = None,
     exclude: str | None = None,
     impute: Impute = None,
@@ -48,7 +55,9 @@ def path(
     category_limit: WholeNumber = 100,
     sep: str | None = None,
     decimal: str | None = None,
+    report: Switch = False,
     out: Path = Path("coterie-path"),
+    force: Switch = False,
     json: Switch = False,
     quiet: Quiet = False,
     parameters: Mapping[str, Any],
@@ -65,8 +74,13 @@ def path(
         Iterations for each gamma, at most.
     max_time
         End the path after this many seconds.
+    seed
+        Of the search for neighbours, where the exact one would take too long.
     n_threads
         Threads; by default all processors of this process.
+    graph
+        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file; stands for
+        --weights precomputed.
     columns
         Use only these columns of a table, written as for `coterie fit`.
     exclude
@@ -83,9 +97,13 @@ def path(
         What separates the fields of a .csv file; by default as for `coterie fit`.
     decimal
         Its decimal sign, '.' or ','; by default what its first lines have.
+    report
+        Write report.html, too: a page with a map that has a slider along the path, and a card for each cluster.
     out
-        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png
-        and summary.json.
+        Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png, dendrogram.png,
+        run.toml, summary.json and report.html.
+    force
+        Replace the results of another command, or of other rows, in the folder.
     json
         Print one JSON object on the standard output.
     quiet
@@ -94,12 +112,15 @@ def path(
         Options of the method.
     """
     from coterie.cli.path import PathJob, follow
+    from coterie.cli.report import ReportOptions
 
     limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
     job = PathJob(
         file=file,
         out=out,
-        parameters={name: value for name, value in (limits | dict(parameters)).items() if value is not None},
+        parameters=_counted_gammas(given({**limits, **parameters})),
+        seed=seed,
+        graph=graph,
         n_clusters=clusters,
         columns=column_names(columns, "--columns"),
         exclude=column_names(exclude, "--exclude"),
@@ -107,5 +128,20 @@ def path(
         decimal=decimal,
         preparing=preparing_of(impute, scale, one_hot, category_limit),
         quiet=quiet,
+        force=force,
+        report=ReportOptions() if report else None,
     )
-    report(follow(job), path_lines, json, quiet)
+    tell(follow(job), path_lines, json, quiet)
+
+
+def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with a whole number of --gammas as how many they are, which it has always been."""
+    gammas = str(parameters.get("gammas"))
+    if not gammas.isdecimal():
+        return parameters
+    if len(gammas) > 18:
+        raise UsageError(
+            "--gammas must be how many, or the gammas with commas between them, not one huge number."
+        )
+    others = {name: value for name, value in parameters.items() if name != "gammas"}
+    return {**others, "n_gammas": int(gammas)}

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from coterie.cli.arguments import Limit, Quiet, Switch, beside_of, column_names, separator_of
+from coterie.cli.arguments import File, Limit, Quiet, Switch, beside_of, column_names, separator_of
 from coterie.cli.lines import predict_lines
 from coterie.cli.options import with_memory
 from coterie.cli.output import report
+from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_memory(predict)
+    return with_run_file(with_memory(predict))
 
 
 def predict(
-    model: str,
-    file: str,
+    model: File,
+    file: File,
     /,
     *,
     out: Path | None = None,
+    force: Switch = False,
     format: str | None = None,
     exclude: str | None = None,
     sep: str | None = None,
@@ -40,7 +42,7 @@ def predict(
     Parameters
     ----------
     model
-        A model.coterie that `coterie fit` or `save` wrote.
+        A model.coterie that `coterie fit` or `save` wrote, or the folder of the run.
     file
         The rows; any file that `coterie fit` reads, or - for the standard input.
     format
@@ -63,6 +65,8 @@ def predict(
         fit, if it had --outliers; 0 labels none so.
     threads
         Threads; by default all processors of this process.
+    force
+        Replace the labels of a fit in its folder.
     json
         Print one JSON object on the standard output.
     quiet
@@ -80,6 +84,7 @@ def predict(
         beside=beside_of(id, keep),
         outliers=asked_share(outliers),
         quiet=quiet,
+        force=force,
         exclude=column_names(exclude, "--exclude"),
         sep=separator_of(sep),
         decimal=decimal,

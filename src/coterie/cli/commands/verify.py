@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from coterie.cli.arguments import Quiet, Switch, Threads
+from coterie.cli.arguments import FileIfAny, Quiet, Switch, Threads
 from coterie.cli.lines import verify_lines
 from coterie.cli.options import with_memory
 from coterie.cli.output import report
@@ -20,7 +20,7 @@ def command() -> Callable[..., None]:
 
 def verify(
     folder: Path,
-    file: str | None = None,
+    file: FileIfAny = None,
     /,
     *,
     n_threads: Threads = None,

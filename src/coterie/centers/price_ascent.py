@@ -1,0 +1,175 @@
+"""Ascent of the dual of an assignment within bounds: prices under which clusters have about the sizes they may have.
+
+The dual of ``min sum_i w_i s(i, label_i)`` with sizes between L and U is the concave
+``sum_i w_i min_c (s(i, c) + p_c) - sum_c (U max(p_c, 0) + L min(p_c, 0))``. Its slope in p_c is the size of the cluster
+minus a bound; how the sizes change with the prices, its curvature, is a Laplacian: as many rows go over from c to b as
+lie between both, per unit of price. So each step is one of Newton's, with that Laplacian counted from the rows next to
+changing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+from coterie.arrays import Array, FloatArray
+from coterie.centers.priced_lists import PricedLists, Pricing
+from coterie.centers.sizes import SizeBounds
+
+__all__ = ["DualPoint", "PriceProblem", "climb"]
+
+# Steps of Newton's, those in a row that may fail, and rounds in which it is settled which prices are 0.
+_MOST_STEPS, _MOST_FAILURES, _MOST_ROUNDS = 80, 8, 12
+
+# How much is added to the curvature at first, relative to its mean; how much less after a step that has been good, and
+# more after one that has not (Levenberg and Marquardt).
+_DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
+
+# Rows next to changing that the curvature is counted from: so many times those that have to move, and per cluster.
+_ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
+
+# A step is good enough that leaves so many rows to be moved one by one, per cluster.
+_LEFT_PER_CLUSTER = 1.0
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """Prices, and what they lead to.
+
+    Attributes
+    ----------
+    prices : ndarray of shape (k,), float64
+    pricing : Pricing
+        What the rows choose.
+    sizes : ndarray of shape (k,), float64
+        Of the clusters then.
+    value : float
+        Of the dual: no assignment within the bounds costs less.
+    """
+
+    prices: FloatArray
+    pricing: Pricing
+    sizes: FloatArray
+    value: float
+
+
+@dataclass(frozen=True)
+class PriceProblem:
+    """Rows with lists of centroids, and bounds of the sizes of clusters.
+
+    Attributes
+    ----------
+    lists : PricedLists
+        What centroids cost rows.
+    bounds : SizeBounds
+        In the unit of the weights.
+    weights : ndarray of shape (n,) or None
+        None for 1.
+    """
+
+    lists: PricedLists
+    bounds: SizeBounds
+    weights: Array | None
+
+    def sizes(self, labels: Array) -> FloatArray:
+        """Return the (weighted) sizes of all clusters."""
+        return np.bincount(labels, self.weights, minlength=self.lists.n_clusters).astype(np.float64)
+
+    def sum(self, values: FloatArray) -> float:
+        """Return the weighted sum."""
+        return float(np.sum(values if self.weights is None else values * self.weights, dtype=np.float64))
+
+    def at(self, prices: FloatArray) -> DualPoint:
+        """Return what prices lead to."""
+        pricing = self.lists.price(prices)
+        costs = self.bounds.most * np.maximum(prices, 0) + self.bounds.least * np.minimum(prices, 0)
+        value = self.sum(self.lists.least(pricing.values, prices)) - float(np.sum(costs))
+        return DualPoint(prices, pricing, self.sizes(pricing.labels), value)
+
+    def goals(self, sizes: FloatArray, prices: FloatArray) -> FloatArray:
+        """Return the sizes that clusters should have at such prices: a bound where they have one."""
+        goals = np.clip(sizes, self.bounds.least, self.bounds.most)
+        goals[prices > 0] = self.bounds.most
+        goals[prices < 0] = self.bounds.least
+        return goals
+
+
+def climb(problem: PriceProblem, prices: FloatArray) -> DualPoint:
+    """Ascend the dual from some prices, until few rows are left to be moved or nothing is gained.
+
+    Parameters
+    ----------
+    problem : PriceProblem
+        The rows and bounds.
+    prices : ndarray of shape (k,), float64
+        Where to begin.
+
+    Returns
+    -------
+    DualPoint
+        The best one found.
+    """
+    point = problem.at(prices)
+    mean_weight = float(np.sum(point.sizes)) / problem.lists.n_rows
+    enough = _LEFT_PER_CLUSTER * problem.lists.n_clusters * mean_weight
+    damping, n_failures = _DAMPING, 0
+    for _ in range(_MOST_STEPS):
+        wrong = float(np.abs(point.sizes - problem.goals(point.sizes, point.prices)).sum())
+        if wrong <= enough or n_failures > _MOST_FAILURES:
+            break
+        after = problem.at(point.prices + _newton_step(problem, point, wrong / mean_weight, damping))
+        if after.value > point.value:
+            point, damping, n_failures = after, damping / _EASIER, 0
+        else:
+            damping, n_failures = damping * _HARDER, n_failures + 1
+    return point
+
+
+def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> FloatArray:
+    """Return how prices should change for sizes to become as they should be, by the rows next to changing."""
+    laplacian = _curvature(problem, point, n_wrong, damping)
+    bounds, prices, sizes = problem.bounds, point.prices, point.sizes
+    if bounds.least == bounds.most:
+        return np.asarray(spsolve(laplacian, sizes - bounds.most))
+    sides = np.sign(problem.goals(sizes, prices) - sizes)
+    sides = np.where(prices != 0, np.sign(prices), -sides)
+    step = -prices
+    for _ in range(_MOST_ROUNDS):
+        step = -prices.copy()
+        free = np.flatnonzero(sides)
+        if len(free):
+            goals = np.where(sides > 0, bounds.most, bounds.least)
+            slopes = (sizes - goals - laplacian @ np.where(sides == 0, step, 0.0))[free]
+            step[free] = spsolve(laplacian[free][:, free].tocsc(), slopes)
+        left = sizes - laplacian @ step
+        becomes = np.where(sides == 0, (left > bounds.most).astype(float) - (left < bounds.least), sides)
+        becomes[(sides != 0) & (np.sign(prices + step) == -sides)] = 0
+        if np.array_equal(becomes, sides):
+            break
+        sides = becomes
+    return step
+
+
+def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> sp.csc_array:
+    """Return the rows that change clusters per unit of price, as a Laplacian, with a multiple of its mean added."""
+    lists, pricing = problem.lists, point.pricing
+    n_near = max(_ROWS_PER_MOVE * n_wrong, _ROWS_PER_CLUSTER * lists.n_clusters)
+    rank = min(int(n_near), lists.n_rows - 1)
+    width = float(np.partition(pricing.margins, rank)[rank])
+    if not np.isfinite(width):
+        width = float(np.max(pricing.margins[np.isfinite(pricing.margins)], initial=1.0))
+    width = max(width, np.finfo(np.float64).tiny)
+    near = np.flatnonzero(pricing.margins <= width)
+    weights = np.ones(len(near)) if problem.weights is None else problem.weights[near].astype(np.float64)
+    heads, tails = pricing.labels[near], pricing.seconds[near]
+    shape = (lists.n_clusters, lists.n_clusters)
+    # Half of them on each side of what is between two clusters.
+    between = sp.csc_array((weights / (2 * width), (heads, tails)), shape=shape)
+    between = between + between.T
+    degrees = np.asarray(between.sum(axis=1)).ravel()
+    # Clusters that nobody is about to enter or leave would move without end.
+    added = damping * max(float(degrees.mean()), float(np.finfo(np.float64).tiny))
+    return sp.csc_array(sp.diags_array(degrees + added) - between)

@@ -1,0 +1,136 @@
+"""Assignments under bounds of the sizes of clusters: prices on clusters, and a certificate of how good they are.
+
+Each row goes where its score plus the price of the cluster is least: a cluster with too many rows is dear, one with too
+few is cheap. The prices are the dual variables of the bounds, so any prices give a lower bound of what an assignment
+within the bounds can cost, and the difference from what ours costs, the duality gap, says how much there could be to
+gain at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.centers.exchanges import Exchange, exchanged
+from coterie.centers.price_ascent import DualPoint, PriceProblem, climb
+from coterie.centers.priced_lists import PricedLists
+from coterie.centers.sizes import SizeBounds, common_weight
+
+__all__ = ["PricedAssignment", "assign_within"]
+
+# What is left to be gained is halved between the prices and the moves; rounds in which moves become exact.
+_PART_OF_MOVES, _MOST_ROUNDS, _FINER = 0.25, 4, 1 / 16
+
+# Part of the rows that may be nearer to a centroid that is not listed before lists are better made anew.
+_MOST_UNSURE = 0.01
+
+# Part of the rows that may have to be moved one by one, for the same.
+_MOST_WRONG = 0.01
+
+
+@dataclass(frozen=True)
+class PricedAssignment:
+    """An assignment within bounds of the sizes of clusters.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        Cluster of each row.
+    prices : ndarray of shape (k,), float64
+        What each cluster costs its rows beside their scores, in units of the scores; below 0 where it must be filled.
+    value : float
+        (Weighted) sum of the scores.
+    bound : float
+        No assignment within the bounds costs less, fractions of rows included.
+    is_within : bool
+        Whether the sizes are within the bounds. Else the lists were too short, or weights too uneven: with lists that
+        are made under these prices, or longer ones, it goes on.
+    """
+
+    labels: IntArray
+    prices: FloatArray
+    value: float
+    bound: float
+    is_within: bool = True
+
+    @property
+    def gap(self) -> float:
+        """The duality gap. Below 0 only where weights differ, for sizes may then be off by one of them."""
+        return self.value - self.bound
+
+
+def assign_within(
+    lists: PricedLists,
+    bounds: SizeBounds,
+    weights: Array | None = None,
+    *,
+    prices: FloatArray | None = None,
+    allowed: float = 0.0,
+) -> PricedAssignment:
+    """Assign rows to clusters at the least cost, with all sizes within bounds.
+
+    Parameters
+    ----------
+    lists : PricedLists
+        What clusters cost rows: `PricedLists.of_all` of a matrix, or the near ones of each row.
+    bounds : SizeBounds
+        Of the (weighted) sizes. Where all weights are equal, or there are none, they hold exactly, else up to the
+        largest weight: rows are not divided.
+    weights : ndarray of shape (n,), optional
+        Not negative.
+    prices : ndarray of shape (k,), float64, optional
+        Where to begin, such as those of a similar assignment.
+    allowed : float
+        The duality gap that will do. With 0 the assignment is the cheapest there is, if lists are whole and weights
+        equal, but for the rounding of the sums.
+
+    Returns
+    -------
+    PricedAssignment
+    """
+    common = common_weight(weights)
+    if weights is None or common is None:
+        return _assign(PriceProblem(lists, bounds, weights), prices, allowed)
+    counted: Array = weights > 0
+    units = bounds.in_units(common, lists.n_clusters, int(np.count_nonzero(counted)))
+    some = None if np.all(counted) else counted.astype(np.float64)
+    found = _assign(PriceProblem(lists, units, some), prices, allowed / common)
+    return replace(found, value=found.value * common, bound=found.bound * common)
+
+
+def _assign(problem: PriceProblem, prices: FloatArray | None, allowed: float) -> PricedAssignment:
+    lists = problem.lists
+    if problem.weights is None:
+        problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
+    point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices)
+    best = _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
+    wrong = float(np.abs(point.sizes - problem.goals(point.sizes, point.prices)).sum())
+    is_lost = wrong > _MOST_WRONG * float(point.sizes.sum())
+    if not lists.is_whole and (is_lost or lists.unsure(point.pricing.values, point.prices) > _MOST_UNSURE):
+        return best
+    slack = _PART_OF_MOVES * allowed / max(wrong, 1.0)
+    for number in range(_MOST_ROUNDS):
+        if number == _MOST_ROUNDS - 1:
+            slack = 0.0
+        found = exchanged(problem, point, slack)
+        if not found.is_within:
+            return best
+        assignment = _certified(problem, point, found)
+        if not best.is_within or assignment.gap < best.gap:
+            best = assignment
+        if best.gap <= allowed or slack == 0:
+            break
+        slack *= _FINER
+    return best
+
+
+def _certified(problem: PriceProblem, point: DualPoint, found: Exchange) -> PricedAssignment:
+    """Return an assignment with the better of the bounds by the prices before and after the moves."""
+    lists = problem.lists
+    places = np.argmax(lists.ids == found.labels[:, None], axis=1)
+    value = problem.sum(lists.scores[np.arange(lists.n_rows), places].astype(np.float64))
+    after = problem.at(found.prices)
+    best = max(point, after, key=lambda one: one.value)
+    return PricedAssignment(found.labels, best.prices, value, best.value, found.is_within)

@@ -1,0 +1,90 @@
+"""How many rows a cluster may have: counts or fractions of all, and whether that is possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray
+
+__all__ = ["SizeBounds", "check_sizes", "common_weight"]
+
+
+@dataclass(frozen=True)
+class SizeBounds:
+    """Bounds of the (weighted) sizes of all clusters.
+
+    Attributes
+    ----------
+    least, most : float
+        Bounds in the unit of the weights.
+    """
+
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, size_min: Any, size_max: Any, total: float) -> SizeBounds:
+        """Return bounds from sizes, or from fractions of a total weight (below 1); None for no bound."""
+        return cls(
+            0.0 if size_min is None else _size(size_min, total),
+            total if size_max is None else _size(size_max, total),
+        )
+
+    def check(self, n_clusters: int, total: float) -> None:
+        """Raise a ValueError if so many clusters cannot have such sizes together."""
+        if n_clusters * self.least > total * (1 + 1e-12):
+            raise ValueError(
+                f"size_min asks for {n_clusters} clusters of {self.least:g} or more, {n_clusters * self.least:g} in "
+                f"all, and there are {total:g}: ask for {total / n_clusters:g} at most, or for fewer clusters."
+            )
+        if self.least > self.most:
+            raise ValueError(
+                f"size_min is more than size_max: {self.least:g} and {self.most:g} of {total:g} in all."
+            )
+        if n_clusters * self.most < total * (1 - 1e-12):
+            raise ValueError(
+                f"size_max allows {n_clusters} clusters of {self.most:g} at most, {n_clusters * self.most:g} in all, "
+                f"and there are {total:g}: allow {total / n_clusters:g} or more, or ask for more clusters."
+            )
+
+    def scaled(self, part: float) -> SizeBounds:
+        """Return the bounds that a sample of such a part of the total has."""
+        return SizeBounds(self.least * part, self.most * part)
+
+    def in_units(self, weight: float, n_clusters: int, n_units: int) -> SizeBounds:
+        """Return the bounds in numbers of rows of one weight: whole, and such that there are clusters of such sizes."""
+        least, most = np.ceil(self.least / weight - 1e-9), np.floor(self.most / weight + 1e-9)
+        return SizeBounds(min(least, n_units // n_clusters), max(most, -(-n_units // n_clusters)))
+
+
+def check_sizes(size_min: Any, size_max: Any) -> None:
+    """Raise a ValueError or TypeError if bounds of sizes are no sizes or fractions, or exclude each other."""
+    for name, size in (("size_min", size_min), ("size_max", size_max)):
+        if size is None:
+            continue
+        if isinstance(size, bool) or not isinstance(size, Real):
+            raise TypeError(f"{name} must be None, a size or a fraction of all rows, got {size!r}.")
+        if not 0 < float(size) < np.inf:
+            raise ValueError(
+                f"{name} must be a size of at least 1 or a fraction of all rows between 0 and 1, got {size!r}."
+            )
+    if size_min is None or size_max is None:
+        return
+    if bool(size_min < 1) == bool(size_max < 1) and size_min > size_max:
+        raise ValueError(f"size_min={size_min!r} is more than size_max={size_max!r}.")
+
+
+def _size(size: Any, total: float) -> float:
+    return float(size) if size >= 1 else float(size) * total
+
+
+def common_weight(weights: Array | None) -> float | None:
+    """Return the weight that all rows have which have any; None if they differ."""
+    if weights is None:
+        return 1.0
+    some: FloatArray = weights[weights > 0]
+    return float(some[0]) if np.all(some == some[0]) else None

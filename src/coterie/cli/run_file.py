@@ -1,0 +1,177 @@
+"""`run.toml`: the options of a run in a file, which every run writes beside its results and `--config` reads."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter, Token
+
+from coterie.cli import UsageError
+from coterie.cli.options import PREFIX, with_option
+from coterie.limits.files import check_regular_file
+from coterie.outputs import OutputFolder, newest
+from coterie.rows.addresses import without_secrets
+
+__all__ = ["RUN", "RunFile", "as_running", "asked_config", "run_files", "with_run_file", "write_run_file"]
+
+RUN = "run.toml"
+
+_FLAG = "--config"
+
+_HELP = (
+    "Read options from this TOML file, such as the run.toml that every run writes: max_iter = 50. Names are those of "
+    "the options, with - or _; the command line comes before it."
+)
+
+# What says how a run is told of, not what it does.
+_NOT_WRITTEN = ("config", "force", "json", "quiet")
+
+# The command that runs, and what it was asked for.
+_running: ContextVar[tuple[str, Mapping[str, Any]] | None] = ContextVar("running", default=None)
+
+
+def asked_config(words: Sequence[str]) -> str | None:
+    """Return the file that the words of a command line name by --config, if they do."""
+    for word, after in zip(words, [*words[1:], None]):
+        if word == _FLAG:
+            return after
+        if word.startswith(f"{_FLAG}="):
+            return word.partition("=")[2]
+    return None
+
+
+class RunFile:
+    """Options in a TOML file: a configuration for cyclopts, which asks it after the command line.
+
+    Parameters
+    ----------
+    path : str
+        The file, or the folder of a run.
+
+    Raises
+    ------
+    UsageError
+        If it is no TOML file of options.
+    OSError
+        If it cannot be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = str(Path(path, RUN)) if Path(path).is_dir() else path
+        file = str(newest(self.path))
+        check_regular_file(file)
+        try:
+            self._options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(f"{self.path} is no TOML file: {error}") from error
+
+    def __call__(self, app: Any, commands: tuple[str, ...], arguments: Any) -> None:
+        """Give the options to the arguments that the command line has not."""
+        command = self._options.get("command", commands[0] if commands else "")
+        if not commands or command != commands[0]:
+            raise UsageError(f"{self.path} is of coterie {command}, not of coterie {' '.join(commands)}.")
+        known = {name: argument for argument in arguments for name in _names_of(argument)}
+        for key, value in self._options.items():
+            name = key.replace("_", "-")
+            if key == "command":
+                continue
+            if name not in known or name in _NOT_WRITTEN[:1]:
+                near = difflib.get_close_matches(name, known, n=1)
+                meant = f" Did you mean {near[0].replace('-', '_')}?" if near else ""
+                raise UsageError(f"{self.path}: coterie {command} has no option {key!r}.{meant}")
+            if not known[name].tokens:
+                known[name].append(Token(keyword=key, value=self._text(key, value), source=self.path))
+
+    def _text(self, key: str, value: Any) -> str:
+        """Return a value as it is written on the command line."""
+        if isinstance(value, list) and value and all(_is_plain(entry) for entry in value):
+            return ",".join(map(_as_word, value))
+        if not _is_plain(value):
+            raise UsageError(f"{self.path}: {key} must be a text, a number, true, false, or a list of such.")
+        return _as_word(value)
+
+
+def _names_of(argument: Any) -> list[str]:
+    """Return what an argument is called in a file: as its flags, or as the parameter of the command."""
+    parameter = argument.field_info.name.removeprefix(PREFIX).replace("_", "-")
+    return [parameter, *(name.strip("-").lower() for name in argument.names)]
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | bool | int | float)
+
+
+def _as_word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_run_file(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the option --config, whose results can have a `run.toml` beside them."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def command(*args: Any, config: Path | None = None, **kwargs: Any) -> None:
+        asked = signature.bind_partial(*args, **kwargs).arguments
+        with as_running(function.__name__.replace("_", "-"), asked):
+            function(*args, **kwargs)
+
+    return with_option(command, "config", Annotated[Path | None, Parameter(name=_FLAG, help=_HELP)])
+
+
+@contextmanager
+def as_running(command: str, asked: Mapping[str, Any]) -> Iterator[None]:
+    """Say which command runs, and what it was asked for, as long as it does."""
+    token = _running.set((command, asked))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def run_files(folder: Path, name: str = RUN) -> dict[str, Path]:
+    """Return what `write_run_file` will write there, as reports list it: nothing where no command runs."""
+    return {} if _running.get() is None else {"run": folder / name}
+
+
+def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> None:
+    """Write the file that repeats the command that runs; nothing where none does.
+
+    Parameters
+    ----------
+    outputs : OutputFolder
+        Where to.
+    name : str
+        Its name there.
+    chosen
+        Options that were not given and were chosen: another version could choose others.
+    """
+    running = _running.get()
+    if running is None:
+        return
+    command, asked = running
+    options = {key.removeprefix(PREFIX): value for key, value in asked.items() if key not in _NOT_WRITTEN}
+    for key, value in chosen.items():
+        options.setdefault(key, value)
+    lines = [f"# coterie {command} {_FLAG} {name} does this once more.", f'command = "{command}"']
+    lines += [_line(key, value) for key, value in options.items() if value is not None]
+    with outputs.writing(name) as path:
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8", errors="backslashreplace")
+
+
+def _line(key: str, value: Any) -> str:
+    if _is_plain(value) and not isinstance(value, str):
+        return f"{key} = {_as_word(value)}"
+    text = str(value)
+    if without_secrets(text) != text:
+        return f"# {key} is an address whose query may be a secret: name it on the command line."
+    # JSON and TOML write texts alike, but for this character.
+    return f"{key} = {json.dumps(text, ensure_ascii=False)}".replace("\x7f", "\\u007f")

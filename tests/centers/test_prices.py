@@ -1,0 +1,161 @@
+"""Assignments within bounds of sizes are the cheapest there are, and their certificates hold."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment, linprog
+
+from coterie.blocks.dataset import Dataset
+from coterie.centers.frame import CenterFrame
+from coterie.centers.price_ascent import PriceProblem, climb
+from coterie.centers.priced_lists import PricedLists
+from coterie.centers.prices import assign_within
+from coterie.centers.sized import SizedSearch
+from coterie.centers.sizes import SizeBounds, check_sizes
+from coterie.rows import as_rows
+
+
+def least_cost(scores, bounds, weights=None):
+    """Return what the cheapest assignment costs, fractions of rows included."""
+    n, k = scores.shape
+    weights = np.ones(n) if weights is None else weights
+    sizes = np.kron(weights, np.eye(k))
+    found = linprog(
+        (weights[:, None] * scores).ravel(),
+        A_ub=np.vstack([sizes, -sizes]),
+        b_ub=np.repeat([bounds.most, -bounds.least], k),
+        A_eq=np.kron(np.eye(n), np.ones(k)),
+        b_eq=np.ones(n),
+    )
+    return found.fun
+
+
+def drawn(seed):
+    random = np.random.default_rng(seed)
+    k = int(random.integers(1, 7))
+    n = int(random.integers(k, 40))
+    scores = random.normal(size=(n, k)) + 2 * random.normal(size=k)
+    scores = np.round(scores) if seed % 4 == 0 else scores
+    bounds = SizeBounds(int(random.integers(0, n // k + 1)), int(random.integers(-(-n // k), n + 1)))
+    return random, scores, SizeBounds(n // k, -(-n // k)) if seed % 3 == 0 else bounds
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_cheapest_assignment_within_the_bounds(seed):
+    _, scores, bounds = drawn(seed)
+    found = assign_within(PricedLists.of_all(scores), bounds)
+    sizes = np.bincount(found.labels, minlength=scores.shape[1])
+    least = least_cost(scores, bounds)
+    assert found.is_within
+    assert sizes.min() >= bounds.least
+    assert sizes.max() <= bounds.most
+    assert found.value == pytest.approx(scores[np.arange(len(scores)), found.labels].sum())
+    np.testing.assert_allclose([found.value, found.bound], least, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_places_are_those_of_the_linear_assignment(size):
+    costs = np.random.default_rng(size).normal(size=(8 * size, 8))
+    rows, places = linear_sum_assignment(np.repeat(costs, size, axis=1))
+    found = assign_within(PricedLists.of_all(costs), SizeBounds(size, size))
+    assert found.value == pytest.approx(costs[rows, places // size].sum())
+    np.testing.assert_array_equal(found.labels, places // size)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_weighted_sizes_hold_up_to_the_largest_weight(seed):
+    random, scores, _ = drawn(seed)
+    weights = random.uniform(0, 2, size=len(scores))
+    weights[random.random(len(scores)) < 0.2] = 0
+    weights[0] = 1
+    fair, largest = weights.sum() / scores.shape[1], weights.max()
+    bounds = SizeBounds(0.7 * fair, 1.2 * fair)
+    found = assign_within(PricedLists.of_all(scores), bounds, weights)
+    sizes = np.bincount(found.labels, weights, minlength=scores.shape[1])
+    assert found.is_within
+    assert sizes.min() >= bounds.least - largest - 1e-9
+    assert sizes.max() <= bounds.most + largest + 1e-9
+    assert found.bound <= least_cost(scores, bounds, weights) + 1e-8
+
+
+def test_equal_weights_are_rows():
+    _, scores, _ = drawn(5)
+    weights = np.full(len(scores), 2.5)
+    plain = assign_within(PricedLists.of_all(scores), SizeBounds(3, 9))
+    weighted = assign_within(PricedLists.of_all(scores), SizeBounds(7.5, 22.5), weights)
+    np.testing.assert_array_equal(weighted.labels, plain.labels)
+    assert weighted.value == pytest.approx(2.5 * plain.value)
+
+
+def test_any_prices_give_a_bound_and_newton_ascends():
+    random, scores, _ = drawn(9)
+    problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(1, len(scores) // 2), None)
+    least = least_cost(scores, problem.bounds)
+    points = [problem.at(prices) for prices in random.normal(size=(20, scores.shape[1]))]
+    assert all(point.value <= least + 1e-9 for point in points)
+    assert all(climb(problem, point.prices).value >= point.value for point in points)
+
+
+def test_short_lists_bound_centroids_that_are_not_listed():
+    random = np.random.default_rng(3)
+    X, centers = random.normal(size=(400, 3)), random.normal(size=(40, 3))
+    scores = (centers**2).sum(axis=1) - 2 * X @ centers.T
+    ids = np.argsort(scores, axis=1)[:, :4].astype(np.int32)
+    listed = np.take_along_axis(scores, ids, axis=1)
+    short = PricedLists(ids, listed, np.zeros(40), listed[:, -1].copy())
+    bounds = SizeBounds(8, 12)
+    assert assign_within(short, bounds, allowed=0.1).bound <= least_cost(scores, bounds) + 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weighted, monkeypatch):
+    monkeypatch.setattr("coterie.centers.sized._WHOLE_BYTES", 0)
+    random = np.random.default_rng(0)
+    X = (random.normal(size=(2000, 4)) * np.linspace(0.1, 3, 2000)[:, None]).astype(dtype)
+    weights = random.uniform(0.5, 1.5, size=2000) if weighted else None
+    found = []
+    for n_threads in (1, 2, 3):
+        data = Dataset(as_rows(X), weights, n_clusters=50, n_threads=n_threads)
+        search = SizedSearch(SizeBounds(36, 44), data.total_weight, 50, gap=1e-3, n_threads=n_threads)
+        frame = CenterFrame(X[:50], data.shift, n_threads)
+        labels, inertia = search.labels(data.blocks, frame, data.squares, data.weights)
+        sizes = np.bincount(labels, weights, minlength=50)
+        slack = 1.5 if weighted else 0
+        assert sizes.min() >= 36 - slack
+        assert sizes.max() <= 44 + slack
+        assert search.gap <= (0.01 if weighted else 1e-3)
+        assert inertia == pytest.approx(
+            np.sum(data.own_square_distances(X[:50], labels) * (1 if weights is None else weights)), rel=1e-4
+        )
+        found.append(labels)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (SizeBounds(4, 10), "size_min asks for 3 clusters of 4 or more, 12 in all, and there are 10"),
+        (SizeBounds(0, 3), "size_max allows 3 clusters of 3 at most, 9 in all, and there are 10"),
+        (SizeBounds(3, 2), "size_min is more than size_max"),
+    ],
+)
+def test_bounds_that_cannot_be(bounds, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        bounds.check(3, 10)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("size_min", "size_max", "error"),
+    [("9", None, TypeError), (True, None, TypeError), (0, None, ValueError), (None, np.nan, ValueError),
+     (5, 4, ValueError), (0.3, 0.2, ValueError)],
+)  # fmt: skip
+def test_sizes_that_are_none(size_min, size_max, error):
+    with pytest.raises(error, match=r"size_min|size_max"):
+        check_sizes(size_min, size_max)
+
+
+def test_fractions_and_numbers():
+    assert SizeBounds.of(0.1, 30, 200.0) == SizeBounds(20.0, 30.0)
+    assert SizeBounds.of(None, None, 200.0) == SizeBounds(0.0, 200.0)

@@ -1,0 +1,62 @@
+"""Completion in shells: `coterie completion` and `--install-completion`."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from coterie.cli import main
+from tests.cli.running import failed
+
+
+@pytest.fixture
+def script(capsys):
+    def script_of(shell):
+        assert main(["completion", shell]) == 0
+        return capsys.readouterr().out
+
+    return script_of
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_and_options_are_in_the_script(script, shell):
+    text = script(shell)
+    for word in ("fit", "predict", "select-lambda", "chain-length", "covariance"):
+        assert word in text
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
+def test_bash_completes(script):
+    """What bash itself would offer after these words."""
+    text = script("bash")
+    name = text.rpartition("complete ")[2].partition("-F ")[2].split()[0]
+    asked = {
+        ("coterie", "sel"): "select-lambda",
+        ("coterie", "fit", "--chain"): "--chain-length",
+        ("coterie", "fit", "rows.npy", "--n-sw"): "--n-swaps",
+    }
+    lines = [text]
+    for words in asked:
+        line = " ".join(words)
+        lines += [
+            f"COMPREPLY=(); COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}",
+            f'COMP_LINE="{line}"; COMP_POINT={len(line)}; {name}; echo "${{COMPREPLY[*]}}"',
+        ]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60, check=False
+    )
+    for offered, expected in zip(done.stdout.splitlines(), asked.values(), strict=True):
+        assert expected in offered.split()
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here to read the script")
+def test_zsh_reads_the_script(script, tmp_path):
+    (tmp_path / "_coterie").write_text(script("zsh"))
+    done = subprocess.run(
+        ["zsh", "-n", str(tmp_path / "_coterie")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_unknown_shell(capsys):
+    assert "bash" in failed(capsys, 2, "completion", "csh")

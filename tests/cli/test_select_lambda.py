@@ -1,0 +1,63 @@
+"""`coterie select-lambda`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie import LaplacianKModes, select_lambda
+from coterie.cli import main
+from tests.cli.running import everything, failed
+
+LINE = ["select-lambda", "rows.npy", "-k", "3", "--lambdas", "1,2", "--n-init", "2", "--max-iter", "5"]
+
+
+@pytest.fixture
+def scan(X):
+    return lambda y=None: select_lambda(
+        LaplacianKModes(3, n_init=2, max_iter=5, random_state=0), X, [1, 2], y=y
+    )
+
+
+def test_the_best_one_is_kept(folder, rows, scan, capsys):
+    assert main([*LINE, "--out", "out"]) == 0
+    expected = scan()
+    assert np.array_equal(np.load("out/labels.npy"), expected.best_model.labels_)
+    model = coterie.load("out/model.coterie")
+    assert (model.lam, model.callback) == (expected.best_lambda, None)
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert (summary["command"], summary["best_lambda"]) == ("select-lambda", expected.best_lambda)
+    assert [row["modularity"] for row in summary["scan"]] == expected.modularities.tolist()
+    assert f"best lambda {expected.best_lambda:g}" in capsys.readouterr().out
+    assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
+    assert main(["select-lambda", "--config", "out", "--out", "again", "-q"]) == 0
+    assert np.array_equal(np.load("again/labels.npy"), np.load("out/labels.npy"))
+
+
+def test_labels_choose(rows, scan):
+    y = np.full(300, -1)
+    y[[0, 1, 100, 101, 200, 201]] = [0, 0, 1, 1, 2, 2]
+    np.save("y.npy", y)
+    assert main([*LINE, "--labels", "y.npy", "-q"]) == 0
+    assert np.array_equal(np.load("coterie-lambda/labels.npy"), scan(y).best_model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "message"),
+    [
+        ("--lambdas", "1,1", 2, "--lambdas must be different numbers"),
+        ("--lambdas", "1,x", 2, "--lambdas must be different numbers"),
+        ("--lambdas", "nan", 2, "--lambdas must be different numbers"),
+        ("--lambdas", "-1,2", 2, "--lambdas must be different numbers"),
+        ("--lam", "2", 2, "Unknown option: --lam"),
+        ("--labels", "gone.npy", 1, "gone.npy"),
+        ("--clusters", "0", 2, "-k must be at least 1"),
+        ("--symmetrize", "both", 2, "--symmetrize must be one of none, mean, max"),
+    ],
+)
+def test_wrong_options(folder, rows, capsys, option, value, code, message):
+    line = {"--lambdas": "1,2", "--clusters": "3", option: value}
+    words = [f"{name}={text}" for name, text in line.items()]
+    assert message in failed(capsys, code, "select-lambda", rows, *words)
+    assert everything(folder) == ["rows.npy"]

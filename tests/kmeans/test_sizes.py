@@ -1,0 +1,109 @@
+"""K-means with bounds of the sizes of its clusters."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import coterie
+from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+
+ESTIMATORS = [KMeans, MiniBatchKMeans, NestedMiniBatchKMeans]
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    """Rows two thirds of which lie close together."""
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    X[:600] *= 0.1
+    return X
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("sizes", [(90, 90), (80, 100), (None, 120), (0.08, None), (0.1, 0.1)])
+def test_sizes_are_within_the_bounds(estimator, sizes, uneven):
+    model = estimator(10, size_min=sizes[0], size_max=sizes[1], random_state=0).fit(uneven)
+    counts = np.bincount(model.labels_, minlength=10)
+    np.testing.assert_array_equal(model.size_range_, [counts.min(), counts.max()])
+    least, most = (0 if sizes[0] is None else sizes[0]), (900 if sizes[1] is None else sizes[1])
+    assert counts.min() >= (least * 900 if 0 < least < 1 else least)
+    assert counts.max() <= (most * 900 if most < 1 else most)
+    assert np.all(model.history_.gap <= 1e-3)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sizes_of_sparse_rows_and_of_angles(estimator, uneven):
+    sparse = estimator(9, size_min=100, size_max=100, random_state=0).fit(sp.csr_array(uneven))
+    by_angle = estimator(9, size_min=100, size_max=100, metric="cosine", random_state=0).fit(uneven)
+    for model in (sparse, by_angle):
+        np.testing.assert_array_equal(np.bincount(model.labels_), 100)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weighted_sizes_hold_up_to_a_weight(estimator, uneven):
+    weights = np.random.default_rng(1).uniform(0, 2, size=900)
+    model = estimator(10, size_min=0.09, size_max=0.11, random_state=0).fit(uneven, sample_weight=weights)
+    sizes = np.bincount(model.labels_, weights, minlength=10)
+    assert sizes.min() >= 0.09 * weights.sum() - 2
+    assert sizes.max() <= 0.11 * weights.sum() + 2
+    np.testing.assert_allclose(model.size_range_, [sizes.min(), sizes.max()])
+
+
+def test_inertia_never_rises_and_is_that_of_the_labels(uneven):
+    model = KMeans(12, size_min=75, size_max=75, random_state=0, tol=0).fit(uneven)
+    assert np.all(np.diff(model.history_.objective) <= 1e-9)
+    assert model.history_.n_changed[-1] == 0
+    distances = np.sum((uneven - model.cluster_centers_[model.labels_]) ** 2)
+    assert model.inertia_ == pytest.approx(distances)
+
+
+def test_bounds_that_do_not_bind_change_nothing(uneven):
+    plain = KMeans(5, random_state=0, algorithm="lloyd").fit(uneven)
+    bounded = KMeans(5, random_state=0, size_max=900, size_min=1).fit(uneven)
+    np.testing.assert_array_equal(bounded.labels_, plain.labels_)
+    np.testing.assert_array_equal(bounded.cluster_centers_, plain.cluster_centers_)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_same_bits_for_any_number_of_threads(estimator, uneven):
+    fits = [
+        estimator(10, size_min=85, size_max=95, random_state=0, n_threads=n_threads).fit(
+            uneven.astype(np.float32)
+        )
+        for n_threads in (1, 3)
+    ]
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+    np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
+
+
+def test_a_coreset_and_a_saved_model(uneven, tmp_path):
+    model = KMeans(9, size_min=100, size_max=100, coreset_size=300, random_state=0).fit(uneven)
+    np.testing.assert_array_equal(np.bincount(model.labels_), 100)
+    model.save(tmp_path / "model.coterie")
+    again = coterie.load(tmp_path / "model.coterie")
+    np.testing.assert_array_equal(again.size_range_, model.size_range_)
+
+
+def test_streams_have_fractions(uneven):
+    model = MiniBatchKMeans(9, size_max=0.2, random_state=0)
+    for start in range(0, 900, 300):
+        model.partial_fit(uneven[start : start + 300])
+        assert model.size_range_[1] <= 60
+    for estimator in (MiniBatchKMeans, NestedMiniBatchKMeans):
+        with pytest.raises(ValueError, match="size_max=100 is a number of rows, and partial_fit"):
+            estimator(9, size_max=100).partial_fit(uneven)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size_min": 100}, "size_min asks for 10 clusters of 100 or more"),
+        ({"size_max": 80}, "size_max allows 10 clusters of 80 at most"),
+        ({"size_min": 20, "size_max": 10}, "size_min=20 is more than size_max=10"),
+        ({"size_gap": -1}, "size_gap must be a finite number"),
+    ],
+)
+def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, message, uneven):
+    with pytest.raises(ValueError, match=message) as caught:
+        estimator(10, **options).fit(uneven)
+    assert "\n" not in str(caught.value)
