@@ -301,7 +301,8 @@ class KMeans(LocalKMeans):
     def _as_local(self, **others: Any) -> LocalKMeans:
         """Return a `coterie.KMeans` with the same parameters, but for others."""
         own = self.get_params(deep=False)
-        parameters = {name: own[name] for name in LocalKMeans().get_params(deep=False)}
+        known = LocalKMeans().get_params(deep=False)
+        parameters = {name: own[name] for name in known if name in own}
         if isinstance(self.init, str) and self.init == "k-means||":
             parameters["init"] = "k-means++"
         return LocalKMeans(**(parameters | others))
