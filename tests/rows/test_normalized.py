@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
+from coterie.rows.normalized import NormalizedRows, RowsWithDirection, SelectedRows, rows_of_zeros
 from tests.support.bits import same_bits
 from tests.support.counting import CountingSource
 
@@ -93,7 +93,7 @@ def test_explicit_zeros_of_a_sparse_row_are_zeros():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_selected_rows(X, kind, dtype):
     numbers = np.flatnonzero(np.arange(len(X)) % 7 < 3)
-    rows = SelectedRows(as_rows(kind(X)), numbers).with_dtype(dtype)
+    rows = RowsWithDirection(as_rows(kind(X)), numbers).with_dtype(dtype)
     expected = kind(X[numbers].astype(dtype))
     for size in (1, 4, 10, 1000):
         blocks = [block for _, block in rows.blocks(size)]

@@ -40,7 +40,7 @@ from coterie.fitting.warn import warn
 from coterie.kmeans.sizes import SIZE_ATTRIBUTES, SizeBounded
 from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
-from coterie.rows.normalized import NormalizedRows, SelectedRows, rows_of_zeros
+from coterie.rows.normalized import NormalizedRows, RowsWithDirection, rows_of_zeros
 
 __all__ = ["METRICS", "ZERO_ROWS", "CentroidEstimator"]
 
@@ -290,18 +290,18 @@ class CentroidEstimator(
         others = np.delete(np.arange(rows.shape[0]), zeros)
         if len(others) == 0:
             raise ValueError("All rows of X are zeros, which have no direction.")
-        return SelectedRows(rows, others)
+        return RowsWithDirection(rows, others)
 
     def _weights_of(self, rows: RowSource, sample_weight: npt.ArrayLike | None) -> Array | None:
         """Return the weights of the rows of a fit; they are given for all rows."""
-        if not isinstance(rows, SelectedRows):
+        if not isinstance(rows, RowsWithDirection):
             return check_sample_weight(sample_weight, rows)
         weights = check_sample_weight(sample_weight, rows.source)
         return None if weights is None else check_sample_weight(weights[rows.numbers], rows)
 
     def _mark_ignored(self, rows: RowSource) -> None:
         """Give all rows labels, where those of a fit are not all."""
-        if not isinstance(rows, SelectedRows) or not hasattr(self, "labels_"):
+        if not isinstance(rows, RowsWithDirection) or not hasattr(self, "labels_"):
             return
         self.labels_ = rows.scattered(self.labels_, missing=_NO_CLUSTER)
         if "_own_distances" in self.__dict__:

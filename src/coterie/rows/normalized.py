@@ -15,7 +15,7 @@ from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.checks import first_bad_row
 from coterie.rows.source import Block, RowSource
 
-__all__ = ["NormalizedRows", "SelectedRows", "rows_of_zeros"]
+__all__ = ["NormalizedRows", "RowsWithDirection", "SelectedRows", "rows_of_zeros"]
 
 _BATCH_BYTES = 2**20
 
@@ -156,8 +156,6 @@ class SelectedRows(RowSource):
     >>> rows.read()
     array([[3., 4.],
            [5., 6.]])
-    >>> rows.scattered(np.array([7, 8]), missing=-1)
-    array([ 7, -1,  8])
     """
 
     def __init__(self, rows: RowSource, numbers: IndexArray) -> None:
@@ -194,6 +192,20 @@ class SelectedRows(RowSource):
 
     def place_of(self, row: int) -> tuple[int, str] | None:
         return self.source.place_of(int(self.numbers[row]))
+
+
+class RowsWithDirection(SelectedRows):
+    """Those rows of another source that are not all zeros: a fit is of them, and says something of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.normalized import RowsWithDirection
+    >>> rows = RowsWithDirection(as_rows([[3, 4], [0, 0], [5, 6]]), np.array([0, 2]))
+    >>> rows.scattered(np.array([7, 8]), missing=-1)
+    array([ 7, -1,  8])
+    """
 
     def scattered(self, values: Array, missing: float) -> Array:
         """Return one value for each row of the source: those of these rows, and for the others `missing`."""
