@@ -9,6 +9,9 @@ import numpy as np
 
 __all__ = ["Cluster", "Fit", "prediction_lines", "straggling"]
 
+# What the bounds of Yinyang take of a worker, at most.
+_BOUND_BYTES = 1 << 30
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -52,7 +55,8 @@ def prediction_lines(fit: Fit, cluster: Cluster) -> Iterator[str]:
     computing = operations / (cluster.rate * cluster.n_threads * cluster.n_workers)
     travelling = cluster.n_workers * (sent + received) / cluster.network
     rows = 4 * fit.n_rows * fit.n_columns / cluster.n_workers
-    beside = fit.n_rows / cluster.n_workers * (12 + 4 * (fit.n_clusters // 10 + 1))
+    held = fit.n_rows / cluster.n_workers
+    beside = 12 * held + min(4 * held * max(1, fit.n_clusters // 10), _BOUND_BYTES)
     sums = 3 * 8 * fit.n_clusters * fit.n_columns
     yield f"{fit.n_rows:,} x {fit.n_columns:,}, k = {fit.n_clusters:,} on {cluster.n_workers} machines"
     yield f"bytes per pass: {sent / 1e6:.1f} MB to and at most {received / 1e6:.1f} MB from each worker"

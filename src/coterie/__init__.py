@@ -18,6 +18,8 @@ if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
 
 from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
+from coterie.choices.choose import KChoice, choose_k
+from coterie.choices.comparison import Comparison, compare
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress
@@ -40,9 +42,11 @@ from coterie.total_variation.method import TOTAL_VARIATION
 
 __all__ = [
     "BisectingKMeans",
+    "Comparison",
     "ConvexClusterPath",
     "ConvexClustering",
     "FitProgress",
+    "KChoice",
     "KMeans",
     "LambdaScan",
     "LaplacianKModes",
@@ -54,6 +58,8 @@ __all__ = [
     "TruncatedGaussianMixture",
     "__version__",
     "as_rows",
+    "choose_k",
+    "compare",
     "coresets",
     "datasets",
     "estimators",

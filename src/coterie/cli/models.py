@@ -20,8 +20,8 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = [
-    "check_threads", "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of", "path_method",
-    "settings_of", "size_facts",
+    "check_seed", "check_threads", "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of",
+    "path_method", "settings_of", "size_facts",
 ]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def make_model(
     if method.clusters is not None:
         settings[method.clusters] = n_clusters
     if "random_state" in known:
-        settings["random_state"] = _checked_seed(seed)
+        settings["random_state"] = check_seed(seed)
     model = method.estimator(**settings)
     try:
         effective_n_threads(settings.get("n_threads"))
@@ -131,7 +131,8 @@ def check_threads(threads: int | None) -> None:
         raise UsageError(str(error)) from error
 
 
-def _checked_seed(seed: int) -> int:
+def check_seed(seed: int) -> int:
+    """Return a seed, or raise a UsageError if it can be none."""
     if not 0 <= seed < 2**32:
         raise UsageError(f"--seed must be from 0 to 2**32 - 1, got {seed}.")
     return seed

@@ -169,6 +169,7 @@ class KMeans(LocalKMeans):
         self.check_parameters()
         monitor = _Monitor(self, self._n_runs(), HISTORY_FIELDS)
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
+        self._search = None  # sizes have no bounds here
         random = check_random_state(self.random_state)
         n_threads = effective_n_threads(None)
         with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
@@ -239,7 +240,9 @@ class KMeans(LocalKMeans):
         """Return the same model as a `coterie.KMeans`, without labels that are elsewhere."""
         check_is_fitted(self)
         local, own = self._as_local(), self.get_params(deep=False)
-        fitted = {name: value for name, value in vars(self).items() if name not in (*own, "traffic_")}
+        fitted = {
+            name: value for name, value in vars(self).items() if name not in (*own, "traffic_", "_search")
+        }
         for name, value in fitted.items():
             setattr(local, name, value)
         if not isinstance(local.__dict__.get("labels_"), np.ndarray):
@@ -301,7 +304,8 @@ class KMeans(LocalKMeans):
     def _as_local(self, **others: Any) -> LocalKMeans:
         """Return a `coterie.KMeans` with the same parameters, but for others."""
         own = self.get_params(deep=False)
-        parameters = {name: own[name] for name in LocalKMeans().get_params(deep=False)}
+        known = LocalKMeans().get_params(deep=False)
+        parameters = {name: own[name] for name in known if name in own}
         if isinstance(self.init, str) and self.init == "k-means||":
             parameters["init"] = "k-means++"
         return LocalKMeans(**(parameters | others))

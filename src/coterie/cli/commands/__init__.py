@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coterie.cli.commands import completion, demo, fit, info, path, predict, report, select_lambda, verify
+from coterie.cli.commands import (
+    choose_k,
+    compare,
+    completion,
+    demo,
+    fit,
+    info,
+    path,
+    predict,
+    report,
+    select_lambda,
+    verify,
+)
 
 __all__ = ["COMMANDS"]
 
@@ -20,6 +32,8 @@ COMMANDS: tuple[Callable[[], Callable[..., None]], ...] = (
     select_lambda.command,
     report.command,
     verify.command,
+    compare.command,
+    choose_k.command,
     info.command,
     demo.command,
     completion.command,

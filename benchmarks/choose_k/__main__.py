@@ -1,0 +1,98 @@
+"""Run the benchmark of `choose_k`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+import benchmarks.choose_k
+from benchmarks.choose_k.cases import KNOWN, NAMED, NONE, Case, draw_blobs
+from benchmarks.harness.benchmark import Benchmark, run_steps
+from benchmarks.harness.options import SystemParser, at_least
+from coterie import choose_k
+
+# How many of each kind must be right.
+WANTED = {"known": 18, "none": 9, "named": 5}
+
+SECONDS = 120.0
+
+
+def parser() -> SystemParser:
+    """Return what reads the command line."""
+    parser = SystemParser(
+        "choose_k", benchmarks.choose_k.__doc__, ["known", "none", "named", "huge"], rounds=None
+    )
+    parser.add("--rows-of-huge", type=at_least(100), default=1_000_000, quick=20_000, help="rows of huge")
+    parser.add("--seed", type=int, default=0, help="of the choice")
+    return parser
+
+
+class ChoiceBenchmark(Benchmark):
+    """Knows no product of matrices."""
+
+    needs_sgemm = False
+
+
+def choose_all(benchmark: ChoiceBenchmark, key: str, cases: Sequence[Case]) -> None:
+    """Choose for every case, without the curves, which do not decide."""
+    cases = cases[:2] if benchmark.options.quick else cases
+    lines, n_right = [], 0
+    for case in cases:
+        rows = case.draw()
+        began = time.process_time()
+        found = choose_k(
+            rows,
+            (2, 100),
+            max_time=1e-9,
+            random_state=benchmark.options.seed,
+            n_threads=benchmark.options.threads,
+        )
+        seconds = time.process_time() - began
+        n_right += found.n_clusters == case.n_clusters
+        low, high = found.interval
+        answer = str(found.n_clusters or "none")
+        wanted = str(case.n_clusters or "none")
+        shown = answer if answer == wanted else f"**{answer}**"
+        lines.append([case.name, wanted, shown, f"{low}-{high}", f"{found.support:.0%}", f"{seconds:.2f}"])
+    headers = ["data", "clusters", "found", "half samples", "the same", "CPU s"]
+    benchmark.report.table(key, headers, lines)
+    least = min(WANTED[key], len(cases))
+    benchmark.judge(key, "right", f">= {least} of {len(cases)}", str(n_right), n_right >= least)
+
+
+def known(benchmark: ChoiceBenchmark, key: str) -> None:
+    """Data with a known number of clusters."""
+    choose_all(benchmark, key, KNOWN)
+
+
+def none(benchmark: ChoiceBenchmark, key: str) -> None:
+    """Data without clusters."""
+    choose_all(benchmark, key, NONE)
+
+
+def named(benchmark: ChoiceBenchmark, key: str) -> None:
+    """Digits, half moons, rings."""
+    choose_all(benchmark, key, NAMED)
+
+
+def huge(benchmark: ChoiceBenchmark, key: str) -> None:
+    """Time the whole choice, curves and all, on many rows."""
+    rows = draw_blobs(39_100, 40, 32, benchmark.options.rows_of_huge, sizes=3, noise=0.02).astype(np.float32)
+    began, cpu = time.perf_counter(), time.process_time()
+    found = choose_k(rows, (2, 100), random_state=benchmark.options.seed, n_threads=benchmark.options.threads)
+    seconds = time.perf_counter() - began
+    headers = ["data", "found", "curves", "seconds", "CPU s"]
+    line = [
+        f"{len(rows):,} x {rows.shape[1]}, 40 clusters", str(found.n_clusters), str(len(found.criteria)),
+        f"{seconds:.1f}", f"{time.process_time() - cpu:.1f}",
+    ]  # fmt: skip
+    benchmark.report.table(key, headers, [line])
+    benchmark.judge(key, "seconds", f"<= {SECONDS:g}", f"{seconds:.1f}", seconds <= SECONDS)
+
+
+STEPS = {"known": known, "none": none, "named": named, "huge": huge}
+
+if __name__ == "__main__":
+    run_steps("choose_k", parser().read(), STEPS, ChoiceBenchmark)

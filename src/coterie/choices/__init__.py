@@ -1,0 +1,1 @@
+"""What to choose: a number of clusters, or none; a method, or any."""

@@ -1,0 +1,147 @@
+"""Pictures of what speaks for a number of clusters, or for a method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coterie.choices.criteria import CRITERIA
+from coterie.figures import FEW_COLOURS, INK, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from coterie.choices.by_k import Criterion
+    from coterie.choices.choose import KChoice
+    from coterie.choices.comparison import Comparison
+
+__all__ = ["plot_choice", "plot_comparison"]
+
+# Falls of the density that are larger than this look alike: nothing lies between.
+_DEEPEST = 12.0
+
+# Modes beyond those that stand out that are drawn.
+_LOW_MODES = 12
+
+
+def plot_choice(choice: KChoice) -> Figure:
+    """Draw the modes of the density and the curves over k, with their intervals and what each would take.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    """
+    n_rows = 1 + (len(choice.criteria) + 1) // 2
+    figure = new_figure((9.0, 2.7 * n_rows))
+    grid = figure.add_gridspec(n_rows, 2)
+    _draw_modes(figure.add_subplot(grid[0, :]), choice)
+    for number, curve in enumerate(choice.criteria):
+        _draw_curve(figure.add_subplot(grid[1 + number // 2, number % 2]), curve, choice.n_clusters)
+    return figure
+
+
+def _draw_modes(ax: Axes, choice: KChoice) -> None:
+    found = int(choice.facts["modes"])
+    falls = np.minimum(choice.prominences[1 : found + _LOW_MODES], _DEEPEST)
+    numbers = np.arange(2, len(falls) + 2)
+    colours = [FEW_COLOURS[0] if number <= found else "#999999" for number in numbers]
+    ax.bar(numbers, falls, color=colours, width=0.7)
+    ax.axhline(choice.threshold, color=FEW_COLOURS[5], linewidth=1.4)
+    ax.annotate(
+        "above this: more than in data without clusters", (1, choice.threshold), xycoords=("axes fraction", "data"),
+        ha="right", va="bottom", fontsize=8.5, color=FEW_COLOURS[5],
+    )  # fmt: skip
+    natural = "no natural k" if choice.n_clusters is None else f"natural k: {choice.n_clusters}"
+    ax.set(xlabel="mode of the density", ylabel="fall (natural log)", title=natural)
+    ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
+    ax.locator_params(axis="x", integer=True)
+    tidy(ax)
+
+
+def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
+    ax.fill_between(curve.ks, curve.low, curve.high, color=FEW_COLOURS[0], alpha=0.2, linewidth=0)
+    ax.plot(curve.ks, curve.values, color=FEW_COLOURS[0], linewidth=1.6)
+    if curve.chance is not None:
+        ax.plot(
+            curve.ks,
+            curve.chance,
+            color="#777777",
+            linewidth=1.1,
+            linestyle=(0, (4, 2)),
+            label="without clusters",
+        )
+        ax.legend(frameon=False, fontsize=8.5)
+    if n_clusters is not None and curve.ks[0] <= n_clusters <= curve.ks[-1]:
+        ax.axvline(n_clusters, color=FEW_COLOURS[5], linewidth=1, linestyle=(0, (2, 2)))
+    if curve.choice is not None and curve.choice in curve.ks:
+        at = curve.values[curve.ks == curve.choice]
+        ax.plot([curve.choice], at, marker="o", markersize=6, color=FEW_COLOURS[5])
+    takes = "none" if curve.choice in (None, 1) else str(curve.choice)
+    ax.set(xlabel="k", title=f"{curve.title}: {takes}")
+    ax.locator_params(axis="x", integer=True)
+    ax.tick_params(colors=INK)
+    tidy(ax)
+
+
+def plot_comparison(comparison: Comparison) -> Figure:
+    """Draw stability with its intervals, the agreement of the methods, seconds, and each criterion.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    """
+    records = comparison.records
+    names = [record["method"] for record in records]
+    figure = new_figure((10.0, 5.0 + 0.35 * len(names)))
+    parts: Any = figure.subfigures(2, 1, height_ratios=(1.3, 1))
+    above, below = parts
+    left, right = above.subplots(1, 2)
+    _draw_stability(left, comparison)
+    _draw_agreement(right, comparison, names)
+    panels = below.subplots(1, len(CRITERIA))
+    for number, (name, sentence) in enumerate(CRITERIA.items()):
+        ax = panels[number]
+        colours = [FEW_COLOURS[5] if found == comparison.recommended else FEW_COLOURS[0] for found in names]
+        ax.barh(names, [record[name] for record in records], color=colours, height=0.6)
+        ax.set_title(name.replace("_", " "))
+        ax.set_xlabel(sentence.partition(": ")[2].replace(", and", ",\nand"), fontsize=7.5)
+        ax.invert_yaxis()
+        tidy(ax)
+        if number:
+            ax.set_yticklabels([])
+    return figure
+
+
+def _draw_stability(ax: Axes, comparison: Comparison) -> None:
+    for number, record in enumerate(comparison.records):
+        if record["stability"] is None:
+            continue
+        is_chosen = record["method"] == comparison.recommended
+        colour = FEW_COLOURS[5] if is_chosen else FEW_COLOURS[0]
+        ax.plot(
+            [record["stability_low"], record["stability_high"]], [number, number], color=colour, linewidth=2.2
+        )
+        ax.plot([record["stability"]], [number], marker="o", color=colour, markersize=6)
+    ax.set_yticks(range(len(comparison.records)))
+    ax.set_yticklabels([f"{record['method']}, {record['seconds']:.3g} s" for record in comparison.records])
+    ax.invert_yaxis()
+    ax.set_xlim(right=1.02)
+    ax.set(xlabel="ARI of halves of the rows, on the rows that both have", title="stability")
+    ax.grid(axis="x", color="#DDDDDD", linewidth=0.8)
+    tidy(ax)
+
+
+def _draw_agreement(ax: Axes, comparison: Comparison, names: list[str]) -> None:
+    ax.imshow(comparison.agreement, vmin=0, vmax=1, cmap="Blues")
+    for row, values in enumerate(comparison.agreement):
+        for column, value in enumerate(values):
+            ink = "white" if value > 0.6 else INK
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8.5, color=ink)
+    ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_title("agreement (ARI)")
+    tidy(ax)

@@ -1,0 +1,161 @@
+"""The rows that decide: a sample of them, in the directions that hold more than noise, and samples without clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import FloatArray, IndexArray
+from coterie.rows import Block, RowSource
+
+__all__ = ["Sample", "draw_sample", "references"]
+
+# Directions that are kept: as many as there may be centres of clusters to tell apart, and at least those of a picture.
+_MOST_DIRECTIONS = 60
+_FEWEST_DIRECTIONS = 3
+
+# The largest variance that noise alone shows, in relation to that of shuffled columns; the lower quarter of the
+# variances counts as noise.
+_ABOVE_NOISE = 1.1
+_NOISE_QUANTILE = 0.25
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of a source, along their principal directions.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (m,), int64
+        Their numbers, ascending.
+    rows : Block
+        They themselves.
+    points : ndarray of shape (m, e), float64
+        The rows along their principal directions, 60 at most, the widest first.
+    n_above : int
+        How many of these hold more variance than noise, at least 3.
+    directions : ndarray of shape (d, e), float64
+        What takes rows to points.
+    center : ndarray of shape (d,), float64
+        Their mean; zeros for sparse rows.
+    n_rows : int
+        Rows of the source.
+    """
+
+    ids: IndexArray
+    rows: Block
+    points: FloatArray
+    n_above: int
+    directions: FloatArray
+    center: FloatArray
+    n_rows: int
+
+    def views(self) -> list[FloatArray]:
+        """Return the points along the directions above noise, and along all, where these are more.
+
+        Noise hides clusters that few directions hold, and where clusters fill all directions none looks like noise.
+        """
+        some = np.ascontiguousarray(self.points[:, : self.n_above])
+        return [some, self.points] if self.n_above < self.points.shape[1] else [self.points]
+
+    def project(self, rows: Block) -> FloatArray:
+        """Return other rows along the same directions."""
+        return np.asarray((rows if sp.issparse(rows) else rows - self.center) @ self.directions)
+
+
+def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> Sample:
+    """Draw rows without replacement and find their principal directions.
+
+    Parameters
+    ----------
+    source : RowSource of shape (n, d)
+        Where they come from; all of them where there are no more than `size`.
+    size : int
+        How many.
+    random : RandomState
+        What draws.
+
+    Returns
+    -------
+    Sample
+    """
+    n_rows = source.shape[0]
+    if n_rows <= size:
+        ids, rows = np.arange(n_rows), source.read()
+    else:
+        ids = np.sort(random.choice(n_rows, size, replace=False))
+        rows = source.take(ids)
+    if sp.issparse(rows):
+        center = np.zeros(source.shape[1])
+        directions = _sparse_directions(rows, random)
+        n_above = directions.shape[1]
+    else:
+        dense = np.asarray(rows, dtype=np.float64)
+        center = dense.mean(axis=0)
+        directions, n_above = _dense_directions(dense - center, random)
+        rows = dense
+    points = np.asarray((rows if sp.issparse(rows) else rows - center) @ directions, dtype=np.float64)
+    return Sample(ids.astype(np.int64), rows, points, n_above, directions, center, n_rows)
+
+
+def _dense_directions(centred: FloatArray, random: np.random.RandomState) -> tuple[FloatArray, int]:
+    """Return the eigenvectors of the covariance, and how many values are above those of columns shuffled apart."""
+    n_rows, n_columns = centred.shape
+    values, vectors = np.linalg.eigh(centred.T @ centred / n_rows)
+    values, vectors = values[::-1], vectors[:, ::-1][:, :_MOST_DIRECTIONS]
+    if n_columns <= _FEWEST_DIRECTIONS:
+        return vectors, n_columns
+    shuffled = np.column_stack([random.permutation(column) for column in centred.T])
+    scales = shuffled.std(axis=0)
+    shuffled /= np.where(scales > 0, scales, 1)
+    of_noise = np.linalg.eigvalsh(shuffled.T @ shuffled / n_rows)
+    edge = float(of_noise[-1] / max(np.quantile(of_noise, _NOISE_QUANTILE), 1e-3))
+    n_kept = int(np.sum(values > np.quantile(values, _NOISE_QUANTILE) * edge * _ABOVE_NOISE))
+    return vectors, min(max(n_kept, _FEWEST_DIRECTIONS), vectors.shape[1])
+
+
+def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> FloatArray:
+    from sklearn.decomposition import TruncatedSVD  # slow to load, and seldom needed
+
+    n_kept = min(_MOST_DIRECTIONS, min(rows.shape) - 1)
+    if n_kept < 1:
+        return np.eye(rows.shape[1])
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    return TruncatedSVD(n_kept, random_state=seed).fit(rows).components_.T.astype(np.float64)
+
+
+def references(
+    points: FloatArray, n_sets: int, random: np.random.RandomState, sides: FloatArray | None = None
+) -> Iterator[tuple[str, FloatArray]]:
+    """Give data sets without clusters that are alike otherwise: as many rows, as wide.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, e)
+        Along their principal directions.
+    n_sets : int
+        How many of each kind.
+    random : RandomState
+        What draws.
+    sides : ndarray of shape (f,), optional
+        Those of a further box; see `coterie.choices.modes.local_sides`.
+
+    Yields
+    ------
+    kind : {"gaussian", "box", "local"}
+        One Gaussian with the same covariance; uniform in the box of the points; uniform in the box of `sides`.
+    drawn : ndarray of shape (m, e), or (m, f) for the box of `sides`
+    """
+    n_points, n_directions = points.shape
+    covariance = np.atleast_2d(np.cov(points, rowvar=False))
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    low, high = points.min(axis=0), points.max(axis=0)
+    for _ in range(n_sets):
+        yield "gaussian", random.standard_normal((n_points, n_directions)) @ root.T
+        yield "box", random.uniform(low, high, (n_points, n_directions))
+        if sides is not None:
+            yield "local", random.uniform(0, 1, (n_points, len(sides))) * sides

@@ -1,0 +1,191 @@
+"""`coterie choose-k`: from a file of rows to a number of clusters, or the sentence that there is none."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import coterie
+from coterie.choices.by_k import Criterion
+from coterie.choices.choose import KChoice, choose_k
+from coterie.choices.pages import choice_page
+from coterie.cli import UsageError
+from coterie.cli.inputs import about, input_facts, open_prepared
+from coterie.cli.models import check_seed, check_threads
+from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
+from coterie.outputs import OutputFolder, newest
+from coterie.plotting import require_matplotlib
+from coterie.reports.page import require_jinja
+
+__all__ = ["ChooseJob", "choice_lines", "choose"]
+
+CURVES, PICTURE, PAGE, SUMMARY = "curves.csv", "choose-k.png", "choose-k.html", "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseJob:
+    """Whose number of clusters to find, and where the curves go."""
+
+    file: str
+    out: Path
+    k: str = "2:50"
+    sample: int = 5_000
+    max_time: float | None = None
+    seed: int = 0
+    n_threads: int | None = None
+    columns: list[str | int] | None = None
+    exclude: list[str | int] | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    preparing: Mapping[str, Any] = field(default_factory=dict)
+    report: bool = False
+
+
+def choose(job: ChooseJob) -> dict[str, Any]:
+    """Find the number of clusters of a file; write the curves, a picture and a summary.
+
+    Returns
+    -------
+    dict
+        What `summary.json` holds.
+    """
+    k_range = _range_of(job.k)
+    check_threads(job.n_threads)
+    seed = check_seed(job.seed)
+    if job.sample < 1:
+        raise UsageError(f"--sample must be at least 1, got {job.sample}.")
+    if job.max_time is not None and not job.max_time > 0:
+        raise UsageError(f"--max-time must be above 0, got {job.max_time:g}.")
+    require_matplotlib()
+    if job.report:
+        require_jinja()
+    files = {
+        "curves": CURVES,
+        "picture": PICTURE,
+        **({"page": PAGE} if job.report else {}),
+        "summary": SUMMARY,
+    }
+    with output_folder(job.out) as outputs:
+        outputs.check(*files.values())
+        told = unguarded_warnings(outputs, job.out)
+        rows = open_prepared(
+            str(newest(job.file)),
+            columns=job.columns,
+            exclude=job.exclude,
+            preparing=job.preparing,
+            warned=told,
+            sep=job.sep,
+            decimal=job.decimal,
+        )
+        if k_range[0] >= rows.shape[0]:
+            raise UsageError(f"--k {job.k} begins above the {rows.shape[0]} rows of {job.file}.")
+        k_range = k_range[0], min(k_range[1], rows.shape[0] - 1)
+        with recorded_warnings() as warned, about(job.file):
+            found = choose_k(
+                rows, k_range, sample_size=job.sample, max_time=job.max_time, random_state=seed,
+                n_threads=job.n_threads,
+            )  # fmt: skip
+        summary = {
+            **_facts(job, found),
+            "input": input_facts(job.file, rows),
+            "warnings": [*told, *warned],
+            "files": {name: str(job.out / file) for name, file in files.items()},
+        }
+        _write(outputs, found, summary)
+    return summary
+
+
+def _range_of(text: str) -> tuple[int, int]:
+    """The numbers on both sides of the colon of --k."""
+    ends = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
+    if ends is None:
+        raise UsageError(
+            f"--k must be two whole numbers with a colon between them, such as 2:50, got {text!r}."
+        )
+    lowest, highest = int(ends[1]), int(ends[2])
+    if not 2 <= lowest <= highest:
+        raise UsageError(f"--k must ascend from 2 or more, got {text}.")
+    return lowest, highest
+
+
+def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
+    return {
+        "coterie": coterie.__version__,
+        "command": "choose-k",
+        "preparing": dict(job.preparing),
+        "clusters": found.n_clusters,
+        "interval": list(found.interval),
+        "support": found.support,
+        "reasons": list(found.reasons),
+        "threshold": found.threshold,
+        "prominences": found.prominences[:100].tolist(),
+        "criteria": [
+            {
+                "name": curve.name,
+                "title": curve.title,
+                "choice": curve.choice,
+                "why": curve.why,
+                **_at_choice(curve),
+            }
+            for curve in found.criteria
+        ],
+        "left_out": list(found.left_out),
+        "seed": job.seed,
+        **found.facts,
+    }
+
+
+def _at_choice(curve: Criterion) -> dict[str, float]:
+    """What a curve shows where it would choose."""
+    at = [number for number, k in enumerate(curve.ks.tolist()) if k == curve.choice]
+    return {
+        name: float(values[place])
+        for place in at
+        for name, values in (("value", curve.values), ("low", curve.low), ("high", curve.high))
+    }
+
+
+def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> None:
+    with outputs.writing(CURVES) as path, open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["criterion", "k", "value", "low", "high", "chance", "chosen"])
+        for curve in found.criteria:
+            chance = [""] * len(curve.ks) if curve.chance is None else curve.chance.tolist()
+            columns = zip(
+                curve.ks.tolist(), curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), chance
+            )
+            writer.writerows([curve.name, k, *numbers, int(k == curve.choice)] for k, *numbers in columns)
+    with outputs.writing(PICTURE) as path:
+        found.plot().savefig(path)
+    if "page" in summary["files"]:
+        page = choice_page(found, summary["input"]["file"], summary["warnings"])
+        with outputs.writing(PAGE) as path:
+            path.write_text(page.html(), encoding="utf-8")
+    with outputs.writing(SUMMARY) as path:
+        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+
+
+def choice_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines for people: the answer, why, and what each curve would take."""
+    source, taken = facts["input"], facts["criteria"]
+    width = max((len(curve["name"]) for curve in taken), default=0) + 2
+    whole = facts["sample_rows"] == facts["rows"]
+    lines = [
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns"
+        + ("" if whole else f", a sample of {facts['sample_rows']:,} rows decides"),
+        *facts["reasons"][: len(facts["reasons"]) - bool(taken)],
+    ]
+    if taken:
+        lines.append("what each curve would take by itself:")
+    for curve in taken:
+        k = "none" if curve["choice"] in (None, 1) else f"{curve['choice']:,}"
+        shown = ""
+        if "value" in curve:
+            shown = f"  {curve['value']:.3g} [{curve['low']:.3g}, {curve['high']:.3g}]"
+        lines.append(f"  {curve['name']:<{width}}{k:>5}{shown}")
+    lines += [f"left out: {what}" for what in facts["left_out"]]
+    return [*lines, f"{facts['seconds']:.3g} s", "wrote", *(f"  {path}" for path in facts["files"].values())]

@@ -1,0 +1,112 @@
+"""`choose_k`: the natural number of clusters, or the sentence that there is none."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import coterie
+from coterie.choices import choose
+from coterie.choices.by_k import Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
+
+
+@pytest.fixture
+def no_curves(monkeypatch):
+    """Only the answer; the curves are tested apart."""
+    monkeypatch.setattr(choose, "_CRITERIA", ())
+
+
+def blobs(k, n, d, seed=0, distance=12.0):
+    random = np.random.RandomState(seed)
+    centers = (
+        distance * np.eye(max(k, d))[:k, :d] if k <= d else distance * np.arange(k)[:, None] * np.eye(1, d)
+    )
+    return random.permutation(np.concatenate([random.normal(center, 1, (n, d)) for center in centers]))
+
+
+@pytest.mark.parametrize(("k", "d"), [(2, 2), (5, 5), (7, 1), (4, 40)])
+def test_finds_blobs(no_curves, k, d):
+    found = coterie.choose_k(blobs(k, 60, d), (2, 20), random_state=0, n_threads=1)
+    assert found.n_clusters == k
+    assert found.reasons[0] == f"The natural number of clusters is {k}."
+    assert found.interval[0] <= k <= found.interval[1]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda random: random.uniform(size=(300, 2)),
+        lambda random: random.standard_normal((300, 8)),
+        lambda random: np.cumsum(random.standard_normal((400, 2)), axis=0),
+    ],
+    ids=["uniform", "gaussian", "walk"],
+)
+def test_says_that_there_are_none(no_curves, draw):
+    found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0, n_threads=1)
+    assert found.n_clusters is None
+    assert str(found).startswith("The data show no natural k")
+
+
+def test_a_number_outside_the_range_is_named_but_no_answer(no_curves):
+    found = coterie.choose_k(blobs(5, 60, 5), (2, 3), random_state=0, n_threads=1)
+    assert found.n_clusters is None
+    assert "k = 5 outside of it" in found.reasons[0]
+
+
+def test_sparse_rows_and_samples(no_curves):
+    rows = np.abs(blobs(3, 150, 6))
+    rows[rows < 3] = 0
+    assert coterie.choose_k(sp.csr_array(rows), (2, 9), random_state=0, n_threads=1).n_clusters == 3
+    sampled = coterie.choose_k(blobs(3, 400, 3), (2, 9), sample_size=300, random_state=0, n_threads=1)
+    assert (sampled.n_clusters, sampled.facts["sample_rows"]) == (3, 300)
+
+
+def test_same_seed_same_answer(no_curves):
+    X = blobs(3, 50, 3)
+    first, second = (coterie.choose_k(X, (2, 9), random_state=1, n_threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(first.prominences, second.prominences)
+    assert first.threshold == second.threshold
+
+
+@pytest.mark.parametrize("criterion", [gap_statistic, stability, eigengaps, bic, convex_merges])
+def test_every_curve_has_intervals_and_takes_three(criterion):
+    task = Resampling(blobs(3, 60, 3), [2, 3, 4, 5], np.random.RandomState(0), 1, lambda: None)
+    curve = criterion(task)
+    assert curve.choice == 3
+    assert np.all(curve.low <= curve.values)
+    assert np.all(curve.values <= curve.high)
+    assert 3 in curve.ks
+
+
+@pytest.mark.parametrize("criterion", [gap_statistic, bic])
+def test_curves_that_know_of_none_take_none_on_one_gaussian(criterion):
+    points = np.random.RandomState(1).standard_normal((240, 3))
+    assert criterion(Resampling(points, [2, 3, 4], np.random.RandomState(0), 1, lambda: None)).choice == 1
+
+
+def test_the_table_has_every_curve_and_a_time_limit_leaves_them_out():
+    pytest.importorskip("pyarrow")
+    X = blobs(3, 40, 2)
+    late = coterie.choose_k(X, (2, 4), max_time=1e-9, random_state=0, n_threads=1)
+    assert (late.n_clusters, late.criteria, len(late.left_out)) == (3, (), 5)
+    table = coterie.choose_k(X, (2, 4), random_state=0, n_threads=1).table()
+    assert table.column_names == ["criterion", "k", "value", "low", "high", "chance", "chosen"]
+    assert set(table["criterion"].to_pylist()) == {"gap", "stability", "eigengap", "bic", "convex path"}
+
+
+@pytest.mark.parametrize(
+    ("X", "k_range", "message"),
+    [
+        (np.zeros((30, 2)), (1, 5), "must ascend from 2"),
+        (np.zeros((30, 2)), (6, 5), "must ascend from 2"),
+        (np.zeros((30, 2)), (2, 30), "below the number of rows"),
+        (np.zeros((30, 2)), 5, "two whole numbers"),
+        (np.zeros((5, 2)), (2, 3), "at least 20"),
+    ],
+)
+def test_wrong_arguments(X, k_range, message):
+    with pytest.raises(ValueError, match=message):
+        coterie.choose_k(X, k_range)
+
+
+def test_equal_rows_have_no_natural_number(no_curves):
+    assert coterie.choose_k(np.ones((50, 3)), (2, 9), random_state=0, n_threads=1).n_clusters is None

@@ -1,0 +1,86 @@
+"""`coterie choose-k` and `coterie compare`."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from coterie.cli import main
+from tests.cli.running import everything, failed
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.RandomState(0)
+    X = random.normal(10.0 * np.repeat(np.eye(3), 40, axis=0), 1)
+    np.save("rows.npy", X)
+    np.savetxt("classes.csv", np.repeat([0, 1, 2], 40), fmt="%d")
+    return tmp_path
+
+
+def test_choose_k(rows, capsys):
+    pytest.importorskip("jinja2")
+    assert main(["choose-k", "rows.npy", "--k", "2:4", "--report", "--out", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "The natural number of clusters is 3." in printed
+    assert everything(rows / "out") == ["choose-k.html", "choose-k.png", "curves.csv", "summary.json"]
+    summary = json.loads((rows / "out" / "summary.json").read_text())
+    assert (summary["clusters"], summary["sample_rows"], summary["k_range"]) == (3, 120, [2, 4])
+    page = (rows / "out" / "choose-k.html").read_text()
+    assert "How many clusters in rows.npy: 3 clusters" in page
+    with open(rows / "out" / "curves.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["criterion"] for line in lines} == {"gap", "stability", "eigengap", "bic", "convex path"}
+    assert all(float(line["low"]) <= float(line["value"]) <= float(line["high"]) for line in lines)
+
+
+def test_compare(rows, capsys):
+    pytest.importorskip("jinja2")
+    line = [
+        "compare",
+        "rows.npy",
+        "-k",
+        "3",
+        "--methods",
+        "k-means,gmm",
+        "--labels",
+        "classes.csv",
+        "--budget",
+        "30s",
+    ]
+    assert main([*line, "--report", "--out", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "Take " in printed
+    assert "agreement" in printed
+    assert everything(rows / "out") == ["comparison.csv", "comparison.html", "comparison.png", "summary.json"]
+    summary = json.loads((rows / "out" / "summary.json").read_text())
+    assert [record["method"] for record in summary["methods"]] == ["k-means", "gmm"]
+    assert summary["methods"][0]["accuracy"] > 0.95
+    assert np.shape(summary["agreement"]) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["choose-k", "rows.npy", "--k", "5"], "two whole numbers with a colon"),
+        (["choose-k", "rows.npy", "--k", "1:5"], "must ascend from 2"),
+        (["choose-k", "rows.npy", "--k", "200:300"], "begins above the 120 rows"),
+        (["choose-k", "rows.npy", "--sample", "0"], "--sample must be at least 1"),
+        (["choose-k", "rows.npy", "--max-time", "0"], "--max-time must be above 0"),
+        (["compare", "rows.npy", "-k", "3", "--budget", "soon"], "must be a time such as 90s"),
+        (["compare", "rows.npy", "-k", "3", "--methods", "best"], "unknown"),
+        (["compare", "rows.npy", "-k", "0"], "-k must be at least 1"),
+    ],
+)
+def test_wrong_options(rows, capsys, arguments, message):
+    assert message in failed(capsys, 2, *arguments)
+    assert not (rows / "coterie-choose-k").exists() or not everything(rows / "coterie-choose-k")
+
+
+def test_too_many_clusters_and_missing_files_are_one_line(rows, capsys):
+    assert "cannot be compared" in failed(capsys, 1, "compare", "rows.npy", "-k", "100")
+    assert "nowhere.npy" in failed(capsys, 1, "choose-k", "nowhere.npy")
