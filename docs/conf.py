@@ -158,8 +158,8 @@ def inline_formula(writer: Any, node: nodes.math) -> None:
 
 
 def formula(writer: Any, node: nodes.math_block) -> None:
-    """Write a formula of its own as MathML."""
-    writer.body.append(f'<div class="formula">{to_mathml(node.astext(), display="block")}</div>')
+    """Write a formula of its own as MathML; where it is wider than the window, it can be moved by the keyboard."""
+    writer.body.append(f'<div class="formula" tabindex="0">{to_mathml(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 

@@ -60,7 +60,9 @@ def barriers(page: Any) -> list[str]:
 
     script = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
     page.evaluate(script)
-    found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
+    # Without its own requests for style sheets, which a page from a file may not make.
+    options = {"resultTypes": ["violations"], "preload": False}
+    found = page.evaluate("async options => (await axe.run(document, options)).violations", options)
     return [
         f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}"
         for each in found
