@@ -38,7 +38,7 @@ def test_every_method_and_option_is_there(helped):
 def test_which_method_is_taken(helped):
     text = helped("fit")
     assert "By default nested for more than 100,000 rows and k-means for fewer." in text
-    assert "--covariance asks for gmm." in text
+    assert "--bisecting-strategy asks for bisecting." in text
     assert "gmm may drop some." in text
     assert "For total-variation: a file" in text
 

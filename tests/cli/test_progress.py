@@ -106,4 +106,6 @@ def test_plain_lines_are_of_phases_that_take_long(capsys):
             ("graph", 0, 0.0), ("graph", 1, 0.1), ("seeding", 0, 0.1), ("seeding", 0.5, 5.1), ("seeding", 1, 10.1)
         ):  # fmt: skip
             screen.show(progress.PhaseStep(name, share, seconds, 5.0))
-    assert capsys.readouterr().err.splitlines() == ["seeding, 50%, about 0:05 left of it", "seeding"]
+        screen.show(progress.Step(1, 9, "iteration", 10.2, 0.1))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["seeding, 50%, about 0:05 left of it", "seeding", "iteration 1/9, 0.1 iterations/s"]

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
-import coterie.laplacian_kmodes.estimator
+import coterie.laplacian_kmodes.graph
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.graphs import knn_graph
@@ -39,8 +39,8 @@ def scan(digits, some_labels):
 
 def test_one_graph_and_ascending_lambdas(digits):
     estimator = LaplacianKModes(10, lam=7.0, random_state=0)
-    nearest_neighbors = coterie.laplacian_kmodes.estimator.nearest_neighbors
-    with patch("coterie.laplacian_kmodes.estimator.nearest_neighbors", wraps=nearest_neighbors) as search:
+    neighbors_in_time = coterie.laplacian_kmodes.graph.neighbors_in_time
+    with patch("coterie.laplacian_kmodes.graph.neighbors_in_time", wraps=neighbors_in_time) as search:
         scan = select_lambda(estimator, digits[0], [2, 1, 3])
     assert search.call_count == 1
     np.testing.assert_array_equal(scan.lambdas, [1, 2, 3])

@@ -57,8 +57,8 @@ __all__ = ["NO_COUNT", "FitJob", "fit", "fit_into"]
 PICTURE = "modes.png"
 
 NO_COUNT = (
-    "Say how many clusters there are: -k NUMBER. If you do not know: coterie path FILE shows at which numbers clusters "
-    "last, and --method convex-clustering needs no number."
+    "Say how many clusters there are: -k NUMBER. If you do not know: coterie choose-k FILE compares several numbers, "
+    "coterie path FILE shows at which ones clusters last, and --method convex-clustering needs none."
 )
 
 

@@ -191,11 +191,12 @@ class _PlainLines(_Nothing):
 
     def __init__(self) -> None:
         self._shown_at = -1.0
-        self._waiting: Step | PhaseStep | None = None
-        self._phase, self._phase_began = "", 0.0
+        self._waiting: Step | None = None
+        self._phase, self._phase_shown_at = "", 0.0
 
     def show(self, step: Step | PhaseStep) -> None:
-        if isinstance(step, PhaseStep) and not self._takes_long(step):
+        if isinstance(step, PhaseStep):
+            self._show_phase(step)
             return
         if 0 <= step.seconds - self._shown_at < 1.0:
             self._waiting = step
@@ -203,10 +204,13 @@ class _PlainLines(_Nothing):
         self._shown_at, self._waiting = step.seconds, None
         print(", ".join(step.parts()), file=sys.stderr, flush=True)
 
-    def _takes_long(self, phase: PhaseStep) -> bool:
+    def _show_phase(self, phase: PhaseStep) -> None:
+        """Print a line a second, from the first one on; lines of iterations do not wait for these."""
         if phase.name != self._phase or phase.share == 0:
-            self._phase, self._phase_began = phase.name, phase.seconds
-        return phase.seconds - self._phase_began >= 1.0
+            self._phase, self._phase_shown_at = phase.name, phase.seconds
+        if phase.seconds - self._phase_shown_at >= 1.0:
+            self._phase_shown_at = phase.seconds
+            print(", ".join(phase.parts()), file=sys.stderr, flush=True)
 
     def __exit__(self, kind: object = None, *_: object) -> None:
         if self._waiting is not None and kind is None:
