@@ -133,7 +133,6 @@ REAL: dict[str, QualitySet] = {
     ),
 }
 GENERATED: dict[str, QualitySet] = {
-    "two half moons": QualitySet(partial(arrays_of, "two_half_moons_150.npz"), "two_half_moons_150.npz"),
     "four moons": QualitySet(partial(arrays_of, "four_moons_regen.npz"), "four_moons_regen.npz"),
     "moons": QualitySet(shapes.half_moons),
     "spirals": QualitySet(shapes.spirals),
