@@ -118,6 +118,6 @@ def test_a_path_has_a_report(folder, X, capsys):
     assert main(["path", "rows.npy", "--gammas", "12", "--clusters", "3", "--report"]) == 0
     assert "coterie-path/report.html" in capsys.readouterr().out
     page = (folder / "coterie-path/report.html").read_text()
-    assert "coterie path rows.npy --gammas 12" in page
+    assert "coterie path rows.npy --n-gammas 12" in page
     assert "Along the path" in page
     assert "30 rows x 4 columns in 3 clusters by convex-path" in page

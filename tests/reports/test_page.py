@@ -80,7 +80,8 @@ def parts_with(text):
 
 @pytest.mark.parametrize("text", NASTY)
 def test_texts_are_texts(text):
-    harmless = read(page_of(*parts_with("x"), title="x").html())
+    same_length = "x" * len(text)  # long ones are given more room
+    harmless = read(page_of(*parts_with(same_length), title=same_length).html())
     found = read(page_of(*parts_with(text), title=text).html())
     assert found.elements == harmless.elements
     assert [name for _, name, _ in found.attributes] == [name for _, name, _ in harmless.attributes]
