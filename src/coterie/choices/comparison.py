@@ -284,7 +284,7 @@ def _record(trial: Trial, n_clusters: int) -> dict[str, Any]:
         "clusters": len(sizes),
         "clusters_lost": max(0, n_clusters - len(sizes)),
         "smallest": int(sizes.min()),
-        "median": float(np.median(sizes)),
+        "median": round(float(np.median(sizes))),
         "largest": int(sizes.max()),
         "stability": None if interval is None else interval.mean,
         "stability_low": None if interval is None else interval.low,
