@@ -49,20 +49,24 @@ def pids(client):
 
 def test_workers_are_killed_at_random(shards):
     with contextlib.ExitStack() as stack:
-        _, client = in_processes(stack, 2)
+        cluster, client = in_processes(stack, 2)
         expected = model(shards).fit(shards)
         draw = random.Random(0)
-        for _ in range(20):
-            at = draw.randrange(1, 10)
+        for number in range(20):
+            at, timers = draw.randrange(1, 10), []
 
-            def kill(progress, at=at):
+            def kill(progress, at=at, timers=timers):
                 if progress.iteration == at:
                     pid = draw.choice(pids(client))
-                    threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)).start()
+                    timers.append(threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)))
+                    timers[0].start()
 
             found = model(shards, callback=kill).fit(shards)
             np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
+            timers[0].join()
+            # Whoever starts dead workers again gives up at some time, so there is a new one for each.
+            cluster.scale(3 + number)
             client.wait_for_workers(2, timeout=60)
 
 
