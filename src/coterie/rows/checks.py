@@ -45,6 +45,9 @@ _MOST_OF_OURS = 1000
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
 
+# Characters of a name that are shown.
+_MOST_OF_A_NAME = 60
+
 _IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (coterie fit --impute median)"
 
 _RESHAPE = (
@@ -188,11 +191,12 @@ def missing_by_column(
         n_rows += len(bad)
         n_bad += int(bad.any(axis=1).sum())
     found = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
-    shown = [f"{names[i]!r} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
+    shown = [f"{shortened(repr(names[i]), _MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
     way = "Drop the rows" if not n_missing else f"{_IMPUTE}, or drop the rows"
     are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
+    are_columns &= all(len(repr(names[i])) <= _MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
         way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
     return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
