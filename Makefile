@@ -42,7 +42,7 @@ sanitize: $(VENV)/.test
 	tests/sanitizers/run $(BIN)/python thread; thread=$$?; \
 	wait $$address && exit $$thread
 
-# FUZZ_SECONDS is for each of the four targets, of which two run at a time.
+# About a minute for each of the four targets, of which two run at a time; FUZZ_SECONDS gives each so many.
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python -m tests.fuzz
 

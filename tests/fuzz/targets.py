@@ -57,10 +57,13 @@ class Target:
         What the bytes of an input may be; a file of the corpus ends in its kind.
     run : callable
         Takes kind and bytes, in an empty working folder.
+    inputs : int
+        How many mutations of the corpus are tried unless a time is given: about a minute's.
     """
 
     kinds: tuple[str, ...]
     run: Callable[[str, bytes], None]
+    inputs: int
 
 
 @contextlib.contextmanager
@@ -198,8 +201,8 @@ def _parse_command(kind: str, content: bytes) -> None:
 
 
 TARGETS = {
-    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows),
-    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows),
-    "models": Target(("coterie", "header", "schema", "array"), _read_model),
-    "commands": Target(("words",), _parse_command),
+    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 100_000),
+    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 50_000),
+    "models": Target(("coterie", "header", "schema", "array"), _read_model, 40_000),
+    "commands": Target(("words",), _parse_command, 8_000),
 }

@@ -287,3 +287,13 @@ def test_columns_of_text_files_that_are_carried(tmp_path):
     assert rows.column_names is None
     assert rows.chosen == [2]
     assert rows.carried.read().to_pydict() == {"0": [7, 8], "1": ["a", "b"]}
+
+
+def test_endless_names_are_cut_short_and_called_by_position(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"a,{'b' * 900},c\n1,x,2\n")
+    with pytest.raises(
+        ValueError, match=r"columns that are not numbers: 'bbb.* \.\.\. .*--exclude 1 -k 100"
+    ) as error:
+        open_rows(path)
+    assert len(str(error.value)) < 500

@@ -52,9 +52,9 @@ def _run_facts(summary: Mapping[str, Any] | None) -> dict[str, Any]:
 def _is_model(file: str) -> bool:
     if file.endswith(".coterie"):
         return True
-    if not os.path.isfile(file) or not zipfile.is_zipfile(file):
+    if not os.path.isfile(file):
         return False
-    try:
+    try:  # `zipfile.is_zipfile` too raises BadZipFile, on an archive that says that it has other disks
         with zipfile.ZipFile(file) as archive:
             return "coterie.json" in archive.namelist()
     except (zipfile.BadZipFile, NotImplementedError):  # damaged: its reader says how

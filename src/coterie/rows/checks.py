@@ -45,8 +45,8 @@ _MOST_OF_OURS = 1000
 # So many columns are named in an error.
 _SHOWN_COLUMNS = 8
 
-# Characters of a name that are shown.
-_MOST_OF_A_NAME = 60
+MOST_OF_A_NAME = 60
+"""Characters of a column's name that a message shows."""
 
 _IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (coterie fit --impute median)"
 
@@ -191,12 +191,12 @@ def missing_by_column(
         n_rows += len(bad)
         n_bad += int(bad.any(axis=1).sum())
     found = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
-    shown = [f"{shortened(repr(names[i]), _MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
+    shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
     way = "Drop the rows" if not n_missing else f"{_IMPUTE}, or drop the rows"
     are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
-    are_columns &= all(len(repr(names[i])) <= _MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
+    are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
         way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
     return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
@@ -210,13 +210,14 @@ def reading(path: object) -> Iterator[None]:
     except (ImportError, MemoryError, PermissionError):
         raise
     except Exception as error:
-        message = str(error).removeprefix(f"Cannot read {path}: ") or type(error).__name__
+        before = f"Cannot read {path}: "
+        message = str(error).removeprefix(before) or type(error).__name__
         if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
             raise
         is_ours = type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
-        if len(message) > (_MOST_OF_OURS if is_ours else _MOST_TOLD):
+        if len(message) > (_MOST_OF_OURS - len(before) if is_ours else _MOST_TOLD):
             message = shortened(message, _MOST_TOLD)
         # Files elsewhere say themselves what is wrong with them.
         hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
         end = "" if not hint else " " if message.endswith(".") else ". "
-        raise ValueError(f"Cannot read {path}: {message}{end}{hint}") from error
+        raise ValueError(f"{before}{message}{end}{hint}") from error

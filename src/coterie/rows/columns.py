@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 
+from coterie.limits.files import shortened
+from coterie.rows.checks import MOST_OF_A_NAME
+
 __all__ = [
     "NO_COLUMNS",
     "Column",
@@ -165,7 +168,9 @@ def _usual_columns(table: Sequence[Column], candidates: list[int], path: object)
 
 def listed_columns(table: Sequence[Column], positions: Sequence[int]) -> str:
     """Return names (or positions) and types of columns, the first few of many."""
-    shown = [f"{_called(table, i)!r} ({table[i].type})" for i in positions[:_SHOWN]]
+    shown = [
+        f"{shortened(repr(_called(table, i)), MOST_OF_A_NAME)} ({table[i].type})" for i in positions[:_SHOWN]
+    ]
     if len(positions) > _SHOWN:
         shown.append(f"and {len(positions) - _SHOWN} more")
     return ", ".join(shown)
@@ -179,7 +184,10 @@ def _called(table: Sequence[Column], position: int) -> str:
 def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
     """Return what to write, in Python or as a command, to take or leave out columns."""
     names = [table[i].name for i in positions]
-    called = [i if name is None or names.count(name) > 1 else name for i, name in zip(positions, names)]
+    called = [
+        name if name is not None and names.count(name) == 1 and len(repr(name)) <= MOST_OF_A_NAME else i
+        for i, name in zip(positions, names)
+    ]
     shown = f"{option}={called!r}"
     if path is None:
         return f"coterie.as_rows(X, {shown})"
@@ -191,5 +199,7 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: o
 
 def column_word(position: int, name: str | None) -> str:
     """Return what the command line calls a column: its position, where it would take the name for something else."""
-    is_plain = name and "," not in name and name == name.strip() and not name.isdecimal()
+    is_plain = (
+        name and "," not in name and name == name.strip() and not name.isdecimal() and name.isprintable()
+    )
     return name if name and is_plain else str(position)
