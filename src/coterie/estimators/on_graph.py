@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,29 +11,38 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
+from coterie.graphs.hurried import SomeRows, graph_with_followers, rows_in_time
 from coterie.rows import Block, RowSource
 
 __all__ = ["GraphEstimator"]
 
 AFFINITIES = ("knn", "precomputed")
 
+# Rows that follow others at a time: their scores stay in the processor's cache.
+_ROWS_THAT_FOLLOW = 4096
+
 
 class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which sets `labels_`, `memberships_` and `_training_rows` (None with precomputed affinities),
-    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters.
+    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters. Where
+    there is no time for all rows, it fits some and lets the others follow.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
+
+    # Multiply-adds that the least fit takes for each row and cluster, besides the graph.
+    _LEAST_WORK: ClassVar[float]
 
     n_clusters: int
     n_neighbors: int
@@ -41,6 +50,7 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     n_threads: int | None
     labels_: IntArray
     memberships_: Array
+    affinity_matrix_: sp.csr_array
     _training_rows: Block
 
     def __sklearn_tags__(self) -> Any:
@@ -116,6 +126,71 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         """Return how far rows are from clusters; known are the squared distances to their nearest training rows."""
+        raise NotImplementedError
+
+    def _rows_in_time(
+        self, rows: Block, needed: IndexArray, random: np.random.RandomState, monitor: FitMonitor
+    ) -> SomeRows | None:
+        """Return the rows that there is time for, and let the iterations leave time for the others; None for all."""
+        if self.affinity == "precomputed":
+            return None
+        some = rows_in_time(
+            rows,
+            self.n_clusters,
+            self.n_neighbors,
+            work=self._LEAST_WORK,
+            needed=needed,
+            random=random,
+            n_threads=effective_n_threads(self.n_threads),
+            deadline=monitor.deadline,
+        )
+        if some is not None:
+            monitor.reserve = some.seconds
+        return some
+
+    def _let_follow(self, rows: Block, some: IndexArray) -> tuple[IndexArray, Array]:
+        """Let this model of some rows be one of all: the others get the clusters of those that are nearest to them.
+
+        Returns
+        -------
+        others : ndarray of shape (n - m,)
+            Which rows these are.
+        squares : ndarray of shape (n - m, n_neighbors)
+            Squared distances to the rows that they follow.
+        """
+        others = np.setdiff1d(np.arange(rows.shape[0]), some, assume_unique=True)
+        followed, following = rows[some], rows[others]
+        n_threads = effective_n_threads(self.n_threads)
+        n_neighbors = min(self.n_neighbors, len(some))
+        ids, squares = nearest_neighbors(
+            followed, n_neighbors, queries=following, method="exact", n_threads=n_threads
+        )
+        memberships = np.empty((rows.shape[0], self.memberships_.shape[1]), self.memberships_.dtype)
+        memberships[some] = self.memberships_
+        labels = np.empty(rows.shape[0], dtype=np.int32)
+        labels[some] = self.labels_
+        for first in range(0, len(others), _ROWS_THAT_FOLLOW):
+            part = slice(first, first + _ROWS_THAT_FOLLOW)
+            scores = self._scores_by_neighbors(following[part], ids[part], squares[part])
+            found = self._memberships_by_scores(scores).astype(memberships.dtype)
+            memberships[others[part]], labels[others[part]] = found, found.argmax(axis=1)
+        self.affinity_matrix_ = graph_with_followers(
+            self.affinity_matrix_, some, others, ids, self._edge_weights(squares), self._symmetry
+        )
+        self._training_rows, self.memberships_, self.labels_ = rows, memberships, labels
+        return others, squares
+
+    def _memberships_by_scores(self, scores: Array) -> Array:
+        """Return memberships, which sum to 1, of what speaks for each cluster."""
+        raise NotImplementedError
+
+    def _edge_weights(self, squares: Array) -> Array:
+        """Return the weights of edges of these squared lengths."""
+        raise NotImplementedError
+
+    @property
+    def _symmetry(self) -> str:
+        """What becomes of edges that go one way only, see `coterie.graphs.knn_graph`."""
         raise NotImplementedError
 
     def _scores_by_affinities(self, affinities: Block) -> Array:

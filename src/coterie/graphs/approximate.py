@@ -8,6 +8,7 @@ on the number of threads.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,10 +47,13 @@ class Aim:
         The share of the nearest points that is to be found, from 0 to 1.
     least_work : float
         Multiply-adds that the search may take in any case: where fewer are enough, more cells are visited.
+    most_work : float
+        Multiply-adds that it may take at most, whatever is found then; some cells are visited in any case.
     """
 
     recall: float
     least_work: float = 0.0
+    most_work: float = math.inf
 
 
 def approximate_neighbors(
@@ -101,7 +105,7 @@ def approximate_neighbors(
         directions, near = found
         near_asked = near if are_points else in_directions(asked, directions, n_threads)
     search = CellSearch(near, near_asked, seed, n_threads)
-    search.plan(probes, 1 - 3 * missed / 4, aim.least_work)
+    search.plan(probes, 1 - 3 * missed / 4, aim.least_work, aim.most_work)
     ids = search.candidates(offsets, n_candidates)
     ids, squares = _measured(points, queries, ids, search.row_order, n_neighbors, n_threads)
     return ids, squares, judges.recall(centered, ids[judges.rows])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from coterie import _kernels
@@ -53,7 +55,7 @@ class CellSearch:
         self._cells = _cells(points, seed, n_threads)
         self._own = self._nearest_cells(points, 1)[:, 0]
 
-    def plan(self, probes: Probes, recall: float, least_work: float) -> None:
+    def plan(self, probes: Probes, recall: float, least_work: float, most_work: float = math.inf) -> None:
         """Choose how many cells each row visits.
 
         Parameters
@@ -64,19 +66,22 @@ class CellSearch:
             The share of these points that is to be in visited cells.
         least_work : float
             Multiply-adds that the search may take even if fewer visits are enough.
+        most_work : float
+            Multiply-adds that it may take at most, even if more visits are wanted.
         """
         n_cells = len(self._cells)
         n_groups_of_work = len(self._asked) * self._points.size / n_cells * _GROUP_VISITS
         least = max(_FEWEST_VISITS, int(least_work / n_groups_of_work))
+        affordable = max(_FEWEST_VISITS, int(min(most_work / n_groups_of_work, n_cells)))
         for most in _MOST_VISITS:
             visits = self._nearest_cells(self._asked, min(most, n_cells))
             # Rows of one group look where any of them does.
             self.row_order = np.lexsort(visits.T[2::-1])
             ranks = np.sort(self._ranks(visits, probes), axis=None)
             enough = int(ranks[min(len(ranks) - 1, int(np.ceil(recall * len(ranks))))]) + 1
-            if max(enough, least) <= most:
+            if min(max(enough, least), affordable) <= most:
                 break
-        n_visits = min(max(enough, least), visits.shape[1])
+        n_visits = min(max(enough, least), affordable, visits.shape[1])
         self._visits = np.ascontiguousarray(visits[:, :n_visits])
 
     def candidates(self, offsets: Array, n_candidates: int) -> IntArray:

@@ -7,15 +7,11 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
-from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import Declared
-from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
@@ -23,19 +19,18 @@ from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import edge_weights
 from coterie.graphs.knn import check_weights
 from coterie.kmeans.within import k_means_within
 from coterie.laplacian_kmodes.attributes import attributes_of_modes
+from coterie.laplacian_kmodes.fitted import FittedModes
 from coterie.laplacian_kmodes.graph import graph_and_search
-from coterie.laplacian_kmodes.modes import Modes, ModeUpdate
+from coterie.laplacian_kmodes.modes import ModeUpdate
 from coterie.laplacian_kmodes.pairs import beside, is_pair
-from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping, cut_weight
+from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping
 from coterie.laplacian_kmodes.starts import (
     MOST_RUNS,
     Fitted,
     Start,
-    automatic_lambda,
     automatic_starts,
     best_run,
     careful_rank,
@@ -43,7 +38,6 @@ from coterie.laplacian_kmodes.starts import (
     check_lambda,
     given_rows,
 )
-from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
@@ -60,7 +54,7 @@ _GRAPH_SHARE, _SEEDING_SHARE = 0.5, 1 / 3
 _STARTS = 10
 
 
-class LaplacianKModes(GraphEstimator, SeededEstimator):
+class LaplacianKModes(FittedModes, SeededEstimator):
     """Clusters of any shape on a nearest-neighbour graph, each around a mode of its density.
 
     A row belongs where its nearest neighbours belong, and to a mode that is close. With `mode_update="byproduct"`
@@ -118,8 +112,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
-        graph would take too long, another one says that only half of the nearest rows were looked for.
+        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning. Where the
+        graph would take too long, half of the nearest rows are looked for; where all rows would, some are fitted and
+        the others follow the nearest of these (`relaxation_`, `history_` are then of the former). A warning says so.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -209,9 +204,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     100
     """
 
-    # Of models of before there were pairs, too.
-    _fitted_to_pair = False
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -297,12 +289,16 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             monitor.n_runs = 2 * n_starts if is_careful else n_starts  # as a rule
             if earlier is None:
                 with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
-                    problem = self._problem(rows.read(), kernel, random, n_threads, phase)
-                starts = self._starts(X, problem, given, random, monitor)
+                    block = rows.read()
+                    some = self._rows_in_time(block, np.empty(0, np.intp), random, monitor)
+                    fitted = block if some is None else block[some.ids]
+                    problem = self._problem(fitted, kernel, random, n_threads, phase)
+                starts = self._starts(X if some is None else fitted, problem, given, random, monitor)
             else:
                 problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
+                block, some = earlier.rows, earlier.some
             if monitor.deadline.is_set:
-                monitor.reserve = problem.seconds_of_end()
+                monitor.reserve += problem.seconds_of_end()
             lam = self._lambda_of(problem.graph)
             stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
 
@@ -311,13 +307,17 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                     return careful_run(problem, start, lam, stopping, monitor, random)
                 return problem.run(start.modes, lam, stopping, monitor)
 
-            some = islice(starts, n_starts)
+            tried = islice(starts, n_starts)
             by_default = careful_rank if is_careful else (lambda _, run: run.rank)
-            best, ends = best_run(problem, some, run_of, rank or by_default, monitor)
-        self._store(best, problem)
+            best, ends = best_run(problem, tried, run_of, rank or by_default, monitor)
+            self._store(best, problem)
+            if some is not None:
+                with monitor.phase("labels"):
+                    self._let_follow(block, some.ids)
         self._fitted_to_pair = kernel is not None
+        self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
         monitor.warn_if_out_of_time()
-        return Fitted(problem, best.modes, ends)
+        return Fitted(problem, best.modes, ends, block, some)
 
     def _problem(
         self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int, phase: Phase
@@ -385,65 +385,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.affinity_matrix_ = problem.graph
         self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
         self.n_iter_ = len(run.history)
-        self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
 
     def fitted_attributes(self) -> dict[str, Declared]:
         return {**super().fitted_attributes(), **attributes_of_modes(has_rows=self.affinity == "knn")}
-
-    # --- a fitted model ------------------------------------------------------------------------------------------
-
-    @property
-    def cluster_centers_(self) -> Array:
-        """The modes, under the name that clusterings use."""
-        check_is_fitted(self, "labels_")
-        return self.modes_
-
-    @property
-    def lam_(self) -> float:
-        """lambda, also where it is chosen by the degrees of the graph."""
-        check_is_fitted(self, "labels_")
-        return self._lambda_of(self.affinity_matrix_)
-
-    def _lambda_of(self, graph: sp.csr_array) -> float:
-        return automatic_lambda(graph, self.n_clusters) if self.lam == "auto" else float(self.lam)
-
-    @property
-    def published_objective_(self) -> float:
-        """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
-        check_is_fitted(self, "labels_")
-        return self.objective_ + 0.5 * self.lam_ * cut_weight(self.affinity_matrix_, self.labels_)
-
-    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
-        return self._distances_to_modes(rows, labels)
-
-    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
-        if to_centers is not None:
-            return to_centers
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
-        return self._distances_to_modes(rows, labels)
-
-    def _distances_to_modes(self, rows: Block, labels: IntArray) -> FloatArray:
-        n_threads = effective_n_threads(self.n_threads)
-        return np.sqrt(squares_to_centers(as_rows(rows), self.modes_, labels, n_threads))
-
-    def _scores_by_affinities(self, affinities: Block) -> Array:
-        n = len(self.labels_)
-        graph, kernel = (affinities[:, :n], affinities[:, n:]) if self._fitted_to_pair else (affinities,) * 2
-        own, near = kernel[:, self.mode_indices_], graph @ self.memberships_
-        return (own.toarray() if sp.issparse(own) else own) + self.lam_ * near
-
-    def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        """Return k(x, m_l) + lambda times the memberships of the nearest training rows."""
-        assert self.bandwidth_ is not None
-        n_threads = effective_n_threads(self.n_threads)
-        search = VectorModes(rows, self.bandwidth_, mode_update="byproduct", n_threads=n_threads)
-        n_clusters = len(self.modes_)  # of the fit
-        scores = np.empty((rows.shape[0], n_clusters))
-        search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(n_clusters)), scores)
-        weights = edge_weights(squares, self.weights, self.bandwidth_)
-        for near, weight in zip(ids.T, weights.T):
-            scores += self.lam_ * weight[:, None] * self.memberships_[near]
-        return scores
 
     # --- checks --------------------------------------------------------------------------------------------------
 

@@ -13,11 +13,13 @@ import scipy.sparse as sp
 from coterie.arrays import IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
 from coterie.fitting.monitor import FitMonitor
+from coterie.graphs.hurried import SomeRows
 from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.within import k_means_within
 from coterie.laplacian_kmodes.criterion import demerit, spreads
 from coterie.laplacian_kmodes.modes import Modes
 from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
+from coterie.rows import Block
 from coterie.seeding import k_means_plus_plus
 
 __all__ = [
@@ -71,11 +73,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Fitted:
-    """With what another lambda can begin: the problem, and the modes of the best start and of all."""
+    """With what another lambda can begin: the problem, the modes of the best start and of all, and the rows.
+
+    Some of the rows are those of the problem, where there was no time for all.
+    """
 
     problem: GraphModes
     best: Modes
     ends: list[Modes]
+    rows: Block
+    some: SomeRows | None = None
 
 
 def given_rows(init: Any, n_clusters: int, n_rows: int) -> IndexArray:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
@@ -20,7 +20,8 @@ from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
-from coterie.graphs.cuts import check_asymmetry
+from coterie.graphs.cuts import check_asymmetry, cut_of_edges
+from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
 from coterie.total_variation.problem import CutProblem, draws_starts
@@ -82,8 +83,10 @@ class TotalVariationClustering(GraphEstimator):
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
-        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning; where the
-        graph would take too long, another one says that only half of the nearest rows were looked for.
+        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning. Where the
+        graph would take too long, half of the nearest rows are looked for; where all rows would, some are fitted and
+        the others follow the nearest of these (`relaxed_energy_`, `energies_`, `history_` are then of the former). A
+        warning says so.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -171,6 +174,8 @@ class TotalVariationClustering(GraphEstimator):
     100
     """
 
+    _LEAST_WORK = 1e5
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -239,13 +244,25 @@ class TotalVariationClustering(GraphEstimator):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
-                graph, distances = self._graph_and_distances(rows, random, n_threads, phase)
-            problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
+                block = rows.read()
+                some = self._rows_in_time(block, _telling(known, given), random, monitor)
+                known_of, given_of, fitted = known, given, block
+                if some is not None:
+                    known_of, fitted = known[some.ids], block[some.ids]
+                    given_of = None if given is None else given[some.ids]
+                graph, distances = self._graph_and_distances(fitted, random, n_threads, phase)
+            problem = CutProblem(
+                graph, self.n_clusters, known_of, given_of, random, n_threads, self.asymmetry
+            )
             best, energies = find_cut(problem, effort, monitor)
-        self._store(best, energies, graph)
+            self._store(best, energies, graph)
+            if some is not None:
+                with monitor.phase("labels"):
+                    distances = self._all_distances(block, some.ids, distances, known)
         self._forget_distances()
         if distances is not None:
             self._note_distances(OwnDistances(self.labels_, distances, np.zeros(self.n_clusters)))
+        self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
         monitor.warn_if_out_of_time()
         return self
 
@@ -258,14 +275,14 @@ class TotalVariationClustering(GraphEstimator):
         )
 
     def _graph_and_distances(
-        self, rows: RowSource, random: np.random.RandomState, n_threads: int, phase: Phase
+        self, rows: Block, random: np.random.RandomState, n_threads: int, phase: Phase
     ) -> tuple[sp.csr_array, FloatArray | None]:
         """Return the graph, and the mean distance of each row to its neighbours, where there are rows."""
         self._training_rows = None
         if self.affinity == "precomputed":
-            graph = check_graph(rows.read(), rows.shape[0], symmetric=True)
+            graph = check_graph(rows, rows.shape[0], symmetric=True)
             return _without_loops(graph), None
-        self._training_rows = rows.read()
+        self._training_rows = rows
         if rows.shape[0] == 1:
             return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
@@ -283,7 +300,21 @@ class TotalVariationClustering(GraphEstimator):
         self.energy_, self.relaxed_energy_ = run.energy, run.relaxed_energy
         self.energies_, self.affinity_matrix_ = energies, graph
         self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
-        self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
+
+    def _all_distances(
+        self, rows: Block, some: IndexArray, distances: FloatArray | None, known: IntArray
+    ) -> FloatArray:
+        """Let the rows follow that were not fitted, but for known ones; return the mean distances of all rows."""
+        others, squares = self._let_follow(rows, some)
+        is_known = known >= 0
+        self.labels_[is_known] = known[is_known]
+        self.memberships_[is_known] = np.eye(self.n_clusters)[known[is_known]]
+        edges = edges_of_graph(self.affinity_matrix_)
+        if self.n_clusters > 1:
+            self.energy_ = cut_of_edges(edges, self.labels_, self.n_clusters, self.asymmetry)
+        found = np.empty(rows.shape[0])
+        found[some], found[others] = distances, _mean_distances(squares)
+        return found
 
     def fitted_attributes(self) -> dict[str, Declared]:
         # Cuts with an empty cluster are infinite.
@@ -304,6 +335,16 @@ class TotalVariationClustering(GraphEstimator):
         for near in ids.T:
             votes += self.memberships_[near]
         return votes
+
+    def _memberships_by_scores(self, scores: Array) -> Array:
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def _edge_weights(self, squares: Array) -> Array:
+        return np.ones_like(squares)
+
+    @property
+    def _symmetry(self) -> str:
+        return "max"
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         return _mean_distances(squares)
@@ -380,6 +421,13 @@ def _check_names(labels: Array) -> None:
             f"y must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
             "classes from 0: numpy.unique(names, return_inverse=True)."
         )
+
+
+def _telling(known: IntArray, given: FloatArray | None) -> IndexArray:
+    """Return the rows without which a fit of some would be told less: known ones, and the ends of each column."""
+    if given is None:
+        return np.flatnonzero(known >= 0)
+    return np.unique(np.concatenate([given.argmax(axis=0), given.argmin(axis=0)]))
 
 
 def _mean_distances(squares: Array) -> FloatArray:
