@@ -120,6 +120,7 @@ def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
         "clusters": found.n_clusters,
         "interval": list(found.interval),
         "support": found.support,
+        "plausible": list(found.plausible),
         "reasons": list(found.reasons),
         "threshold": found.threshold,
         "prominences": found.prominences[:100].tolist(),
