@@ -69,6 +69,20 @@ def test_what_is_missing_is_named(projection, monkeypatch):
         coterie.report(model, X, projection=projection, stability=0)
 
 
+@pytest.mark.parametrize("installed", [None, "umap", "openTSNE"])
+def test_an_installed_library_is_named(installed, monkeypatch):
+    monkeypatch.setattr("coterie.reports.projection.find_spec", lambda library: library == installed)
+    X = load_iris()[0]
+    caption = coterie.report(coterie.KMeans(3, random_state=0).fit(X), X, stability=0).projection.caption
+    words = {
+        None: "",
+        "umap": " umap is installed: --projection umap",
+        "openTSNE": "--projection opentsne keeps",
+    }
+    assert words[installed] in caption
+    assert ("is installed" in caption) == (installed is not None)
+
+
 def test_points_have_the_types_that_other_programs_read(table, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     model, rows = table

@@ -87,6 +87,8 @@ class KChoice:
     plausible : tuple of int
         What the number lies between if it is not clear: the fewest clusters of `interval`, and all modes that more than
         half of the data sets without clusters do not have. Both are `n_clusters` where that is clear.
+    may_be_more : bool
+        Whether one of several modes holds more than half of the rows: clusters that touch have one mode.
     reasons : tuple of str
         Why, in sentences; the first says the result.
     criteria : tuple of Criterion
@@ -105,6 +107,7 @@ class KChoice:
     interval: tuple[int, int]
     support: float
     plausible: tuple[int, int]
+    may_be_more: bool
     reasons: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     left_out: tuple[str, ...]
@@ -121,7 +124,9 @@ class KChoice:
         if self.n_clusters is None:
             return "no natural k"
         low, high = self.plausible
-        return f"{high} clusters" if low == high else f"perhaps {self.n_clusters} clusters, {low} to {high}"
+        if low == high:
+            return f"{high} clusters"
+        return f"perhaps {self.n_clusters} clusters, {low} to {high}{' or more' if self.may_be_more else ''}"
 
     def table(self) -> pa.Table:
         """Return the curves as an Arrow table: criterion, k, value, low, high, chance, chosen."""
@@ -267,7 +272,7 @@ def choose_k(
         "seconds": time.perf_counter() - started,
     }
     return KChoice(
-        verdict, _interval(halves), float(np.mean(halves == found)), plausible,
+        verdict, _interval(halves), float(np.mean(halves == found)), plausible, _may_be_more(labels),
         (*reasons, *_comparison(verdict, criteria)), criteria, left_out, modes.prominences, threshold, facts,
     )  # fmt: skip
 
@@ -415,7 +420,8 @@ def _judged(
         "as far as is needed."
     )
     return found, [
-        f"The data have clusters, but how many is not clear: {found} stand out, {low} to {high} are plausible.",
+        f"The data have clusters, but how many is not clear: {found} stand out, {low} to {high}"
+        f"{' or more' if _may_be_more(labels) else ''} are plausible.",
         told[0] + (more if high > found else ""),
         *told[1:],
     ]
@@ -431,13 +437,18 @@ def _about_bounds(found: int, plausible: tuple[int, int], bounds: tuple[int, int
     )
 
 
+def _may_be_more(labels: IntArray) -> bool:
+    shares = np.bincount(labels) / len(labels)
+    return len(shares) >= _SEVERAL and float(shares.max()) > _MOST_OF_ROWS
+
+
 def _about_largest(labels: IntArray) -> list[str]:
     """Say that there may be more clusters than modes, where one mode has most rows."""
-    shares = np.bincount(labels) / len(labels)
-    if len(shares) < _SEVERAL or shares.max() <= _MOST_OF_ROWS:
+    if not _may_be_more(labels):
         return []
+    share = np.bincount(labels).max() / len(labels)
     return [
-        f"One mode holds {shares.max():.0%} of the rows: clusters that touch have one mode, so there may be more."
+        f"One mode holds {share:.0%} of the rows: clusters that touch have one mode, so there may be more."
     ]
 
 
@@ -452,11 +463,10 @@ def _comparison(verdict: int | None, criteria: tuple[Criterion, ...]) -> list[st
 
 
 def _curves(task: Resampling) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    done, left_out = [], []
+    done, late = [], []
     for criterion in _CRITERIA:
-        name = criterion.__name__.replace("_", " ")
         try:
             done.append(criterion(task))
         except TimeoutError:
-            left_out.append(f"{name}: max_time was over")
-    return tuple(done), tuple(left_out)
+            late.append(criterion.__name__.replace("_", " "))
+    return tuple(done), ((f"{', '.join(late)}: max_time was over",) if late else ())

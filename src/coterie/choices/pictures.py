@@ -45,7 +45,8 @@ def plot_choice(choice: KChoice) -> Figure:
 
 def _draw_modes(ax: Axes, choice: KChoice) -> None:
     found = int(choice.facts["modes"])
-    falls = np.minimum(choice.prominences[1 : found + _LOW_MODES], _DEEPEST)
+    low = choice.prominences[found : found + _LOW_MODES]
+    falls = np.minimum([*choice.prominences[1:found], *low[low > 0]], _DEEPEST)
     numbers = np.arange(2, len(falls) + 2)
     colours = [FEW_COLOURS[0] if number <= found else "#999999" for number in numbers]
     ax.bar(numbers, falls, color=colours, width=0.7)

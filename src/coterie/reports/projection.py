@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from coterie.reports.subject import Subject
 
 __all__ = ["PROJECTIONS", "Projection", "project"]
 
+# Those of other libraries, and what these are called.
+_LIBRARIES = {"umap": "umap", "opentsne": "openTSNE"}
 PROJECTIONS = ("auto", "centres", "graph", "umap", "opentsne")
 
 # The eigenvectors of larger graphs take seconds.
@@ -74,7 +77,16 @@ def project(
                 f"The vertices of a graph are no points, which projection={kind!r} needs: take 'graph'."
             )
         return _by_umap(subject) if kind == "umap" else _by_opentsne(subject)
-    return _by_centers(subject)
+    found = _by_centers(subject)
+    return replace(found, caption=found.caption + _about_installed()) if kind == "auto" else found
+
+
+def _about_installed() -> str:
+    """Name the library that would keep neighbours together; unasked it would take longer than all else."""
+    installed = [kind for kind, library in _LIBRARIES.items() if find_spec(library)]
+    if not installed:
+        return ""
+    return f" {_LIBRARIES[installed[0]]} is installed: --projection {installed[0]} keeps neighbours together instead."
 
 
 def _by_centers(subject: Subject) -> Projection:
