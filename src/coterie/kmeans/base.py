@@ -223,8 +223,6 @@ class CentroidEstimator(
             "labels_": Numbers(("n",), "integer", least=_NO_CLUSTER, below="k", needed=False),
             "inertia_": One(needed=False),
             "history_": History(needed=False),
-            # Runs that were not kept may have ended anywhere.
-            "runs_": History(needed=False, finite=False),
             "n_iter_": One("integer", 0, needed=False),
             **SCALES,
             **(SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}),

@@ -16,6 +16,7 @@ from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
 from coterie.centers.passes import ClusterPasses
 from coterie.centers.sized import SizedPasses
 from coterie.coresets import lightweight_coreset
+from coterie.estimators.declared import Declared, History
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -366,6 +367,10 @@ class KMeans(CentroidEstimator):
         return Run(lloyd.centers, labels, squares, inertia, history)
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        # Runs that were not kept may have ended anywhere.
+        return {**super().fitted_attributes(), "runs_": History(needed=False, finite=False)}
 
     def check_parameters(self) -> None:
         super().check_parameters()
