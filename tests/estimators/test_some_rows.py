@@ -20,7 +20,7 @@ MODELS = {
         4, n_init=2, mode_update="mean_shift", symmetrize="max", random_state=0
     ),
     "densest": coterie.LaplacianKModes(4, n_init=2, mode_update="densest", symmetrize="mean", random_state=0),
-    "total-variation": coterie.TotalVariationClustering(4, n_init=4, random_state=0),
+    "total-variation": coterie.TotalVariationClustering(4, n_init=8, random_state=0),
 }
 
 

@@ -156,7 +156,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
     history_ : record array
         One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
         memberships), `n_modes_moved`.
-    n_features_in_, feature_names_in_, preparation_
+    n_features_in_, feature_names_in_, preparation_, runs_
         See `KMeans`.
 
     Raises
@@ -314,6 +314,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
             if some is not None:
                 with monitor.phase("labels"):
                     self._let_follow(block, some.ids)
+        self.runs_ = monitor.runs()
         self._fitted_to_pair = kernel is not None
         self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
         monitor.warn_if_out_of_time()
