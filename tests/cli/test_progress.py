@@ -48,6 +48,11 @@ def test_several_starts_share_one_rate():
     assert [step.parts()[0] for step in shown] == ["iteration 1/10", "iteration 2/10", "start 2", "start 2"]
 
 
+@pytest.mark.parametrize(("remaining", "is_told"), [(0.0, False), (0.49, False), (0.6, True), (None, False)])
+def test_less_than_a_second_is_not_told(remaining, is_told):
+    assert ("left" in "".join(progress.Step(1, 9, "step", 1.0, 4.0, remaining).parts())) == is_told
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.2, "0:00"), (59.6, "1:00"), (3599, "59:59"), (7322, "2:02:02")]
 )

@@ -122,3 +122,26 @@ def test_addresses_with_secrets_are_not_written(folder):
     text = (folder / "out" / "run.toml").read_text()
     assert "secret" not in text.replace("may be a secret", "")
     assert tomllib.loads(text) == {"command": "fit", "k": 3, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["choose-k rows.npy --k 2:5 --sample 90", "compare rows.npy -k 3 --methods k-means,gmm --budget 2s"],
+)
+def test_what_chooses_is_repeated(rows, line):
+    pytest.importorskip("matplotlib")
+    command = line.split()[0]
+    assert main([*line.split(), "--scale", "standard", "-q", "--out", "one"]) == 0
+    assert main([command, "--config", "one", "-q", "--out", "two"]) == 0
+    one, two = written("one/run.toml"), written("two/run.toml")
+    assert {**one, "out": "two"} == two
+    assert (one["command"], one["scale"], one["seed"]) == (command, "standard", 0)
+
+
+def test_a_report_is_repeated(rows):
+    pytest.importorskip("jinja2")
+    assert main(["fit", rows, "-k", "3", "-q", "--out", "one"]) == 0
+    assert main(["report", "one", "--stability", "0", "-q"]) == 0
+    assert written("one/report-run.toml") == {"command": "report", "folder": "one", "stability": 0}
+    assert written("one/run.toml")["command"] == "fit"
+    assert main(["report", "--config", "one/report-run.toml", "--out", "other.html", "-q"]) == 0

@@ -114,14 +114,18 @@ def test_same_seed_same_rows(slow, rows_and_classes):
     np.testing.assert_array_equal(first.memberships_, second.memberships_)
 
 
-def test_lambdas_are_compared_on_the_same_rows(slow, rows_and_classes):
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_lambdas_are_compared_on_the_same_rows(has_labels, slow, rows_and_classes):
     rows, classes = rows_and_classes
+    known = np.where(np.arange(N_ROWS) % 10 == 0, classes, -1) if has_labels else None
     model = coterie.LaplacianKModes(4, n_init=2, max_time=60.0, random_state=0)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found = coterie.select_lambda(rows, classes, model, [1.0, 2.0])
+        scan = coterie.select_lambda(model, rows, [1.0, 2.0], y=known)
     assert sum("the clusters are those of" in str(warning.message) for warning in told) == 1
-    assert found is not None
+    first, second = (model.affinity_matrix_ for model in scan.models)
+    assert (first != second).nnz == 0
+    assert adjusted_rand_score(classes, scan.best_model.labels_) == 1
 
 
 def test_where_there_is_time_all_rows_are_fitted(rows_and_classes):

@@ -17,6 +17,7 @@ from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import check_seed, check_threads
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
+from coterie.cli.run_file import run_files, write_run_file
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
@@ -67,6 +68,7 @@ def choose(job: ChooseJob) -> dict[str, Any]:
         "curves": CURVES,
         "picture": PICTURE,
         **({"page": PAGE} if job.report else {}),
+        **{name: path.name for name, path in run_files(job.out).items()},
         "summary": SUMMARY,
     }
     with output_folder(job.out) as outputs:
@@ -166,6 +168,7 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
         page = choice_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
+    write_run_file(outputs, seed=summary["seed"])
     with outputs.writing(SUMMARY) as path:
         path.write_text(to_json(summary) + "\n", encoding="utf-8")
 

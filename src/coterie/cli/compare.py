@@ -17,6 +17,7 @@ from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
 from coterie.cli.models import check_seed, check_threads, offered_methods
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
+from coterie.cli.run_file import run_files, write_run_file
 from coterie.estimators import find_method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
@@ -64,7 +65,13 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
     """
     budget = _budget_of(job.budget)
     _check_job(job)
-    files = {"table": TABLE, "picture": PICTURE, **({"page": PAGE} if job.report else {}), "summary": SUMMARY}
+    files = {
+        "table": TABLE,
+        "picture": PICTURE,
+        **({"page": PAGE} if job.report else {}),
+        **{name: path.name for name, path in run_files(job.out).items()},
+        "summary": SUMMARY,
+    }
     with output_folder(job.out) as outputs:
         outputs.check(*files.values())
         told = unguarded_warnings(outputs, job.out)
@@ -146,6 +153,7 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
         page = comparison_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
+    write_run_file(outputs, seed=summary["seed"])
     with outputs.writing(SUMMARY) as path:
         path.write_text(to_json(summary) + "\n", encoding="utf-8")
 

@@ -45,7 +45,9 @@ class Step:
         total = "" if self.total is None else f"/{self.total:,}"
         rate = f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s"
         how = "about" if self.is_foreseen else "at most"
-        left = "" if self.remaining is None else f"{how} {_clock(self.remaining)} left"
+        # Less than a second is no news, and of the most that it may take it would be wrong.
+        is_told = self.remaining is not None and round(self.remaining) > 0
+        left = f"{how} {_clock(self.remaining)} left" if is_told and self.remaining is not None else ""
         return _within(
             width,
             [

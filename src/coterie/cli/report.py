@@ -16,6 +16,7 @@ from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_rows
 from coterie.cli.inputs import about, open_for_model
 from coterie.cli.output import output_folder, pyarrow_parquet
+from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.cli.verify import read_run
 from coterie.fitting.threads import effective_n_threads
@@ -135,8 +136,12 @@ def write_report(job: ReportJob) -> dict[str, Any]:
         with about(name):
             made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
         with output_folder(out.parent, out.name) as outputs:
+            run = run_files(out.parent, f"{out.stem}-{RUN}")
+            outputs.check(*(path.name for path in run.values()))
             written = write_files(outputs, made, out.name)
+            write_run_file(outputs, f"{out.stem}-{RUN}")
         files = {"report": str(out), **{name: str(out.parent / name) for name in written[1:]}}
+        files |= {name: str(path) for name, path in run.items()}
     if job.points is not None:
         with output_folder(job.points.parent, job.points.name) as outputs:
             outputs.check(job.points.name)

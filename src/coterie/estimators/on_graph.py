@@ -16,7 +16,7 @@ from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
-from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
@@ -129,12 +129,12 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         raise NotImplementedError
 
     def _rows_in_time(
-        self, rows: Block, needed: IndexArray, random: np.random.RandomState, monitor: FitMonitor
+        self, rows: Block, needed: IndexArray, random: np.random.RandomState, deadline: Deadline
     ) -> SomeRows | None:
-        """Return the rows that there is time for, and let the iterations leave time for the others; None for all."""
+        """Return the rows that there is time for; None for all."""
         if self.affinity == "precomputed":
             return None
-        some = rows_in_time(
+        return rows_in_time(
             rows,
             self.n_clusters,
             self.n_neighbors,
@@ -142,11 +142,8 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
             needed=needed,
             random=random,
             n_threads=effective_n_threads(self.n_threads),
-            deadline=monitor.deadline,
+            deadline=deadline,
         )
-        if some is not None:
-            monitor.reserve = some.seconds
-        return some
 
     def _let_follow(self, rows: Block, some: IndexArray) -> tuple[IndexArray, Array]:
         """Let this model of some rows be one of all: the others get the clusters of those that are nearest to them.

@@ -30,6 +30,7 @@ from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, St
 from coterie.laplacian_kmodes.starts import (
     MOST_RUNS,
     Fitted,
+    Rank,
     Start,
     automatic_starts,
     best_run,
@@ -271,9 +272,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _fit(
-        self, X: Any, earlier: Fitted | None = None, rank: Callable[[GraphModes, Run], Any] | None = None
-    ) -> Fitted:
+    def _fit(self, X: Any, earlier: Fitted | None = None, rank: Rank | None = None) -> Fitted:
         """Fit, also from where the starts of another lambda ended; keep the run that comes first by its rank."""
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
@@ -290,13 +289,17 @@ class LaplacianKModes(FittedModes, SeededEstimator):
             if earlier is None:
                 with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                     block = rows.read()
-                    some = self._rows_in_time(block, np.empty(0, np.intp), random, monitor)
+                    needed = np.empty(0, np.intp) if rank is None else rank.known
+                    some = self._rows_in_time(block, needed, random, monitor.deadline)
                     fitted = block if some is None else block[some.ids]
                     problem = self._problem(fitted, kernel, random, n_threads, phase)
                 starts = self._starts(X if some is None else fitted, problem, given, random, monitor)
             else:
                 problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
                 block, some = earlier.rows, earlier.some
+            if some is not None:
+                monitor.reserve = some.seconds
+                rank = None if rank is None else rank.among(some.ids)
             if monitor.deadline.is_set:
                 monitor.reserve += problem.seconds_of_end()
             lam = self._lambda_of(problem.graph)

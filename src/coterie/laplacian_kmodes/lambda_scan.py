@@ -223,11 +223,15 @@ class _ByLabels:
     """What makes one start better than another where labels of some rows are known."""
 
     def __init__(self, labels: Array) -> None:
-        self._known = np.flatnonzero(labels != -1)
-        self._classes = labels[self._known]
+        self._labels = labels
+        self.known = np.flatnonzero(labels != -1)
+
+    def among(self, rows: IndexArray) -> _ByLabels:
+        """Return the same of a problem that has these rows only."""
+        return _ByLabels(self._labels[rows])
 
     def __call__(self, problem: GraphModes, run: Run) -> tuple[int, float, float, float]:
-        accuracy = clustering_accuracy(self._classes, run.labels[self._known])
+        accuracy = clustering_accuracy(self._labels[self.known], run.labels[self.known])
         return run.n_empty, -accuracy, -modularity(problem.graph, run.labels), run.discrete
 
 

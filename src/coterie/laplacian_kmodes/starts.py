@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from coterie.seeding import k_means_plus_plus
 __all__ = [
     "MOST_RUNS",
     "Fitted",
+    "Rank",
     "Start",
     "automatic_lambda",
     "given_rows",
@@ -69,6 +70,24 @@ class Start:
     labels: IntArray | None = None
     follows_labels: bool = False
     settles: bool = True
+
+
+class Rank(Protocol):
+    """What makes one run better than another, by known classes of some rows.
+
+    Attributes
+    ----------
+    known : ndarray of shape (r,)
+        Which rows these are.
+    """
+
+    known: IndexArray
+
+    def __call__(self, problem: GraphModes, run: Run) -> Any:
+        """Return what sorts better runs before others."""
+
+    def among(self, rows: IndexArray) -> Rank:
+        """Return the same of a problem that has these rows only."""
 
 
 @dataclass(frozen=True)

@@ -247,9 +247,10 @@ class TotalVariationClustering(GraphEstimator):
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                 block = rows.read()
-                some = self._rows_in_time(block, _telling(known, given), random, monitor)
+                some = self._rows_in_time(block, _telling(known, given), random, monitor.deadline)
                 known_of, given_of, fitted = known, given, block
                 if some is not None:
+                    monitor.reserve = some.seconds
                     known_of, fitted = known[some.ids], block[some.ids]
                     given_of = None if given is None else given[some.ids]
                 graph, distances = self._graph_and_distances(fitted, random, n_threads, phase)

@@ -21,13 +21,14 @@ from coterie.cli.arguments import (
 )
 from coterie.cli.options import with_memory
 from coterie.cli.output import report as tell
+from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_memory(choose_k)
+    return with_run_file(with_memory(choose_k))
 
 
 def choose_k(
@@ -90,7 +91,7 @@ def choose_k(
     report
         Also write a page for people, choose-k.html.
     out
-        Folder for curves.csv, choose-k.png and summary.json.
+        Folder for curves.csv, choose-k.png, run.toml and summary.json.
     json
         Print one JSON object on the standard output.
     quiet

@@ -25,13 +25,14 @@ from coterie.cli.arguments import (
 )
 from coterie.cli.options import NUMBER, with_memory
 from coterie.cli.output import report as tell
+from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_memory(compare)
+    return with_run_file(with_memory(compare))
 
 
 def compare(
@@ -101,7 +102,7 @@ def compare(
     report
         Also write a page for people, comparison.html.
     out
-        Folder for comparison.csv, comparison.png and summary.json.
+        Folder for comparison.csv, comparison.png, run.toml and summary.json.
     json
         Print one JSON object on the standard output.
     quiet

@@ -10,13 +10,14 @@ from coterie.cli.arguments import Quiet, Switch, WholeNumber, column_names, imag
 from coterie.cli.lines import report_lines
 from coterie.cli.options import with_memory
 from coterie.cli.output import report as tell
+from coterie.cli.run_file import with_run_file
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_memory(report)
+    return with_run_file(with_memory(report))
 
 
 def report(
@@ -47,7 +48,7 @@ def report(
         The rows, if they are no longer where the summary says; - for the standard input, piped in as before.
     out
         Where to write it: a .html file, which needs no other, or .md with pictures beside it. By default report.html in
-        the folder.
+        the folder. Beside it stands report-run.toml, which does the same again.
     points
         Write the rows of the map to this .parquet file, too: x, y, cluster, id, text, as Embedding Atlas and
         DataMapPlot read them.
