@@ -6,10 +6,10 @@ Nothing is mapped into memory: where a mapped file is cut short, its reader is k
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -82,16 +82,15 @@ class RawSource(RowSource):
         if self._is_fortran:
             return super().take_rows(indices)
         row_bytes = self.shape[1] * self._stored.itemsize
-        # Runs end where much would be read for nothing, and where they become long.
-        skipped = np.diff(indices) > 1 + _GAP_BYTES // row_bytes
-        is_long = np.diff(indices // max(1, _RUN_BYTES // row_bytes)) > 0
-        cuts = np.flatnonzero(skipped | is_long) + 1
         found = np.empty((len(indices), self.shape[1]), dtype=self._stored)
+        buffer = _bytes_of(found)
         with self._opened() as file:
-            for low, high in pairwise([0, *cuts.tolist(), len(indices)]):
+            for low, high, are_neighbours in _runs(indices, row_bytes):
                 first, last = int(indices[low]), int(indices[high - 1])
-                if high - low == 1:
-                    self._fill(file, first, found[low:high])
+                if are_neighbours:
+                    _read_bytes(
+                        file, self._begin + first * row_bytes, buffer[low * row_bytes : high * row_bytes]
+                    )
                 else:
                     found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
         return found
@@ -118,16 +117,43 @@ class RawSource(RowSource):
             read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
 
 
+def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield where in `indices` runs begin and end that are read at once, and whether they have all rows between.
+
+    A run ends where much would be read for nothing, and where it becomes long.
+    """
+    steps = np.diff(indices)
+    skipped = steps > 1 + _GAP_BYTES // row_bytes
+    is_long = np.diff(indices // max(1, _RUN_BYTES // row_bytes)) > 0
+    cuts = np.concatenate([[0], np.flatnonzero(skipped | is_long) + 1, [len(indices)]])
+    n_others = np.concatenate([[0], np.cumsum(steps != 1)])
+    are_neighbours = n_others[cuts[1:] - 1] == n_others[cuts[:-1]]
+    return zip(cuts[:-1].tolist(), cuts[1:].tolist(), are_neighbours.tolist())
+
+
 def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
     """Read contiguous numbers from a place of an unbuffered file on, all of them or none."""
-    file.seek(begin)
-    wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
-    n_bytes = 0
+    _read_bytes(file, begin, _bytes_of(numbers))
+
+
+def _bytes_of(numbers: Array) -> memoryview:
+    return memoryview(numbers.view(np.uint8).reshape(-1).data)
+
+
+def _read_bytes(file: IO[bytes], begin: int, wanted: memoryview) -> None:
+    n_bytes = _read_some(file, begin, wanted)
     while n_bytes < len(wanted):  # a single call of the system may read less
-        n_read = file.readinto(wanted[n_bytes:])  # type: ignore[attr-defined]
+        n_read = _read_some(file, begin + n_bytes, wanted[n_bytes:])
         if not n_read:
             raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
         n_bytes += n_read
+
+
+def _read_some(file: IO[bytes], begin: int, wanted: memoryview) -> int:
+    if hasattr(os, "preadv"):  # one call of the system instead of two
+        return os.preadv(file.fileno(), (wanted,), begin)
+    file.seek(begin)
+    return file.readinto(wanted)  # type: ignore[attr-defined, no-any-return]
 
 
 def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:
