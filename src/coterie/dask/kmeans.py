@@ -77,7 +77,7 @@ class KMeans(LocalKMeans):
 
     Attributes
     ----------
-    cluster_centers_, inertia_, n_iter_, history_, n_features_in_, feature_names_in_
+    cluster_centers_, inertia_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         See `coterie.KMeans`.
     labels_ : ndarray of shape (n,), int32, or Dask array
         Which centroid is the nearest to each row; of more than 10,000,000 rows a lazy Dask array.
@@ -184,6 +184,7 @@ class KMeans(LocalKMeans):
             else:
                 best = self._run_on_coreset(data, random)
             self._keep(best, data, X)
+            self.runs_ = monitor.runs()
             self.traffic_ = np.array(
                 [
                     (done.name, done.n_tasks, done.n_sent, done.n_received, done.n_opened)
@@ -313,7 +314,7 @@ class KMeans(LocalKMeans):
     def _lean(self) -> LocalKMeans:
         """Return what other rows are compared with: a model without what belongs to the rows of the fit."""
         local = self.to_local()
-        for name in ("labels_", "_own_distances", "_outlier_scores", "history_"):
+        for name in ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_"):
             local.__dict__.pop(name, None)
         return local.set_params(callback=None, init="k-means++")
 

@@ -149,8 +149,7 @@ class TruncatedGaussianMixture(MixtureModel):
     cluster_scales_ : ndarray of shape (n_components,), float64
         The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
     lower_bound_ : float
-        Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
-        coreset, if there is one).
+        Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64
         The same after each iteration. It never falls but for rounding and `reg_covar`.
     n_components_ : int
@@ -162,7 +161,7 @@ class TruncatedGaussianMixture(MixtureModel):
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_, feature_names_in_, preparation_
+    n_features_in_, feature_names_in_, preparation_, runs_
         See `KMeans`.
 
     Raises
@@ -322,6 +321,7 @@ class TruncatedGaussianMixture(MixtureModel):
                     break
             assert best is not None
             self._store(best)
+            self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
             if self.compute_labels:
