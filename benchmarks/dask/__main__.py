@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.dask import __doc__ as PURPOSE
-from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling
+from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling, travelling_seconds
 from benchmarks.dask.runs import RUNS
 
 NEEDED = {
@@ -61,7 +61,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--clusters", type=int, default=1000)
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="contenders whose names hold this")
+    parser.add_argument("--only", help="contenders whose names begin with this")
     parser.add_argument("--made", help="folder whose rows are used, or made where there are none, and kept")
     parser.add_argument("--predict", action="store_true", help="only what follows from the figures in --out")
     parser.add_argument("--quick", action="store_true", help="small, to see that all runs")
@@ -98,7 +98,7 @@ def write_parquet(folder: Path, number: int, part: np.ndarray) -> None:
 
 def measured(folder: Path, k: int, options: argparse.Namespace) -> dict[str, list[dict]]:
     """Run all contenders that are installed in turns; return what each round of each has found."""
-    names = [name for name in RUNS if not options.only or options.only in name]
+    names = [name for name in RUNS if name.startswith(options.only or "")]
     for name in [name for name in names if name in NEEDED and not importlib.util.find_spec(NEEDED[name])]:
         print(f"{name}: {NEEDED[name]} is not installed, left out")
         names.remove(name)
@@ -147,7 +147,10 @@ def predicted(found: dict[str, list[dict]], n_rows: int, n_columns: int, k: int)
     ]
     latency = float(np.median(waits)) if waits else 0.01
     yield f"a pass that computes nothing: {1e3 * latency:.1f} ms ({len(waits)} measured)"
-    yield from prediction_lines(Fit(80_000_000, 3_072, 1_000), Cluster(16, 32, rate, 1.25e9, latency))
+    fit = Fit(80_000_000, 3_072, 1_000)
+    yield from prediction_lines(fit, Cluster(16, 32, rate, 1.25e9, latency))
+    for n_workers in (64, 256):
+        yield f"{n_workers} workers: {travelling_seconds(fit, n_workers, 1.25e9):.1f} s travelling a pass"
     if waits:
         for n_workers in (16, 64, 256):
             worst = straggling(waits, n_workers) * float(np.mean(waits))

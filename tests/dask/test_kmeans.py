@@ -226,6 +226,14 @@ class TestErrors:
         with pytest.raises(ValueError, match=message):
             KMeans(K, **options).fit(X)
 
+    def test_rows_so_far_out_that_others_are_lost(self, client):
+        X = rows()
+        X[450] = 1e18
+        with pytest.raises(
+            ValueError, match=r"so far away from the others \(2.24e\+18\) that these are lost"
+        ):
+            KMeans(K, init=X[:K]).fit(in_chunks(X))
+
     def test_rows_of_this_process(self, client):
         with pytest.raises(TypeError, match="neither a Dask array, a Dask DataFrame nor a path"):
             KMeans(K).fit(rows())

@@ -23,6 +23,9 @@ __all__ = ["WorkerRows", "gathered"]
 # Labels of so many rows come to the client; those of more stay where the rows are.
 GATHERED_ROWS = 10_000_000
 
+# Part of the spread of a column that rounding of a chunk's sum may take.
+_MOST_LOST = 1e-6
+
 
 class _RowsElsewhere(RowSource):
     """What is known of the rows of a cluster; single ones can be taken."""
@@ -157,9 +160,19 @@ class WorkerRows:
         found = [answer.results[number] for number in range(len(some))]
         totals, weighted, largest, sample = zip(*found)
         self.largest_square = max(largest)
-        return Squares(
-            float(np.sum(totals)), float(np.sum(weighted)), self.largest_square, np.concatenate(sample)
-        )
+        squares = np.concatenate(sample)
+        self._check_far_rows(float(np.median(squares)) / self.n_columns)
+        return Squares(float(np.sum(totals)), float(np.sum(weighted)), self.largest_square, squares)
+
+    def _check_far_rows(self, variance: float) -> None:
+        """Raise a ValueError if some rows are so far out that in sums of one step for all the others are lost."""
+        farthest, unit = float(np.sqrt(self.largest_square)), self.total_weight / self.n_rows
+        step = Steps.below(2 * self.total_weight * farthest).fine
+        if variance > 0 and step > _MOST_LOST * np.sqrt(variance) * unit:
+            raise ValueError(
+                f"Some rows of X are so far away from the others ({farthest:.3g}) that these are lost in sums on a "
+                "cluster: leave the far ones out, or fit all rows on one machine."
+            )
 
     def check_vanishing(self, largest: float) -> None:
         """Raise a ValueError if rows differ although the largest of their squares has no digits."""
