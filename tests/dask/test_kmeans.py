@@ -89,6 +89,14 @@ class TestOfOneMachine:
         np.testing.assert_array_equal(there.labels_, coterie.KMeans(K, init=X[:K]).fit(X).labels_)
         np.testing.assert_array_equal(there.predict(str(tmp_path / "part-*.npy")).compute(), there.labels_)
 
+    def test_a_file_of_the_same_name_is_read_anew(self, client, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for seed in (0, 1):
+            X = rows(seed=seed)
+            np.save("rows.npy", X)
+            there = KMeans(K, init=X[:K]).fit("rows.npy")
+            np.testing.assert_array_equal(there.labels_, coterie.KMeans(K, init=X[:K]).fit(X).labels_)
+
     def test_frames_with_an_embedding(self, client):
         pandas, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
         X = rows()

@@ -78,6 +78,7 @@ class Crew:
         self.plan = plan
         self.shift: FloatArray | None = None
         self.before: Array | None = None
+        self.was_settled = False
         self.weights: list[Array] | None = None
         self.moved: dict[int, tuple[Any, Any]] = {}
         self.sampled: dict[int, list[IndexArray]] = {}
@@ -100,6 +101,10 @@ class Crew:
             future.cancel()
         self._first = {}
         self.client.run(close_session, self._session, on_error="ignore")
+
+    def have_labels(self, centers: Array) -> None:
+        """Note that all rows have labels by these centres, which other workers can find again."""
+        self.before, self.was_settled, self.moved = centers, self.plan.is_settled, {}
 
     @property
     def n_workers(self) -> int:
@@ -279,7 +284,7 @@ class Crew:
             held = frozenset(number for number, home in self._home.items() if home == worker)
             orders[worker] = Order(
                 self._session, self._n_orders, operation, parts, held, self.plan, self.shift,
-                self.before if opens else None, sums, tuple(self.past) if opens else (),
+                self.before if opens else None, self.was_settled, sums, tuple(self.past) if opens else (),
             )  # fmt: skip
         return orders
 

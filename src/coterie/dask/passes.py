@@ -86,7 +86,7 @@ class WorkerPasses:
                 held.high[empty] = 0
                 held.low[empty] = 0
         self._add(answer.sums)
-        self.data.crew.before, self.data.crew.moved = frame.centers, {}
+        self.data.crew.have_labels(frame.centers)
         return int(sum(answer.results.values()))
 
     def rounding_decides(self, frame: CenterFrame) -> bool:

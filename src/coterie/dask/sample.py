@@ -123,7 +123,7 @@ class WorkerVotes(Votes):
         self.means.sums, self.means.masses, self.squares = now
         self._counts, self._within = (answer.sums[name].total() for name in self._of_a_round)
         self._data.have_voted()
-        self._crew.before = centers
+        self._crew.have_labels(centers)
         return int(sum(answer.results.values()))
 
     def rounding_decides(self) -> bool:

@@ -136,6 +136,8 @@ class Order:
         The shift of the rows, once it is known.
     before : ndarray or None
         Centres of the last pass that gave labels, for chunks that are opened.
+    was_settled : bool
+        Whether rows in doubt got their nearest centroids in that pass.
     sums : mapping of str to callable
         Returns each of the sums over all chunks that the pass makes, empty.
     past : sequence of (callable, Any)
@@ -151,6 +153,7 @@ class Order:
     plan: Plan
     shift: FloatArray | None = None
     before: Array | None = None
+    was_settled: bool = False
     sums: Mapping[str, Callable[[], Sum]] = field(default_factory=dict)
     past: Sequence[tuple[Callable[[Visit, Any], Any], Any]] = ()
 
@@ -304,8 +307,10 @@ class Visit:
             return
         for numbers in part.sampled:
             chunk.extend(numbers)
-        chunk.assignment, chunk.run = self._new_assignment(before), self.plan.run
-        assignment = self.assignment()
+        assignment: Assignment = self._new_assignment(before)
+        if self._order.was_settled:
+            assignment = SettledAssignment(self.labelled, assignment)
+        chunk.assignment, chunk.run = assignment, self.plan.run
         assignment.start(self.frame(before))
         for block, x in self.blocks():
             assignment.assign(block, x)
