@@ -12,6 +12,8 @@ da = pytest.importorskip("dask.array")
 
 from coterie.dask import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 K = 6
 
 
