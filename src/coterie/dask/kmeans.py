@@ -62,7 +62,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
 
     Attributes
     ----------
-    cluster_centers_, inertia_, n_iter_, history_, n_features_in_, feature_names_in_
+    cluster_centers_, inertia_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         See `coterie.KMeans`.
     labels_ : ndarray of shape (n,), int32, or Dask array
         Which centroid is the nearest to each row; of more than 10,000,000 rows a lazy Dask array.
@@ -174,6 +174,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
                 best = self._run_on_coreset(data, random)
             self._keep(best, data, X)
             self._note_traffic(crew)
+            self.runs_ = monitor.runs()
         monitor.warn_if_out_of_time()
         return self
 

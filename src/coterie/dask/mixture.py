@@ -67,7 +67,7 @@ compute_labels, random_state, verbose, max_time, callback
     Attributes
     ----------
     means_, cluster_centers_, covariances_, weights_, neighbors_, lower_bound_, lower_bounds_, n_components_, \
-converged_, n_iter_, history_, n_features_in_, feature_names_in_
+converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         See `coterie.TruncatedGaussianMixture`.
     labels_ : ndarray of shape (n,), int32, or Dask array
         The best component of each row; of more than 10,000,000 rows a lazy Dask array.
@@ -183,6 +183,7 @@ converged_, n_iter_, history_, n_features_in_, feature_names_in_
             else:
                 best = self._run_on_coreset(data, given, random, monitor)
             self._store(best)
+            self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
             if self.compute_labels:

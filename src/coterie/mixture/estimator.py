@@ -146,8 +146,7 @@ class TruncatedGaussianMixture(MixtureModel):
     cluster_scales_ : ndarray of shape (n_components,), float64
         The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
     lower_bound_ : float
-        Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
-        coreset, if there is one).
+        Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64
         The same after each iteration. It never falls but for rounding and `reg_covar`.
     n_components_ : int
@@ -159,7 +158,7 @@ class TruncatedGaussianMixture(MixtureModel):
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_, feature_names_in_, preparation_
+    n_features_in_, feature_names_in_, preparation_, runs_
         See `KMeans`.
 
     Raises
@@ -308,6 +307,7 @@ class TruncatedGaussianMixture(MixtureModel):
             data = Dataset(fitted, fitted_weights, n_clusters=self.n_components, n_threads=n_threads)
             monitor.reserve = self._seconds_of_labels(rows, monitor)
             self._store(self._best_run(seen, data, given, random, monitor))
+            self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
             if self.compute_labels:
