@@ -119,6 +119,8 @@ class TotalVariationClustering(GraphEstimator):
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
         `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded, or of
         the best ones so far where these leave a cluster empty).
+    runs_ : record array
+        What each run reported; see `KMeans`.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -243,6 +245,7 @@ class TotalVariationClustering(GraphEstimator):
             problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
             best, energies = find_cut(problem, effort, monitor)
         self._store(best, energies, graph)
+        self.runs_ = monitor.runs()
         self._forget_distances()
         if distances is not None:
             self._note_distances(OwnDistances(self.labels_, distances, np.zeros(self.n_clusters)))
