@@ -60,3 +60,11 @@ def test_zsh_reads_the_script(script, tmp_path):
 
 def test_an_unknown_shell(capsys):
     assert "bash" in failed(capsys, 2, "completion", "csh")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here to complete in")
+def test_zsh_completes_once_the_script_is_sourced(script, tmp_path):
+    (tmp_path / "sourced").write_text(script("zsh"))
+    lines = f"autoload -Uz compinit; compinit -u -D; source {tmp_path}/sourced; print $_comps[coterie]"
+    done = subprocess.run(["zsh", "-f", "-c", lines], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("_cyclopts_coterie", "")

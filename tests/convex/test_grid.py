@@ -5,6 +5,7 @@ import pytest
 
 from coterie import ConvexClustering
 from coterie.convex.grid import FittingGammas, coalescing_gamma, default_gammas
+from coterie.fitting.deadline import Deadline, Phase
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
 
@@ -31,6 +32,30 @@ def test_the_last_gamma_leaves_one_centroid_for_each_component(name, norm):
     means = np.array([X[model.labels_ == label].mean(axis=0) for label in model.labels_])
     np.testing.assert_allclose(model.centroids_, means, atol=1e-9)
     assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("name", ["moons60", "gauss40x6"])
+def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
+    X, graph = graph_of(name)
+    upper = np.argwhere(np.triu(graph.toarray())).astype(np.int32)
+    problem, _ = kernel_problem(X, upper, graph.toarray()[tuple(upper.T)], norm)
+    late = Phase(Deadline(0.0))
+    gamma = coalescing_gamma(problem, late)
+    assert gamma >= coalescing_gamma(problem)
+    assert FittingGammas(problem, 5, late).following(0) == 0
+    model = ConvexClustering(gamma, weights="precomputed", norm=norm, tol=1e-9).fit(X, graph=graph)
+    assert model.n_clusters_ == 1
+
+
+def test_a_tree_of_two_edges_carries_what_is_behind_them():
+    X, edges = (
+        np.array([[0.0], [1.0], [5.0], [7.0], [9.0]]),
+        np.array([[0, 1], [1, 2], [3, 4]], dtype=np.int32),
+    )
+    problem, _ = kernel_problem(X, edges, np.array([0.5, 1.0, 4.0]), "l2")
+    # The means are 2 and 8: 2 flows over the first edge, of weight 0.5, 3 over the second, 1 over the last.
+    assert coalescing_gamma(problem, Phase(Deadline(0.0))) == pytest.approx(4.0)
 
 
 def test_a_problem_without_edges():

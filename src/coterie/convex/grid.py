@@ -11,6 +11,7 @@ from scipy.sparse.linalg import cg, splu
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
+from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs import graph_laplacian
 
 __all__ = ["FittingGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
@@ -22,6 +23,9 @@ _FIRST_SHARE = 0.05
 # Rounds that spread the load over the edges, how strongly they do, and for how many nodes a factorisation is cheap.
 _ROUNDS, _STRENGTH = 8, 0.5
 _MOST_FACTORED = 20_000
+
+# With a deadline, for how many nodes there is time for a factorisation in each second that is left.
+_FACTORED_PER_SECOND = 3000
 
 # What a flow may miss of the demand, relative to it.
 _MISSES = 1e-6
@@ -63,10 +67,12 @@ class FittingGammas:
         Whose path it is.
     n_gammas : int
         How many, at most.
+    phase : Phase
+        How long it may take to find the last one.
     """
 
-    def __init__(self, problem: ConvexProblem, n_gammas: int) -> None:
-        self._last = _BEYOND * coalescing_gamma(problem)
+    def __init__(self, problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> None:
+        self._last = _BEYOND * coalescing_gamma(problem, phase)
         self._first = min(_first_gamma(problem), 0.1 * self._last)
         self._n_components = int(_components(problem).max()) + 1
         self._n_left = n_gammas
@@ -111,27 +117,30 @@ class FittingGammas:
         return self._step
 
 
-def default_gammas(problem: ConvexProblem, n_gammas: int) -> FloatArray:
+def default_gammas(problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> FloatArray:
     """Return 0 and a geometric grid up to a gamma at which each component of the graph is one cluster."""
-    last = coalescing_gamma(problem)
+    last = coalescing_gamma(problem, phase)
     first = min(_first_gamma(problem), 0.1 * last)
     if n_gammas == 1:
         return np.array([last])
     return np.concatenate([[0.0], np.geomspace(first, last, n_gammas - 1)])
 
 
-def coalescing_gamma(problem: ConvexProblem) -> float:
+def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
     """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
 
     They are if there are feasible duals with x_i + Delta_i = mean for all i: a flow from the rows to their mean. The
     flow of least energy has the ratio ||lambda_l|| / w_l on its most loaded edge; a few rounds that make loaded edges
-    resist more lower it.
+    resist more lower it. Where there is no time for that, it is the flow along the edges of a tree.
     """
     edges = problem.edges
     if len(edges) == 0:
         return 1.0
     weights = edges.weights.astype(np.float64)
     demand = _means(problem) - problem.rows.astype(np.float64)
+    if edges.n_nodes > _FACTORED_PER_SECOND * phase.deadline.left:
+        highest = _gamma_of_tree(problem, demand)
+        return highest if 0 < highest < np.inf else 1.0
     conductance = weights / weights.mean()
     lowest = np.inf
     for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
@@ -150,9 +159,31 @@ def coalescing_gamma(problem: ConvexProblem) -> float:
         if _misses(problem, flow, demand) > _MISSES and lowest < np.inf:
             break
         lowest = min(lowest, highest)
+        if phase.is_late:
+            break
         conductance *= np.maximum(loads / highest, 0.1) ** -_STRENGTH
         conductance = np.clip(conductance / conductance.mean(), 1e-3, 1e3)
     return lowest
+
+
+def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
+    """Return the gamma that the flow along a tree of heavy edges needs: what is behind an edge goes through it."""
+    edges, n_nodes = problem.edges, problem.edges.n_nodes
+    tree = csgraph.minimum_spanning_tree(edges.adjacency(1 / edges.weights.astype(np.float64))).tocoo()
+    # A further node holds the components together; nothing flows through it, for each has its own mean.
+    roots = np.unique(_components(problem), return_index=True)[1]
+    ends = np.append(tree.row, np.full(len(roots), n_nodes)), np.append(tree.col, roots)
+    joined = sp.csr_array((np.ones(len(ends[0])), ends), shape=(n_nodes + 1, n_nodes + 1))
+    order, parents = csgraph.breadth_first_order(joined, n_nodes, directed=False)
+    behind = np.vstack([demand, np.zeros((1, demand.shape[1]))])
+    for node in order[:0:-1]:
+        behind[parents[node]] += behind[node]
+    nodes = order[1:][parents[order[1:]] != n_nodes].astype(np.int64)
+    others = parents[nodes].astype(np.int64)
+    wanted = np.minimum(nodes, others) * n_nodes + np.maximum(nodes, others)
+    places = np.searchsorted(edges.heads.astype(np.int64) * n_nodes + edges.tails, wanted)
+    with np.errstate(over="ignore"):
+        return float((problem.dual_norms(behind[nodes]) / edges.weights[places]).max())
 
 
 def _first_gamma(problem: ConvexProblem) -> float:

@@ -22,6 +22,7 @@ from coterie.convex.tree import cut_between, has_fission, linkage_of_path
 from coterie.estimators.declared import Count, Declared, Numbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.deadline import Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import single_threaded_blas
 from coterie.fitting.warn import warn
@@ -38,6 +39,10 @@ _HISTORY_FIELDS = (
     ("gap", np.float64),
     ("n_clusters", np.int64),
 )
+
+
+# The part of the time left that the search for the last gamma may take where time is short.
+_GAMMAS_SHARE = 0.25
 
 
 class _Step(NamedTuple):
@@ -209,7 +214,8 @@ class ConvexClusterPath(ConvexEstimator):
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph"):
                 setting = self._setting(self._data(X, graph), graph)
-            gammas = self._gammas(setting, given)
+            with monitor.phase("gammas", monitor.deadline.share(_GAMMAS_SHARE)) as phase:
+                gammas = self._gammas(setting, given, phase)
             monitor.start_run()
             done = self._follow(setting, gammas, monitor)
         self.history_ = monitor.history()
@@ -242,13 +248,15 @@ class ConvexClusterPath(ConvexEstimator):
             "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
         }
 
-    def _gammas(self, setting: Setting, given: FloatArray | None) -> FittingGammas | GivenGammas:
+    def _gammas(
+        self, setting: Setting, given: FloatArray | None, phase: Phase
+    ) -> FittingGammas | GivenGammas:
         """Return what tells one gamma after the other."""
         if given is not None:
             return GivenGammas(given)
         if self.phi == AUTO:
-            return FittingGammas(setting.solver.problem, self.n_gammas)
-        return GivenGammas(default_gammas(setting.solver.problem, self.n_gammas))
+            return FittingGammas(setting.solver.problem, self.n_gammas, phase)
+        return GivenGammas(default_gammas(setting.solver.problem, self.n_gammas, phase))
 
     def _n_open(self, setting: Setting) -> int:
         """Return how many gammas have not converged."""
