@@ -404,7 +404,7 @@ def _judged(
         return None, [
             "The data show no natural k: the rows lie on one path.",
             f"Of the shortest tree that joins them {thread.ends:.0%} of the vertices are ends; of scattered rows "
-            f"22% are or more. The {found} modes of the density are stretches of the path, as of a walk in whatever order, "
+            f"22% are or more. The {found} modes of the density are stretches of it, as of a walk in whatever order, "
             "for edges of the tree from one to the next are no leaps.",
         ]
     if np.mean(halves > 1) < _FEWEST_HALVES:
