@@ -18,8 +18,7 @@ _FIT = _ROWS + "model = coterie.KMeans(3, random_state=0).fit(X); "
 
 # What each extra is for. Every one of them ends by itself, and with an error if something is missing.
 PARTS = {
-    "": _FIT
-    + "np.save('x.npy', X); assert coterie.open_rows('x.npy').shape == (60, 3)",
+    "": _FIT + "np.save('x.npy', X); assert coterie.open_rows('x.npy').shape == (60, 3)",
     "cli": _ROWS + "np.save('x.npy', X); from coterie.cli import main; "
     "assert main(['fit', 'x.npy', '-k', '3', '--out', 'run']) == 0 == main(['predict', 'run', 'x.npy'])",
     "plot": "import matplotlib; matplotlib.use('agg'); "
