@@ -8,6 +8,7 @@ import pytest
 from coterie import KMeans
 from coterie.cli import progress
 from coterie.estimators import find_method
+from coterie.fitting.monitor import FitProgress
 
 
 def steps(seconds):
@@ -46,6 +47,18 @@ def test_several_starts_share_one_rate():
         callback(fit_progress)
     assert [step.rate for step in shown] == [1.0] * 4
     assert [step.parts()[0] for step in shown] == ["iteration 1/10", "iteration 2/10", "start 2", "start 2"]
+
+
+@pytest.mark.parametrize(
+    ("max_time", "is_foreseen", "text"),
+    [(None, True, "about 0:41 left"), (None, False, ""), (60.0, False, "at most 0:41 left")],
+)
+def test_the_most_that_iterations_may_take_is_not_told(max_time, is_foreseen, text):
+    shown = []
+    screen = type("Screen", (), {"show": staticmethod(shown.append)})
+    callback = progress.FitCallback(screen, find_method("k-means"), {"max_iter": 10, "max_time": max_time})
+    callback(FitProgress(1, 5.0, 2.0, 41.0, np.zeros(1), is_foreseen))
+    assert [part for part in shown[0].parts() if "left" in part] == [text] * bool(text)
 
 
 @pytest.mark.parametrize(("remaining", "is_told"), [(0.0, False), (0.49, False), (0.6, True), (None, False)])

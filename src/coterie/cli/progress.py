@@ -137,6 +137,7 @@ class FitCallback:
         reports = method.progress if method else Progress()
         self._unit = reports.step
         self._limit = None if reports.limit is None else settings.get(reports.limit)
+        self._has_deadline = settings.get("max_time") is not None
         self._watched = method.watched if method else OBJECTIVE
         self._starts = self._steps = 0
 
@@ -144,6 +145,8 @@ class FitCallback:
         self._starts += progress.iteration == 1
         self._steps += 1
         direction = " (higher is better)" if self._watched.higher_is_better else ""
+        # What `max_iter` allows is ten to a hundred times what most fits take: of no use to whoever waits.
+        is_told = progress.is_foreseen or self._has_deadline
         self._screen.show(
             Step(
                 done=progress.iteration,
@@ -151,7 +154,7 @@ class FitCallback:
                 unit=self._unit,
                 seconds=progress.seconds,
                 rate=self._steps / max(progress.seconds, 1e-9),
-                remaining=progress.remaining,
+                remaining=progress.remaining if is_told else None,
                 before=f"start {self._starts}" if self._starts > 1 else "",
                 detail=f"{self._watched.name} {progress.objective:.6g}{direction}",
                 is_foreseen=progress.is_foreseen,
