@@ -44,7 +44,7 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     is_second = random.random(n) < 0.5
-    swap = _best_swap(graph, labels, is_second, R, R - 1 if asymmetry is None else asymmetry)
+    swap = _best_swap(graph, labels, is_second, np.full(R, R - 1 if asymmetry is None else asymmetry, float))
     energies = [
         balanced_cut(graph, after(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
         for divided in range(R)
