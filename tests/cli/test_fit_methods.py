@@ -55,7 +55,7 @@ def test_priors_and_bounds_of_a_cut(folder, rows, X, capsys):
         np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
         kept = coterie.load("coterie-out/model.coterie")
         np.testing.assert_array_equal(kept.class_priors_, expected.class_priors_)
-    for wrong, told in (("guess", "'estimate', 'labels'"), ("0.5,0.5", "must have shape (3,)")):
+    for wrong, told in (("guess", "must be one of estimate, labels"), ("0.5,0.5", "must have shape (3,)")):
         assert main(["fit", rows, "-k", "3", "--force", "--class-priors", wrong, *options.split()]) != 0
         assert told in capsys.readouterr().err
 

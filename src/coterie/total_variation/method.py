@@ -62,7 +62,7 @@ TOTAL_VARIATION = Method(
         Option(
             "class_priors",
             "--class-priors",
-            "how large clusters should be: parts of all such as '0.9 0.1', or what finds them",
+            "how large clusters should be: parts of all such as '0.9,0.1', or what finds them",
             choices={
                 "estimate": "those that lower the normalised cut",
                 "labels": "the shares of the known classes",
