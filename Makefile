@@ -3,7 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-slow test-site lint papers docs sanitize fuzz bench clean
+.PHONY: demo test test-slow test-site test-wheel test-arm64 lint papers docs sanitize fuzz bench commits sdist wheels \
+	conda release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -58,6 +59,45 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.convex
 	$(BIN)/python -m benchmarks.total_variation
 
+# Our own speed: one quick look at each benchmark of asv, of what is installed here. `benchmarks/commits` says the rest.
+commits: $(VENV)/.bench
+	cd benchmarks/commits && $(CURDIR)/$(BIN)/asv machine --yes && \
+	$(CURDIR)/$(BIN)/asv run --quick --show-stderr --environment existing:$(CURDIR)/$(BIN)/python
+
+sdist: $(VENV)/.release
+	rm -f dist/*.tar.gz
+	$(BIN)/python -m build --sdist
+	$(BIN)/python -m twine check --strict dist/*.tar.gz
+
+# Linux, x86-64 and 64-bit ARM, glibc and musl; needs CPython 3.11 and 3.12. Other systems: .github/workflows/wheels.yml.
+wheels: $(VENV)/.release
+	rm -f dist/*.whl
+	$(BIN)/python -m release.wheels
+
+# The wheel of this machine in an environment without compilers, with the tests of the sources.
+test-wheel:
+	rm -rf build/wheel-env
+	$(PYTHON) -m venv build/wheel-env
+	build/wheel-env/bin/pip install --quiet "$$($(PYTHON) -m release.wheel_of_this_machine)[test]"
+	PATH=$(CURDIR)/build/wheel-env/bin CC=false CXX=false build/wheel-env/bin/python -m pytest -n auto --dist loadfile
+
+# Kernels and estimators on an emulated 64-bit ARM. Slow: release/arm64 runs any other part.
+test-arm64: $(VENV)/.release
+	test -e dist/*-cp311-cp311-manylinux*aarch64.whl || $(BIN)/python -m release.wheels linux-aarch64 --pythons 3.11
+	PYTHON=$(BIN)/python release/arm64 dist/*-cp311-cp311-manylinux*aarch64.whl -m pytest -p no:cacheprovider \
+		tests/centers tests/kmeans/test_exact.py tests/seeding
+
+# Renders the conda recipe as rattler-build does; a build needs conda-forge.
+conda: $(VENV)/.release
+	$(BIN)/python -m release.conda
+
+# Everything that must hold before an upload, which is left to you.
+release: $(VENV)/.release
+	$(BIN)/python -m release.ready
+	$(MAKE) lint test test-slow docs test-site conda sdist wheels test-wheel
+	$(BIN)/python -m release.ready
+	@echo "All holds. To upload: $(BIN)/python -m twine upload dist/*"
+
 clean:
 	rm -rf $(VENV) build dist coterie-demo
 
@@ -74,7 +114,7 @@ $(VENV)/.test: $(BIN)/python $(SOURCES)
 	touch $@
 
 # Beside what the tests need, without building coterie anew.
-$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
+$(VENV)/.docs $(VENV)/.fuzz $(VENV)/.release: $(VENV)/.%: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
 		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$*'])")
 	touch $@

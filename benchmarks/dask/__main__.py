@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.dask import __doc__ as PURPOSE
-from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling
+from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling, travelling_seconds
 from benchmarks.dask.runs import RUNS
 
 NEEDED = {
@@ -31,15 +32,22 @@ def main() -> int:
     n_rows, n_columns, k = (
         (20_000, 16, 50) if options.quick else (options.rows, options.columns, options.clusters)
     )
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        made = Path(folder)
-        make_rows(made / "shards", n_rows, n_columns, k)
-        found = measured(made, k, options.iterations, options.rounds, options.only)
+    before = json.loads(options.out.read_text()) if options.out and options.out.exists() else {}
+    if options.predict:
+        print(*predicted(before, n_rows, n_columns, k), sep="\n")
+        return 0
+    with ExitStack() as stack:
+        made = Path(options.made or stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
+        if not (made / "shards").exists():
+            make_rows(made / "shards", n_rows, n_columns, k)
+        found = measured(made, k, options)
+    found = {name: before.get(name, []) + found.get(name, []) for name in before | found}
     print(
-        f"{n_rows:,} x {n_columns}, k = {k:,}, {options.iterations} iterations, medians of {options.rounds}"
+        f"{n_rows:,} x {n_columns}, k = {k:,} (C = {4 * k:,} of mixtures), {options.iterations} iterations, medians of "
+        f"{max(map(len, found.values()), default=0)}"
     )
     print(*table(found), sep="\n")
-    print(*predicted(found, n_rows, n_columns, k, options.iterations), sep="\n")
+    print(*predicted(found, n_rows, n_columns, k), sep="\n")
     if options.out:
         options.out.write_text(json.dumps(found, indent=2))
     return 0
@@ -53,10 +61,12 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--clusters", type=int, default=1000)
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="contenders whose names hold this")
+    parser.add_argument("--only", help="contenders whose names begin with this")
+    parser.add_argument("--made", help="folder whose rows are used, or made where there are none, and kept")
+    parser.add_argument("--predict", action="store_true", help="only what follows from the figures in --out")
     parser.add_argument("--quick", action="store_true", help="small, to see that all runs")
     parser.add_argument("--folder", help="where the rows are written for the time of the run")
-    parser.add_argument("--out", type=Path, help="write the figures to this file too")
+    parser.add_argument("--out", type=Path, help="add the figures to this file, and show all that it has")
     return parser.parse_args()
 
 
@@ -86,20 +96,19 @@ def write_parquet(folder: Path, number: int, part: np.ndarray) -> None:
     )
 
 
-def measured(
-    folder: Path, k: int, n_iterations: int, n_rounds: int, only: str | None
-) -> dict[str, list[dict]]:
+def measured(folder: Path, k: int, options: argparse.Namespace) -> dict[str, list[dict]]:
     """Run all contenders that are installed in turns; return what each round of each has found."""
-    names = [name for name in RUNS if not only or only in name]
+    names = [name for name in RUNS if name.startswith(options.only or "")]
     for name in [name for name in names if name in NEEDED and not importlib.util.find_spec(NEEDED[name])]:
         print(f"{name}: {NEEDED[name]} is not installed, left out")
         names.remove(name)
     found: dict[str, list[dict]] = {name: [] for name in names}
-    for _ in range(n_rounds):
+    for _ in range(options.rounds):
         for name in names:
-            out = folder / "out.json"
-            command = [sys.executable, "-m", "benchmarks.dask.runs", name, str(folder / "shards"), str(k)]
-            done = subprocess.run([*command, str(n_iterations), str(out)], capture_output=True, text=True)
+            out, n_clusters = folder / "out.json", 4 * k if name.startswith("vc-GMM") else k
+            numbers = [str(n_clusters), str(options.iterations)]
+            command = [sys.executable, "-m", "benchmarks.dask.runs", name, str(folder / "shards")]
+            done = subprocess.run([*command, *numbers, str(out)], capture_output=True, text=True)
             if done.returncode:
                 print(f"{name}: failed: {done.stderr.strip().splitlines()[-1]}")
             else:
@@ -119,26 +128,38 @@ def table(found: dict[str, list[dict]]) -> Iterator[str]:
 
 def median(runs: list[dict], field: str) -> float | None:
     """Return the median of a field, None where it is not measured."""
-    values = [run[field] for run in runs if field in run]
+    values = [run[field] for run in runs if field in run and np.isfinite(run[field])]
     return float(np.median(values)) if values else None
 
 
-def predicted(
-    found: dict[str, list[dict]], n_rows: int, n_columns: int, k: int, n_iterations: int
-) -> Iterator[str]:
+def predicted(found: dict[str, list[dict]], n_rows: int, n_columns: int, k: int) -> Iterator[str]:
     """Yield what follows for 80,000,000 x 3,072 on 16 machines of 32 processors and 10 Gbit/s."""
     runs = found.get("coterie.dask, 1 worker")
     if not runs:
+        yield "Nothing is predicted without figures of coterie.dask with 1 worker: give them by --out."
         return
-    per_iteration = median(runs, "per_iteration") or float("nan")
-    rate = 2.0 * n_rows * n_columns * k / per_iteration
-    # Passes grow cheaper as bounds tell more, so each is compared with the same one of other rounds.
     passes = np.array([run["pass_seconds"] for run in runs])
-    relative = (passes / np.median(passes, axis=0)).ravel()
-    yield f"one worker of one thread: {rate / 1e9:.1f} GFLOP/s, with what bounds left out"
-    yield from prediction_lines(Fit(80_000_000, 3_072, 1_000), Cluster(16, 32, rate, 1.25e9, 0.01))
-    for n_workers in (16, 64, 256):
-        yield f"the slowest of {n_workers} workers: {straggling(relative, n_workers):.2f} times the mean pass"
+    # The first pass has no bounds yet: nothing is left out.
+    rate = 2.0 * n_rows * n_columns * k / float(np.median([run["first_pass"] for run in runs]))
+    yield f"one worker of one thread: {rate / 1e9:.1f} GFLOP/s in a pass that leaves nothing out"
+    waits = [
+        seconds for run in found.get("a pass that computes nothing", []) for seconds in run["pass_seconds"]
+    ]
+    latency = float(np.median(waits)) if waits else 0.01
+    yield f"a pass that computes nothing: {1e3 * latency:.1f} ms ({len(waits)} measured)"
+    fit = Fit(80_000_000, 3_072, 1_000)
+    yield from prediction_lines(fit, Cluster(16, 32, rate, 1.25e9, latency))
+    for n_workers in (64, 256):
+        yield f"{n_workers} workers: {travelling_seconds(fit, n_workers, 1.25e9):.1f} s travelling a pass"
+    if waits:
+        for n_workers in (16, 64, 256):
+            worst = straggling(waits, n_workers) * float(np.mean(waits))
+            yield f"{n_workers} workers: the slowest answer of a pass comes after {1e3 * worst:.1f} ms in the mean"
+    if len(passes) > 1:
+        # Passes grow cheaper as bounds tell more, so each is compared with the same one of other rounds.
+        relative = (passes / np.median(passes, axis=0)).ravel()
+        for n_workers in (16, 64, 256):
+            yield f"{n_workers} workers: the slowest takes {straggling(relative, n_workers):.2f} times the mean pass"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Cluster", "Fit", "prediction_lines", "straggling"]
+__all__ = ["Cluster", "Fit", "bytes_of_pass", "prediction_lines", "straggling", "travelling_seconds"]
 
 # What the bounds of Yinyang take of a worker, at most.
 _BOUND_BYTES = 1 << 30
@@ -49,11 +49,10 @@ class Cluster:
 
 def prediction_lines(fit: Fit, cluster: Cluster) -> Iterator[str]:
     """Yield what a pass costs, in words."""
-    sent = 4 * fit.n_clusters * fit.n_columns
-    received = 16 * fit.n_clusters * (fit.n_columns + 1)
+    sent, received = bytes_of_pass(fit)
     operations = 2.0 * fit.n_rows * fit.n_clusters * fit.n_columns
     computing = operations / (cluster.rate * cluster.n_threads * cluster.n_workers)
-    travelling = cluster.n_workers * (sent + received) / cluster.network
+    travelling = travelling_seconds(fit, cluster.n_workers, cluster.network)
     rows = 4 * fit.n_rows * fit.n_columns / cluster.n_workers
     held = fit.n_rows / cluster.n_workers
     beside = 12 * held + min(4 * held * max(1, fit.n_clusters // 10), _BOUND_BYTES)
@@ -65,6 +64,17 @@ def prediction_lines(fit: Fit, cluster: Cluster) -> Iterator[str]:
         f"memory per worker: {rows / 2**30:.1f} GiB rows, {beside / 2**30:.1f} GiB labels and bounds (Yinyang), "
         + (f"{sums / 2**30:.2f} GiB sums")
     )
+
+
+def travelling_seconds(fit: Fit, n_workers: int, network: float) -> float:
+    """Return the seconds that a pass's centroids and sums take through the client's link."""
+    sent, received = bytes_of_pass(fit)
+    return n_workers * (sent + received) / network
+
+
+def bytes_of_pass(fit: Fit) -> tuple[int, int]:
+    """Return the bytes to and, at most, from a worker in a pass."""
+    return 4 * fit.n_clusters * fit.n_columns, 16 * fit.n_clusters * (fit.n_columns + 1)
 
 
 def straggling(latencies: Sequence[float], n_workers: int, n_passes: int = 2000, seed: int = 0) -> float:

@@ -54,6 +54,8 @@ def array_content(array: npt.NDArray[Any]) -> Iterator[bytes]:
 def fitted_attributes(model: BaseEstimator) -> dict[str, Any]:
     """Return the public fitted attributes of a model."""
     names = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    # The kept run is in `history_`; older versions know nothing of the others.
+    names.discard("runs_")
     if hasattr(model, "cluster_centers_"):
         names.add("cluster_centers_")
     return {name: getattr(model, name) for name in sorted(names)}

@@ -196,7 +196,7 @@ def run_steps(
 def begun(options: argparse.Namespace, report: Report, kind: type[BenchmarkKind]) -> Iterator[BenchmarkKind]:
     """Give a benchmark with its folder and its processes; show its targets in the end."""
     limit_threads(options.threads)
-    processes: Processes = OneProcess() if options.quick else FreshProcesses()
+    processes: Processes = OneProcess() if options.quick else FreshProcesses(options.threads)
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
         closing(processes),

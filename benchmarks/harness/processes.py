@@ -7,8 +7,10 @@ keeps, would otherwise be charged to the next one.
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import multiprocessing
 import os
+import resource
 import signal
 import warnings
 from collections.abc import Callable
@@ -40,7 +42,16 @@ class Processes(Protocol):
 
 
 class FreshProcesses:
-    """A new process for every call: what is measured is measured so."""
+    """A new process for every call: what is measured is measured so.
+
+    Parameters
+    ----------
+    n_threads : int
+        With one thread limits count seconds of the processor, as `measuring.clock` does.
+    """
+
+    def __init__(self, n_threads: int = 0) -> None:
+        self._counts_cpu = n_threads == 1
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """See `Processes`."""
@@ -49,6 +60,8 @@ class FreshProcesses:
 
     def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """See `Processes`."""
+        if self._counts_cpu:
+            return _run_within_cpu(limit, function, *args, **kwargs)
         # This pool can end a process that is at work.
         with get_context("spawn").Pool(1, initializer=_hush) as pool:
             try:
@@ -123,6 +136,30 @@ class KeptProcess:
 
 def _new_pool() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_hush)
+
+
+def _run_within_cpu(limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function in a new process that the system ends after so many seconds of a processor."""
+    before = _seconds_of_children()
+    # A new pool each: its process must not have worked before.
+    with ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=_limit_cpu, initargs=(math.ceil(limit),)
+    ) as pool:
+        call = pool.submit(function, *args, **kwargs)
+        error = call.exception()
+    if isinstance(error, BrokenProcessPool) and _seconds_of_children() - before >= limit:
+        raise TimeoutError(f"not done after {limit:g} s of a processor") from None
+    return call.result()
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _limit_cpu(seconds: int) -> None:
+    _hush()
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def _hush() -> None:

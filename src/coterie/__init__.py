@@ -9,6 +9,8 @@ Examples
 """
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
     # `python -m coterie` loads the package before its `__main__`.
@@ -18,8 +20,6 @@ if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
 
 from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
-from coterie.choices.choose import KChoice, choose_k
-from coterie.choices.comparison import Comparison, compare
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.fitting.monitor import FitProgress
@@ -34,11 +34,25 @@ from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.persistence import load, save
-from coterie.reports import Report, report
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
+
+if TYPE_CHECKING:
+    from coterie.choices.choose import KChoice, choose_k
+    from coterie.choices.comparison import Comparison, compare
+    from coterie.reports import Report, report
+
+# What most processes never ask for is loaded when they do: the name, and where it is.
+_LATER = {
+    "KChoice": "coterie.choices.choose",
+    "choose_k": "coterie.choices.choose",
+    "Comparison": "coterie.choices.comparison",
+    "compare": "coterie.choices.comparison",
+    "Report": "coterie.reports",
+    "report": "coterie.reports",
+}
 
 __all__ = [
     "BisectingKMeans",
@@ -81,3 +95,16 @@ for _method in (
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("choices", "reports"):
+        return import_module(f"coterie.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

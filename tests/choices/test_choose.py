@@ -7,6 +7,8 @@ import scipy.sparse as sp
 import coterie
 from coterie.choices import choose
 from coterie.choices.by_k import Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
+from coterie.choices.dependence import Succession
+from coterie.choices.modes import Modes
 
 
 @pytest.fixture
@@ -44,6 +46,41 @@ def test_says_that_there_are_none(no_curves, draw):
     found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0, n_threads=1)
     assert found.n_clusters is None
     assert str(found).startswith("The data show no natural k")
+
+
+def test_clear_numbers_are_told_as_such(no_curves):
+    found = coterie.choose_k(blobs(4, 60, 5), (2, 9), random_state=0, n_threads=1)
+    assert found.plausible == (4, 4)
+    assert found.answer == "4 clusters"
+
+
+def judged(halves, labels=(0, 1, 2)):
+    """What is said of three modes that stand out, and a fourth that might be chance."""
+    modes = Modes(np.array([np.inf, 3.0, 2.0, 1.2, 0.1]), np.arange(3), np.arange(3), {}, 2.0)
+    halves, threshold = np.array(halves), 1.5
+    plausible = choose._plausible(modes, threshold, halves)
+    in_no_order = Succession(1.0, 1.0)
+    return plausible, choose._judged(
+        halves, modes, threshold, np.array(labels), in_no_order, plausible, (2, 9)
+    )
+
+
+def test_a_number_that_few_halves_have_is_not_clear():
+    plausible, (verdict, reasons) = judged([2, 2, 2, 2, 3, 3, 2, 2, 3, 2])
+    assert (plausible, verdict) == ((2, 4), 3)
+    assert (
+        reasons[0] == "The data have clusters, but how many is not clear: 3 stand out, 2 to 4 are plausible."
+    )
+    assert "1 more mode stands out further than the highest of every second data set" in reasons[1]
+    assert judged([3] * 8 + [2] * 2)[0] == (3, 3)
+
+
+def test_a_mode_with_most_rows_may_be_several_clusters():
+    assert not any("One mode holds" in line for line in judged([3] * 10)[1][1])
+    said = judged([3] * 10, labels=[0] * 7 + [1, 1, 2])[1][1]
+    assert "or more" not in judged([2] * 10)[1][1][0]
+    assert "2 to 4 or more are plausible" in judged([2] * 10, labels=[0] * 7 + [1, 1, 2])[1][1][0]
+    assert said[-1].startswith("One mode holds 70% of the rows: clusters that touch have one mode")
 
 
 def test_a_number_outside_the_range_is_named_but_no_answer(no_curves):
@@ -87,7 +124,7 @@ def test_the_table_has_every_curve_and_a_time_limit_leaves_them_out():
     pytest.importorskip("pyarrow")
     X = blobs(3, 40, 2)
     late = coterie.choose_k(X, (2, 4), max_time=1e-9, random_state=0, n_threads=1)
-    assert (late.n_clusters, late.criteria, len(late.left_out)) == (3, (), 5)
+    assert (late.n_clusters, late.criteria, len(late.left_out)) == (3, (), 1)
     table = coterie.choose_k(X, (2, 4), random_state=0, n_threads=1).table()
     assert table.column_names == ["criterion", "k", "value", "low", "high", "chance", "chosen"]
     assert set(table["criterion"].to_pylist()) == {"gap", "stability", "eigengap", "bic", "convex path"}

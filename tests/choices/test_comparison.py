@@ -1,12 +1,18 @@
 """`compare`: several methods on the same rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import silhouette_samples
 
 import coterie
-from coterie.choices.criteria import common_graph, criteria_of
+from coterie.choices.advice import advise
+from coterie.choices.comparison import _sample_ids
+from coterie.choices.criteria import CRITERIA, common_graph, criteria_of
 from coterie.choices.stability import half_pairs, interval_of, pair_agreement
+from coterie.choices.trials import Fitted, Trial
+from coterie.estimators import find_method
 from coterie.metrics import quantization_error
 
 
@@ -54,7 +60,50 @@ def test_a_budget_that_is_over_leaves_one_fit_each_and_says_so(blobs):
     found = coterie.compare(blobs[0], 3, methods=["k-means", "gmm"], budget=1e-9, random_state=0, n_threads=1)
     assert len(found.records) == 2
     assert all(record["stability"] is None for record in found.records)
-    assert sum("the budget ended after 1 of 3 seeds" in line for line in found.left_out) == 2
+    assert found.left_out == ("k-means, gmm: the budget ended after 1 of 3 seeds and 0 of 4 pairs of halves",)
+
+
+def trial(name, labels, seconds=1.0, was_cut=False, agreements=(0.9, 0.95)):
+    told = ("max_time=1 s was reached",) if was_cut else ()
+    fitted = Fitted(None, np.array(labels), seconds, None, told)
+    made = Trial(replace(find_method(name), objective=None), {}, agreements=list(agreements))
+    made.fits.append(fitted)
+    return made
+
+
+SAME = {name: dict.fromkeys(CRITERIA, 1.0) for name in ("k-means", "gmm", "nested")}
+
+
+def test_what_was_cut_off_is_not_called_worse():
+    trials = [
+        trial("k-means", [0, 1]),
+        trial("gmm", [0, 0], was_cut=True),
+        trial("nested", [0, 1], was_cut=True),
+    ]
+    name, reasons = advise(trials, np.ones((3, 3)), SAME, 2)
+    assert name is None
+    assert reasons[0].startswith(
+        "The budget is too short to say which method to take: 2 of 3 methods were cut off"
+    )
+    assert "gmm is not advised: its time was over before it was done." in reasons
+
+
+def test_agreement_is_told_of_those_that_agree():
+    trials = [trial("k-means", [0, 1]), trial("gmm", [0, 0]), trial("nested", [0, 1], seconds=0.5)]
+    name, reasons = advise(trials, np.ones((3, 3)), SAME, 2)
+    assert name == "nested"
+    assert reasons[0].startswith("Take nested: the other 2 find the same clusters")
+    assert "gmm is not advised: it lost 1 of 2 clusters." in reasons
+    name, reasons = advise(trials[:2], np.ones((2, 2)), SAME, 2)
+    assert (name, reasons[0]) == ("k-means", "Take k-means: it is the only method that found 2 clusters.")
+
+
+def test_a_short_budget_takes_fewer_rows():
+    rows = coterie.as_rows(np.zeros((30_000, 1)))
+    sizes = [
+        len(_sample_ids(rows, 3, None, budget, np.random.RandomState(0))) for budget in (None, 600, 150, 10)
+    ]
+    assert sizes == [20_000, 20_000, 10_000, 4_000]
 
 
 @pytest.mark.parametrize(
@@ -97,3 +146,4 @@ def test_an_interval_holds_its_mean_and_narrows():
     wide, narrow = interval_of([0.0, 1.0]), interval_of([0.0, 1.0] * 10)
     assert wide.low < narrow.low < 0.5 < narrow.high < wide.high
     assert interval_of([0.7]) == (0.7, 0.7, 0.7)
+    assert interval_of([0.0, 1.0], -0.5, 1.0) == (0.5, -0.5, 1.0)

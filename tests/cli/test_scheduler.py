@@ -38,13 +38,41 @@ def test_model_labels_and_summary(folder, rows, X, address, capsys):
 
 
 @pytest.mark.parametrize(
+    ("method", "kind", "objective"),
+    [
+        ("nested", coterie.NestedMiniBatchKMeans, "inertia"),
+        ("gmm", coterie.TruncatedGaussianMixture, "free energy"),
+    ],
+)
+def test_other_methods(folder, rows, X, address, capsys, method, kind, objective):
+    command = ["fit", rows, "-k", "3", "--out", "out", "--scheduler", address, "--method", method, "--json"]
+    assert main(command) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["method"] == method
+    assert summary["objective_name"] == objective
+    model = coterie.load("out/model.coterie")
+    assert type(model) is kind
+    np.testing.assert_array_equal(np.load("out/labels.npy"), model.predict(X))
+
+
+@pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--method", "nested"], 2, "--scheduler is for --method k-means, got nested"),
+        (["--method", "mini-batch"], 2, "coterie.dask.NestedMiniBatchKMeans does"),
+        (
+            ["--method", "laplacian-kmodes"],
+            2,
+            "--method laplacian-kmodes: LaplacianKModes needs a graph of nearest",
+        ),
+        (["--size-max", "100"], 2, "size_max are for coterie.KMeans"),
         (["--scale", "standard"], 2, "--scheduler takes no --impute, --scale, --one-hot and --normalize"),
         (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
         (["--image", "2x2"], 2, "--scheduler takes no --image"),
-        (["--covariance", "spherical"], 2, "The method k-means has no parameter covariance"),
+        (
+            ["--covariance", "spherical"],
+            2,
+            "The method k-means has no parameter covariance_type on a cluster",
+        ),
     ],
 )
 def test_options_that_a_cluster_has_not(rows, capsys, options, code, message):

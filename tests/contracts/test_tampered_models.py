@@ -351,7 +351,8 @@ def test_a_model_of_before_is_a_model(tmp_path):
     """Of what is only told, and not needed for other rows, a file may know nothing."""
     model, rows = CASES["k-means"]()
     state = state_of(model)
-    for attribute in ("_cluster_scales", "_outlier_scores", "history_", "inertia_", "n_iter_", "labels_"):
+    told = ("_cluster_scales", "_outlier_scores", "history_", "runs_", "inertia_", "n_iter_", "labels_")
+    for attribute in told:
         del state["fitted"][attribute]
     write_model(tmp_path / "m.coterie", model, {**state, "records": []})
     assert np.array_equal(coterie.load(tmp_path / "m.coterie").predict(rows), model.labels_)

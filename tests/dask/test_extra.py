@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import coterie.dask
 from coterie.dask import KMeans
 
 
@@ -23,3 +24,25 @@ def test_without_a_client():
     pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
     with pytest.raises(ValueError, match=r"There is no Dask client: make one by distributed.Client"):
         KMeans(2).fit("rows.npy")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "ConvexClustering",
+            r"coterie.dask.KMeans\(coreset_size=...\), and give cluster_centers_ to coterie.Conv",
+        ),
+        ("ConvexClusterPath", "holds all rows and a graph of them"),
+        (
+            "LaplacianKModes",
+            r"fit coterie.LaplacianKModes to rows of coterie.dask.lightweight_coreset, and label all",
+        ),
+        ("TotalVariationClustering", r"label all rows by coterie.dask.predict\(model, X\)"),
+        ("MiniBatchKMeans", "coterie.dask.NestedMiniBatchKMeans does"),
+        ("BisectingKMeans", "does not run on a cluster: fit coterie.BisectingKMeans to rows of"),
+    ],
+)
+def test_methods_that_need_all_rows_in_one_place_say_what_to_do(name, message):
+    with pytest.raises(NotImplementedError, match=f"^{name} .*{message}"):
+        getattr(coterie.dask, name)(3, random_state=0)

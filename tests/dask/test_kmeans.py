@@ -89,6 +89,14 @@ class TestOfOneMachine:
         np.testing.assert_array_equal(there.labels_, coterie.KMeans(K, init=X[:K]).fit(X).labels_)
         np.testing.assert_array_equal(there.predict(str(tmp_path / "part-*.npy")).compute(), there.labels_)
 
+    def test_a_file_of_the_same_name_is_read_anew(self, client, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for seed in (0, 1):
+            X = rows(seed=seed)
+            np.save("rows.npy", X)
+            there = KMeans(K, init=X[:K]).fit("rows.npy")
+            np.testing.assert_array_equal(there.labels_, coterie.KMeans(K, init=X[:K]).fit(X).labels_)
+
     def test_frames_with_an_embedding(self, client):
         pandas, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
         X = rows()
@@ -151,7 +159,7 @@ class TestFitted:
     def test_labels_of_many_rows_stay_where_the_rows_are(self, client, monkeypatch):
         X = rows()
         gathered = KMeans(K, init=X[:K]).fit(in_chunks(X))
-        monkeypatch.setattr("coterie.dask.kmeans.GATHERED_ROWS", 100)
+        monkeypatch.setattr("coterie.dask.rows.GATHERED_ROWS", 100)
         model = KMeans(K, init=X[:K]).fit(in_chunks(X))
         assert isinstance(model.labels_, da.Array)
         np.testing.assert_array_equal(model.labels_.compute(), gathered.labels_)
@@ -225,6 +233,14 @@ class TestErrors:
     def test_wrong_arguments(self, client, options, X, message):
         with pytest.raises(ValueError, match=message):
             KMeans(K, **options).fit(X)
+
+    def test_rows_so_far_out_that_others_are_lost(self, client):
+        X = rows()
+        X[450] = 1e18
+        with pytest.raises(
+            ValueError, match=r"so far away from the others \(2.24e\+18\) that these are lost"
+        ):
+            KMeans(K, init=X[:K]).fit(in_chunks(X))
 
     def test_rows_of_this_process(self, client):
         with pytest.raises(TypeError, match="neither a Dask array, a Dask DataFrame nor a path"):

@@ -27,3 +27,36 @@ def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch)
     assert seen == [1, 2]
     assert monitor.history().seconds.tolist() == [1, 2]
     assert monitor.stopped_by == "max_time"
+
+
+def reported(lengths):
+    estimator = SimpleNamespace(max_iter=999, max_time=None, callback=None, verbose=0)
+    monitor = FitMonitor(estimator)
+    for run, length in enumerate(lengths):
+        monitor.start_run()
+        for iteration in range(length):
+            monitor.report(100.0 * run + iteration, np.zeros((1, 1)))
+    return monitor
+
+
+def test_runs_has_every_run_and_history_the_last_one():
+    monitor = reported([2, 3])
+    runs = monitor.runs()
+    assert runs.run.tolist() == [1, 1, 2, 2, 2]
+    assert runs.iteration.tolist() == [1, 2, 1, 2, 3]
+    assert runs.objective.tolist() == [0, 1, 100, 101, 102]
+    assert monitor.history().objective.tolist() == [100, 101, 102]
+    assert runs[-3:].seconds.tolist() == monitor.history().seconds.tolist()
+
+
+def test_runs_stays_small():
+    runs = reported([500, *[3] * 120]).runs()
+    first = runs[runs.run == 1]
+    assert len(first) == 100
+    assert (first.iteration[0], first.iteration[-1]) == (1, 500)
+    assert np.bincount(runs.run)[1:].tolist() == [100, *[3] * 99, *[1] * 21]
+    assert runs.iteration[runs.run > 100].tolist() == [3] * 21
+
+
+def test_runs_of_no_run():
+    assert len(reported([]).runs()) == 0

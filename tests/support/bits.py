@@ -39,8 +39,8 @@ def fitted_attributes(model: Any) -> dict[str, Any]:
     found = {
         name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")
     }
-    if "history_" in found:
-        found["history_"] = recfunctions.drop_fields(np.asarray(found["history_"]), "seconds")
+    for name in {"history_", "runs_"} & found.keys():
+        found[name] = recfunctions.drop_fields(np.asarray(found[name]), "seconds")
     return found
 
 

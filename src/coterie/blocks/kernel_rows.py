@@ -11,6 +11,7 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
+from coterie.blocks.ahead import read_ahead
 from coterie.fitting.warn import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
@@ -122,6 +123,9 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
 
 
 def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:
-    """Yield (slice of the rows, kernel rows) for each block of a source."""
-    for start, block in rows.blocks(block_rows):
+    """Yield (slice of the rows, kernel rows) for each block of a source; what must be read is read ahead."""
+    blocks = rows.blocks(block_rows)
+    if not rows.in_memory and rows.shape[0] > block_rows:
+        blocks = read_ahead(blocks)
+    for start, block in blocks:
         yield slice(start, start + block.shape[0]), kernel_rows(block)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.ahead import read_ahead
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
 from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
@@ -134,9 +135,10 @@ class ShuffledRows(FitRows):
             yield from self._blocks_of(slice(start, stop))
 
     def _blocks_of(self, piece: slice) -> Iterator[tuple[slice, Any]]:
-        for start in range(piece.start, piece.stop, self.block_rows):
-            part = slice(start, min(start + self.block_rows, piece.stop))
-            yield part, self._kernel_rows(part)
+        starts = range(piece.start, piece.stop, self.block_rows)
+        parts = [slice(start, min(start + self.block_rows, piece.stop)) for start in starts]
+        blocks = ((part, self._kernel_rows(part)) for part in parts)
+        return blocks if self.rows.in_memory or len(parts) == 1 else read_ahead(blocks)
 
     def _kernel_rows(self, part: slice) -> Any:
         if part.start in self._kept:

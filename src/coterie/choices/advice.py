@@ -41,8 +41,20 @@ def advise(
     whole = [trial for trial in trials if not _flaw_of(trial, n_clusters)]
     told = [f"{trial.method.name} is not advised: {_flaw_of(trial, n_clusters)}." for trial in trials
             if _flaw_of(trial, n_clusters)]  # fmt: skip
+    cut = [trial.method.name for trial in trials if trial.was_cut]
+    if cut and len(whole) < 2:
+        return None, (
+            f"The budget is too short to say which method to take: {len(cut)} of {len(trials)} methods were cut off "
+            "before they were done. Give it more time (--budget), or compare on fewer rows (--sample).",
+            *told,
+        )
     if not whole:
         return None, ("No method can be advised.", *told)
+    if len(whole) == 1:
+        return whole[0].method.name, (
+            f"Take {whole[0].method.name}: it is the only method that found {n_clusters} clusters.",
+            *told,
+        )
     stable = _stablest(whole)
     intervals = [trial.stability for trial in whole if trial.stability is not None]
     if intervals and max(interval.low for interval in intervals) < _UNSTABLE:
@@ -55,8 +67,8 @@ def advise(
     if float(agreement[np.ix_(places, places)].min()) >= _SAME:
         fastest = min(stable, key=_seconds)
         return fastest.method.name, (
-            f"Take {fastest.method.name}: all find the same clusters (ARI of {_SAME} or more between any two), and of "
-            f"those as stable as any it is the fastest, {_seconds(fastest):.3g} s.",
+            f"Take {fastest.method.name}: {_who(whole, trials)} find the same clusters (ARI of {_SAME} or more between "
+            f"any two), and of those as stable as any it is the fastest, {_seconds(fastest):.3g} s.",
             *told,
         )
     if len(stable) == 1:
@@ -87,14 +99,16 @@ def advise(
     )
 
 
+def _who(whole: list[Trial], trials: list[Trial]) -> str:
+    return "all" if len(whole) == len(trials) else f"the other {len(whole)}"
+
+
 def _flaw_of(trial: Trial, n_clusters: int) -> str:
     """Say why a method cannot be advised; nothing if it can."""
-    lost = n_clusters - len(np.unique(trial.best.labels))
-    if lost > 0:
-        return f"it lost {lost} of {n_clusters} clusters"
     if trial.was_cut:
         return "its time was over before it was done"
-    return ""
+    lost = n_clusters - len(np.unique(trial.best.labels))
+    return f"it lost {lost} of {n_clusters} clusters" if lost > 0 else ""
 
 
 def _stablest(trials: list[Trial]) -> list[Trial]:

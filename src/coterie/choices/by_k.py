@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray
 from coterie.choices.sample import references
-from coterie.choices.stability import Interval, half_pairs, interval_of, pair_agreement
+from coterie.choices.stability import LEAST_ARI, MOST_ARI, Interval, half_pairs, interval_of, pair_agreement
 from coterie.convex.path import ConvexClusterPath
 from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans
@@ -126,7 +126,7 @@ def stability(task: Resampling) -> Criterion:
     drawn = [points for _, points in references(task.points, 1, task.random)]
     curve, chance = [], []
     for k in usable:
-        curve.append(interval_of(_agreements(task, task.points, k, _PAIRS), highest=1.0))
+        curve.append(interval_of(_agreements(task, task.points, k, _PAIRS), LEAST_ARI, MOST_ARI))
         chance.append(max(float(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS))) for points in drawn))
     stable = [k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)]
     why = (

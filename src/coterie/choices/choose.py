@@ -54,6 +54,12 @@ _MARGIN = 1.45
 _HALVES = 10
 _FEWEST_HALVES = 0.2
 
+# From so many modes on one that holds more than this share of the rows may be several clusters that touch.
+_SEVERAL, _MOST_OF_ROWS = 3, 0.5
+
+# The share of half samples that must have the same number as all rows, or else it is not clear.
+_CLEAR = 0.5
+
 # Steps from a row to the next one that are looked at where there are more rows than in the sample.
 _STEPS = 2_000
 
@@ -78,6 +84,11 @@ class KChoice:
         What the numbers on half samples lie between, without the lowest and the highest twentieth.
     support : float
         Share of the half samples that have the same number.
+    plausible : tuple of int
+        What the number lies between if it is not clear: the fewest clusters of `interval`, and all modes that more than
+        half of the data sets without clusters do not have. Both are `n_clusters` where that is clear.
+    may_be_more : bool
+        Whether one of several modes holds more than half of the rows: clusters that touch have one mode.
     reasons : tuple of str
         Why, in sentences; the first says the result.
     criteria : tuple of Criterion
@@ -95,6 +106,8 @@ class KChoice:
     n_clusters: int | None
     interval: tuple[int, int]
     support: float
+    plausible: tuple[int, int]
+    may_be_more: bool
     reasons: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     left_out: tuple[str, ...]
@@ -104,6 +117,16 @@ class KChoice:
 
     def __str__(self) -> str:
         return "\n".join(self.reasons)
+
+    @property
+    def answer(self) -> str:
+        """The number in words, such as "6 clusters", "perhaps 6 clusters, 4 to 8" or "no natural k"."""
+        if self.n_clusters is None:
+            return "no natural k"
+        low, high = self.plausible
+        if low == high:
+            return f"{high} clusters"
+        return f"perhaps {self.n_clusters} clusters, {low} to {high}{' or more' if self.may_be_more else ''}"
 
     def table(self) -> pa.Table:
         """Return the curves as an Arrow table: criterion, k, value, low, high, chance, chosen."""
@@ -230,7 +253,8 @@ def choose_k(
         halves = _counts_of_halves(view, random, threads)
         labels = modes.labels(threshold)
         succession = _succession(source, sample, labels, threads)
-        verdict, reasons = _judged(found, halves, modes, threshold, succession, (lowest, highest))
+        plausible = _plausible(modes, threshold, halves)
+        verdict, reasons = _judged(halves, modes, threshold, labels, succession, plausible, (lowest, highest))
 
         def check_time() -> None:
             if max_time is not None and time.perf_counter() - started > max_time:
@@ -247,9 +271,8 @@ def choose_k(
         "modes": found,
         "seconds": time.perf_counter() - started,
     }
-    low, high = np.quantile(halves, [0.05, 0.95], method="nearest")
     return KChoice(
-        verdict, (int(low), int(high)), float(np.mean(halves == found)),
+        verdict, _interval(halves), float(np.mean(halves == found)), plausible, _may_be_more(labels),
         (*reasons, *_comparison(verdict, criteria)), criteria, left_out, modes.prominences, threshold, facts,
     )  # fmt: skip
 
@@ -332,15 +355,34 @@ def _succession(source: RowSource, sample: Sample, labels: IntArray, n_threads: 
     return succession_of(sample.points[chosen], labels[chosen], behind, labels[nearest[:, 0]])
 
 
+def _interval(halves: IntArray) -> tuple[int, int]:
+    low, high = np.quantile(halves, [0.05, 0.95], method="nearest")
+    return int(low), int(high)
+
+
+def _plausible(modes: Modes, threshold: float, halves: IntArray) -> tuple[int, int]:
+    """Return what the number of clusters lies between, where half samples do not make it clear.
+
+    A mode above the threshold is hardly ever chance; one above the median of the reference sets
+    is none in half of them.
+    """
+    found = modes.count(threshold)
+    if np.mean(halves == found) >= _CLEAR:
+        return found, found
+    return min(_interval(halves)[0], found), modes.count(threshold / _MARGIN)
+
+
 def _judged(
-    found: int,
     halves: IntArray,
     modes: Modes,
     threshold: float,
+    labels: IntArray,
     succession: Succession,
+    plausible: tuple[int, int],
     bounds: tuple[int, int],
 ) -> tuple[int | None, list[str]]:
     """Return the natural number, or None, and the sentences that say why."""
+    found = modes.count(threshold)
     if found == 1:
         return None, [
             "The data show no natural k.",
@@ -358,20 +400,56 @@ def _judged(
             "The data show no natural k.",
             f"All rows have {found} modes, but {int(np.sum(halves == 1))} of {len(halves)} half samples have one.",
         ]
-    low, high = np.quantile(halves, [0.05, 0.95], method="nearest")
+    low, high = _interval(halves)
     fall = float(modes.prominences[found - 1])
     how_deep = f"by a factor of {np.exp(fall):.3g} or more" if fall < 20 else "to nothing"
     told = [
         f"The density has {found} modes that stand out: it falls {how_deep} between them, and data without clusters "
         f"hardly ever show falls of {np.exp(threshold):.3g}.",
         f"Half samples have {low} to {high} ({np.mean(halves == found):.0%} have {found}).",
+        *_about_largest(labels),
     ]
     if not bounds[0] <= found <= bounds[1]:
-        return None, [
-            f"The data show no natural k from {bounds[0]} to {bounds[1]}, but k = {found} outside of it.",
-            *told,
-        ]
-    return found, [f"The natural number of clusters is {found}.", *told]
+        return None, [_about_bounds(found, plausible, bounds), *told]
+    if plausible == (found, found):
+        return found, [f"The natural number of clusters is {found}.", *told]
+    low, high = plausible
+    stand = "mode stands" if high - found == 1 else "modes stand"
+    more = (
+        f" {high - found} more {stand} out further than the highest of every second data set without clusters, but not "
+        "as far as is needed."
+    )
+    return found, [
+        f"The data have clusters, but how many is not clear: {found} stand out, {low} to {high}"
+        f"{' or more' if _may_be_more(labels) else ''} are plausible.",
+        told[0] + (more if high > found else ""),
+        *told[1:],
+    ]
+
+
+def _about_bounds(found: int, plausible: tuple[int, int], bounds: tuple[int, int]) -> str:
+    """Say that the number is not among those that were asked for."""
+    if plausible == (found, found):
+        return f"The data show no natural k from {bounds[0]} to {bounds[1]}, but k = {found} outside of it."
+    return (
+        f"The data have clusters, but how many is not clear: {found} stand out, {plausible[0]} to {plausible[1]} are "
+        f"plausible. From {bounds[0]} to {bounds[1]} no k can be advised."
+    )
+
+
+def _may_be_more(labels: IntArray) -> bool:
+    shares = np.bincount(labels) / len(labels)
+    return len(shares) >= _SEVERAL and float(shares.max()) > _MOST_OF_ROWS
+
+
+def _about_largest(labels: IntArray) -> list[str]:
+    """Say that there may be more clusters than modes, where one mode has most rows."""
+    if not _may_be_more(labels):
+        return []
+    share = np.bincount(labels).max() / len(labels)
+    return [
+        f"One mode holds {share:.0%} of the rows: clusters that touch have one mode, so there may be more."
+    ]
 
 
 def _comparison(verdict: int | None, criteria: tuple[Criterion, ...]) -> list[str]:
@@ -385,11 +463,10 @@ def _comparison(verdict: int | None, criteria: tuple[Criterion, ...]) -> list[st
 
 
 def _curves(task: Resampling) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    done, left_out = [], []
+    done, late = [], []
     for criterion in _CRITERIA:
-        name = criterion.__name__.replace("_", " ")
         try:
             done.append(criterion(task))
         except TimeoutError:
-            left_out.append(f"{name}: max_time was over")
-    return tuple(done), tuple(left_out)
+            late.append(criterion.__name__.replace("_", " "))
+    return tuple(done), ((f"{', '.join(late)}: max_time was over",) if late else ())

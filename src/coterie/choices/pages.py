@@ -8,6 +8,7 @@ from typing import Any
 from coterie.choices.choose import KChoice
 from coterie.choices.comparison import Comparison
 from coterie.choices.criteria import CRITERIA
+from coterie.choices.pictures import plot_criteria, plot_stability
 from coterie.reports.page import Bar, Column, Facts, Page, Picture, Section, Table, Text, Warnings
 
 __all__ = ["choice_page", "comparison_page"]
@@ -26,10 +27,9 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
         What else should not be overlooked.
     """
     facts = choice.facts
-    answer = "no natural k" if choice.n_clusters is None else f"{choice.n_clusters} clusters"
     whole = facts["sample_rows"] == facts["rows"]
     entries = [
-        ("natural k", "none" if choice.n_clusters is None else choice.n_clusters),
+        ("answer", choice.answer),
         ("modes on half samples", f"{choice.interval[0]} to {choice.interval[1]}"),
         ("rows that decide", facts["sample_rows"]),
         ("principal directions", facts["directions"]),
@@ -51,7 +51,7 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
     sections = [
         Section("Answer", [*map(Text, choice.reasons), Warnings(list(warnings)), Facts(entries)]),
         Section("Curves", [
-            Picture(choice.plot(), "choose-k", f"Modes of the density and curves over k: {answer}.",
+            Picture(choice.plot(), "choose-k", f"Modes of the density and curves over k: {choice.answer}.",
                     "Above, how far the density falls between modes, and what data without clusters show. Below, each "
                     "criterion over k with its 90% interval; a dot marks what it would take."),
             *([curves] if choice.criteria else []),
@@ -60,7 +60,7 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
     ]  # fmt: skip
     subtitle = f"{facts['rows']:,} rows x {facts['columns']:,} columns"
     return Page(
-        f"How many clusters in {name}: {answer}",
+        f"How many clusters in {name}: {choice.answer}",
         subtitle if whole else f"{subtitle}, decided on a sample of {facts['sample_rows']:,} rows",
         sections,
     )
@@ -95,14 +95,15 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             for method, values in zip(names, comparison.agreement)
         ],
     )
-    picture = Picture(
-        comparison.plot(), "comparison", "Stability, agreement and criteria of each method.",
-        "Above, how alike clusters of halves of the rows are, with 90% intervals, and how alike methods are. Below, "
-        "what compares them.",
-    )  # fmt: skip
+    pictures = [
+        Picture(plot_stability(comparison), "stability", "Stability of each method, as in the table.",
+                "How alike the clusters of halves of the rows are, with 90% intervals."),
+        Picture(plot_criteria(comparison), "criteria", "Criteria of each method, as in the table.",
+                "What compares clusterings whatever found them; below each, whom it favours. Orange: what is advised."),
+    ]  # fmt: skip
     sections = [
         Section("Advice", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),
-        Section("Methods", [_cost_table(records), _quality_table(records), picture, agreement]),
+        Section("Methods", [_cost_table(records), _quality_table(records), *pictures, agreement]),
         Section("Criteria", [
             *(Text(f"{name.replace('_', ' ').capitalize()}: {sentence}.") for name, sentence in CRITERIA.items()),
             *(Text(f"Left out: {what}.") for what in comparison.left_out),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coterie.choices.choose import KChoice
     from coterie.choices.comparison import Comparison
 
-__all__ = ["plot_choice", "plot_comparison"]
+__all__ = ["plot_choice", "plot_comparison", "plot_criteria", "plot_stability"]
 
 # Falls of the density that are larger than this look alike: nothing lies between.
 _DEEPEST = 12.0
@@ -45,7 +45,8 @@ def plot_choice(choice: KChoice) -> Figure:
 
 def _draw_modes(ax: Axes, choice: KChoice) -> None:
     found = int(choice.facts["modes"])
-    falls = np.minimum(choice.prominences[1 : found + _LOW_MODES], _DEEPEST)
+    low = choice.prominences[found : found + _LOW_MODES]
+    falls = np.minimum([*choice.prominences[1:found], *low[low > 0]], _DEEPEST)
     numbers = np.arange(2, len(falls) + 2)
     colours = [FEW_COLOURS[0] if number <= found else "#999999" for number in numbers]
     ax.bar(numbers, falls, color=colours, width=0.7)
@@ -54,8 +55,7 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
         "above this: more than in data without clusters", (1, choice.threshold), xycoords=("axes fraction", "data"),
         ha="right", va="bottom", fontsize=8.5, color=FEW_COLOURS[5],
     )  # fmt: skip
-    natural = "no natural k" if choice.n_clusters is None else f"natural k: {choice.n_clusters}"
-    ax.set(xlabel="mode of the density", ylabel="fall (natural log)", title=natural)
+    ax.set(xlabel="mode of the density", ylabel="fall (natural log)", title=choice.answer)
     ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
     ax.locator_params(axis="x", integer=True)
     tidy(ax)
@@ -102,18 +102,36 @@ def plot_comparison(comparison: Comparison) -> Figure:
     left, right = above.subplots(1, 2)
     _draw_stability(left, comparison)
     _draw_agreement(right, comparison, names)
-    panels = below.subplots(1, len(CRITERIA))
+    _draw_criteria(list(below.subplots(1, len(CRITERIA))), comparison, len(CRITERIA))
+    return figure
+
+
+def plot_stability(comparison: Comparison) -> Figure:
+    """Draw stability with its intervals, as wide as a page is on a phone."""
+    figure = new_figure((6.4, 1.2 + 0.32 * len(comparison.records)))
+    _draw_stability(figure.subplots(), comparison)
+    return figure
+
+
+def plot_criteria(comparison: Comparison) -> Figure:
+    """Draw the criteria in two columns."""
+    figure = new_figure((6.4, 2.2 + 0.5 * len(comparison.records)))
+    _draw_criteria(list(figure.subplots(-(-len(CRITERIA) // 2), 2).ravel()), comparison, 2)
+    return figure
+
+
+def _draw_criteria(panels: list[Axes], comparison: Comparison, n_columns: int) -> None:
+    names = [record["method"] for record in comparison.records]
+    colours = [FEW_COLOURS[5] if found == comparison.recommended else FEW_COLOURS[0] for found in names]
     for number, (name, sentence) in enumerate(CRITERIA.items()):
         ax = panels[number]
-        colours = [FEW_COLOURS[5] if found == comparison.recommended else FEW_COLOURS[0] for found in names]
-        ax.barh(names, [record[name] for record in records], color=colours, height=0.6)
+        ax.barh(names, [record[name] for record in comparison.records], color=colours, height=0.6)
         ax.set_title(name.replace("_", " "))
         ax.set_xlabel(sentence.partition(": ")[2].replace(", and", ",\nand"), fontsize=7.5)
         ax.invert_yaxis()
         tidy(ax)
-        if number:
+        if number % n_columns:
             ax.set_yticklabels([])
-    return figure
 
 
 def _draw_stability(ax: Axes, comparison: Comparison) -> None:

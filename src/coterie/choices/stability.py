@@ -11,7 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, IndexArray, IntArray
 
-__all__ = ["Interval", "half_pairs", "interval_of", "pair_agreement"]
+__all__ = ["LEAST_ARI", "MOST_ARI", "Interval", "half_pairs", "interval_of", "pair_agreement"]
+
+# The least and the most that the adjusted Rand index can be.
+LEAST_ARI, MOST_ARI = -0.5, 1.0
 
 # How sure intervals are.
 _CONFIDENCE = 0.9
@@ -25,8 +28,8 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval_of(values: Array | list[float], highest: float = np.inf) -> Interval:
-    """Return the mean of values and its interval, which ends at the highest possible value.
+def interval_of(values: Array | list[float], lowest: float = -np.inf, highest: float = np.inf) -> Interval:
+    """Return the mean of values and its interval, which ends at the lowest and the highest possible value.
 
     Examples
     --------
@@ -40,7 +43,7 @@ def interval_of(values: Array | list[float], highest: float = np.inf) -> Interva
         return Interval(mean, mean, mean)
     quantile = float(special.stdtrit(len(numbers) - 1, (1 + _CONFIDENCE) / 2))
     reach = quantile * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
-    return Interval(mean, mean - reach, min(mean + reach, highest))
+    return Interval(mean, max(mean - reach, lowest), min(mean + reach, highest))
 
 
 def half_pairs(

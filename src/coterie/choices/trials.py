@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
-from coterie.choices.stability import Interval, half_pairs, interval_of, pair_agreement
+from coterie.choices.stability import LEAST_ARI, MOST_ARI, Interval, half_pairs, interval_of, pair_agreement
 from coterie.estimators import OBJECTIVE, Method
 from coterie.metrics import adjusted_rand_score
 from coterie.rows import Block
@@ -119,7 +119,7 @@ class Trial:
     @property
     def stability(self) -> Interval | None:
         """Agreement of halves; None where there was no time for it."""
-        return interval_of(self.agreements, highest=1.0) if self.agreements else None
+        return interval_of(self.agreements, LEAST_ARI, MOST_ARI) if self.agreements else None
 
     @property
     def of_seeds(self) -> float | None:

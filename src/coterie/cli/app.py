@@ -16,6 +16,7 @@ from coterie.cli.commands import COMMANDS
 from coterie.cli.output import recorded_warnings, tell_warnings
 from coterie.cli.run_file import RunFile, asked_config
 from coterie.cli.standard_input import DASH, STANDARD_INPUT
+from coterie.cli.versions import installation_lines
 from coterie.estimators import register_installed_methods
 
 __all__ = ["build_app", "run"]
@@ -34,6 +35,9 @@ def run(arguments: list[str]) -> None:
     tell_warnings(warned)
     # The parser would take a lone dash for an option.
     words = [STANDARD_INPUT if word == DASH else word for word in arguments]
+    if sorted(words) == ["--verbose", "--version"]:
+        print("\n".join(installation_lines()))
+        return
     app = build_app()
     file = asked_config(words)
     app.config = () if file is None else (RunFile(file),)

@@ -120,6 +120,7 @@ def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
         "clusters": found.n_clusters,
         "interval": list(found.interval),
         "support": found.support,
+        "plausible": list(found.plausible),
         "reasons": list(found.reasons),
         "threshold": found.threshold,
         "prominences": found.prominences[:100].tolist(),
@@ -162,7 +163,7 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
     with outputs.writing(PICTURE) as path:
         found.plot().savefig(path)
     if "page" in summary["files"]:
-        page = choice_page(found, summary["input"]["file"], summary["warnings"])
+        page = choice_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
     with outputs.writing(SUMMARY) as path:

@@ -1,4 +1,4 @@
-"""`coterie fit --scheduler`: k-means of rows that workers of a Dask cluster read; model, labels and a summary here."""
+"""`coterie fit --scheduler`: clusters of rows that workers of a Dask cluster read; model, labels and a summary here."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from coterie.arrays import Array
 from coterie.cli import UsageError
 from coterie.cli.fit import NO_COUNT, FitJob
 from coterie.cli.inputs import about
-from coterie.cli.models import settings_of
+from coterie.cli.models import n_clusters_of, settings_of
 from coterie.cli.output import output_folder, recorded_warnings, to_json
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import DASH
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.cli.values import MODEL
-from coterie.dask import KMeans
+from coterie.dask import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.dask.extra import distributed
+from coterie.dask.refused import refusal_of
+from coterie.estimators.method import Method, find_method
 from coterie.outputs import OutputFolder
 from coterie.rows.addresses import without_secrets
 
 __all__ = ["fit_on_cluster"]
 
 _LABELS = "labels.npy"
+
+# The methods that run on a cluster; the first is the usual one.
+_ESTIMATORS = {"k-means": KMeans, "nested": NestedMiniBatchKMeans, "gmm": TruncatedGaussianMixture}
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
@@ -43,11 +48,12 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
     Returns
     -------
-    model : coterie.dask.KMeans
+    model : estimator of coterie.dask
     summary : dict
         What `summary.json` holds.
     """
-    model = _model(job)
+    method = _method(job)
+    model = _model(job, method)
     with output_folder(job.out) as outputs:
         if not job.force:
             check_folder_of(job.out, "fit", job.file)
@@ -59,13 +65,25 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
             seconds = time.perf_counter() - started
             with outputs.writing(_LABELS) as path:
                 sizes = _write_labels(path, model)
-        summary = _summary(job, model, address, seconds, sizes) | {"warnings": warned}
+        summary = _summary(job, method, model, address, seconds, sizes) | {"warnings": warned}
         _write(outputs, model, summary)
-        write_run_file(outputs, method="k-means", seed=job.seed)
+        write_run_file(outputs, method=method.name, seed=job.seed)
     return model, summary
 
 
-def _model(job: FitJob) -> KMeans:
+def _method(job: FitJob) -> Method:
+    """Return the method of a job, one that a cluster has."""
+    try:
+        method = find_method(job.method or next(iter(_ESTIMATORS)))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if method.name not in _ESTIMATORS:
+        estimator: Any = method.estimator
+        raise UsageError(f"--scheduler with --method {method.name}: {refusal_of(estimator.__name__)}")
+    return method
+
+
+def _model(job: FitJob, method: Method) -> Any:
     """Return the model of a job, whose options must be such that a cluster has."""
     for is_asked, option in (
         (job.file == DASH, "rows from the standard input"),
@@ -82,16 +100,15 @@ def _model(job: FitJob) -> KMeans:
             raise UsageError(
                 f"--scheduler takes no {option}: prepare the rows first, or fit without a cluster."
             )
-    if job.method not in (None, "k-means"):
-        raise UsageError(f"--scheduler is for --method k-means, got {job.method}.")
     if job.n_clusters is None:
         raise UsageError(NO_COUNT)
-    known = KMeans().get_params(deep=False)
+    estimator: Any = _ESTIMATORS[method.name]
+    known = estimator().get_params(deep=False)
     for name in job.parameters.keys() - known.keys():
-        raise UsageError(f"The method k-means has no parameter {name}.")
+        raise UsageError(f"The method {method.name} has no parameter {name} on a cluster.")
     reading = {"columns": job.columns, "exclude": job.exclude, "sep": job.sep, "decimal": job.decimal}
     options = {name: value for name, value in reading.items() if value is not None}
-    model = KMeans(job.n_clusters, random_state=job.seed, open_options=options, **job.parameters)
+    model = estimator(job.n_clusters, random_state=job.seed, open_options=options, **job.parameters)
     try:
         model.check_parameters()
     except (ValueError, TypeError) as error:
@@ -110,37 +127,41 @@ def _connected(address: str) -> Iterator[None]:
         yield
 
 
-def _write_labels(path: Any, model: KMeans) -> Array:
+def _write_labels(path: Any, model: Any) -> Array:
     """Write the labels block by block; return how many rows each cluster has."""
     labels = model.labels_
     parts = [labels] if isinstance(labels, np.ndarray) else labels.blocks
     out = np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=labels.shape)
-    sizes, start = np.zeros(model.n_clusters, dtype=np.int64), 0
+    sizes, start = np.zeros(n_clusters_of(model) or 0, dtype=np.int64), 0
     for part in parts:
         found = np.asarray(part)
         out[start : start + len(found)] = found
-        sizes += np.bincount(found, minlength=model.n_clusters)
+        sizes += np.bincount(found, minlength=len(sizes))
         start += len(found)
     out.flush()
     return sizes
 
 
-def _summary(job: FitJob, model: KMeans, address: str, seconds: float, sizes: Array) -> dict[str, Any]:
+def _summary(
+    job: FitJob, method: Method, model: Any, address: str, seconds: float, sizes: Array
+) -> dict[str, Any]:
     (n_rows,) = model.labels_.shape
     files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
     files.update(run_files(job.out))
+    objective = method.objective
+    assert objective is not None
     return {
         "coterie": coterie.__version__,
         "command": "fit",
         "scheduler": address,
-        "method": "k-means",
+        "method": method.name,
         "input": {"file": without_secrets(job.file), "rows": int(n_rows), "columns": model.n_features_in_},
         "parameters": settings_of(model.to_local()),
         "clusters": job.n_clusters,
-        "clusters_left": model.n_clusters,
-        "objective": float(model.inertia_),
-        "objective_name": "inertia",
-        "higher_is_better": False,
+        "clusters_left": len(sizes),
+        "objective": float(getattr(model, objective.attribute)),
+        "objective_name": objective.name,
+        "higher_is_better": objective.higher_is_better,
         "iterations": int(model.n_iter_),
         "seconds": round(seconds, 6),
         "cluster_sizes": _sizes(sizes),
@@ -154,7 +175,7 @@ def _sizes(sizes: Array) -> dict[str, float]:
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
 
-def _write(outputs: OutputFolder, model: KMeans, summary: dict[str, Any]) -> None:
+def _write(outputs: OutputFolder, model: Any, summary: dict[str, Any]) -> None:
     with outputs.writing(MODEL) as path:
         model.save(path)
     with outputs.writing(SUMMARY) as path:

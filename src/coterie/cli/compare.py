@@ -143,7 +143,7 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
     with outputs.writing(PICTURE) as path:
         found.plot().savefig(path)
     if "page" in summary["files"]:
-        page = comparison_page(found, summary["input"]["file"], summary["warnings"])
+        page = comparison_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
     with outputs.writing(SUMMARY) as path:

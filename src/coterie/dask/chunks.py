@@ -6,6 +6,7 @@ The cuts depend on the data alone, never on the workers, for sums are made chunk
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,12 +54,15 @@ class FileRange:
         Its options.
     start, stop : int
         Which rows.
+    token : str
+        Tells the chunks of one fit from those of others, whose files may have been other ones of the same name.
     """
 
     path: str
     options: tuple[tuple[str, Any], ...]
     start: int
     stop: int
+    token: str
 
     @property
     def n_rows(self) -> int | None:
@@ -72,7 +76,7 @@ class FileRange:
 
     def open(self, _: Any = None) -> OpenedRows:
         """Read the rows; errors name the file and the row."""
-        source = _source(self.path, repr(self.options), _Held(self.options))
+        source = _source(self.path, self.token, _Held(self.options))
         block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
         at = 0
         with np.errstate(all="ignore"):  # what is too large for float32 becomes infinite, and is found below
@@ -90,7 +94,7 @@ class FileRange:
 
 
 class _Held:
-    """Options that a cache does not look at: their text stands beside them."""
+    """Options that a cache does not look at: those of one fit are the same."""
 
     def __init__(self, options: tuple[tuple[str, Any], ...]) -> None:
         self.options = options
@@ -194,9 +198,12 @@ def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
     source = open_rows(path, **dict(options))
     if source.is_sparse:
         raise TypeError(f"{path} holds sparse rows, which a cluster does not take: coterie.KMeans does.")
+    # Workers may have another working folder.
+    path, token = path if "://" in path else os.path.abspath(path), uuid.uuid4().hex
     n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
     size -= size % _ROW_MULTIPLE if size > _ROW_MULTIPLE else 0
-    return Chunks([FileRange(path, options, low, min(low + size, n_rows)) for low in range(0, n_rows, size)])
+    starts = range(0, n_rows, size)
+    return Chunks([FileRange(path, options, low, min(low + size, n_rows), token) for low in starts])
 
 
 def _of_array(X: Any) -> Chunks:

@@ -75,6 +75,7 @@ def lightweight_coreset(
     plan = Plan(1, n_threads=n_threads)
     with Crew(client_of(client), chunks_of(X, open_options), plan) as crew:
         data = WorkerRows(crew, sample_weight, effective_n_threads(None))
+        data.measure()
         return coreset_of(data, size, check_random_state(random_state))
 
 

@@ -11,13 +11,11 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.dask.chunks import Chunks
-from coterie.dask.exact_sums import ExactSum, Steps
 from coterie.dask.extra import distributed
-from coterie.dask.worker import Answer, Order, Part, Plan, StoppedError, carry_out, close_session
+from coterie.dask.worker import Answer, Order, Part, Plan, StoppedError, Sum, carry_out, close_session
+from coterie.mixture.parameters import MixtureParameters
 
 __all__ = ["Crew", "Pass"]
 
@@ -49,6 +47,8 @@ class Pass:
         Bytes of arrays to the workers and from them.
     n_opened : int
         Chunks that were opened, or opened again.
+    seconds : float
+        How long it took.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Pass:
     n_sent: int
     n_received: int
     n_opened: int
+    seconds: float
 
 
 class Crew:
@@ -77,8 +78,11 @@ class Crew:
         self.plan = plan
         self.shift: FloatArray | None = None
         self.before: Array | None = None
+        self.was_settled = False
         self.weights: list[Array] | None = None
         self.moved: dict[int, tuple[Any, Any]] = {}
+        self.sampled: dict[int, list[IndexArray]] = {}
+        self.past: list[tuple[Callable[..., Any], Any]] = []
         self.passes: list[Pass] = []
         self._session = uuid.uuid4().hex
         self._n_orders = 0
@@ -98,6 +102,10 @@ class Crew:
         self._first = {}
         self.client.run(close_session, self._session, on_error="ignore")
 
+    def have_labels(self, centers: Array) -> None:
+        """Note that all rows have labels by these centres, which other workers can find again."""
+        self.before, self.was_settled, self.moved = centers, self.plan.is_settled, {}
+
     @property
     def n_workers(self) -> int:
         """How many workers hold chunks."""
@@ -110,7 +118,7 @@ class Crew:
         payload: Any = None,
         *,
         given: Sequence[Any] | None = None,
-        sums: Mapping[str, tuple[tuple[int, ...], Steps]] | None = None,
+        sums: Mapping[str, Callable[[], Sum]] | None = None,
     ) -> Answer:
         """Make one pass: ask all chunks.
 
@@ -124,8 +132,8 @@ class Crew:
             For all chunks.
         given : sequence, optional
             For each chunk.
-        sums : mapping of str to (shape, Steps), optional
-            The sums over all chunks that the pass makes.
+        sums : mapping of str to callable, optional
+            Returns each of the sums over all chunks that the pass makes, empty.
 
         Returns
         -------
@@ -137,9 +145,10 @@ class Crew:
         ConnectionError
             If the scheduler is lost, or there are no workers for five minutes.
         """
-        total = Answer({}, {key: ExactSum(shape, steps) for key, (shape, steps) in (sums or {}).items()})
+        total = Answer({}, {key: empty() for key, empty in (sums or {}).items()})
         waiting, deaths = set(range(len(self.chunks))), 0
         n_tasks = n_sent = n_received = n_opened = 0
+        begin = time.monotonic()
         self._settle_homes()
         while waiting:
             orders = self._orders(sorted(waiting), operation, given, sums or {})
@@ -166,7 +175,7 @@ class Crew:
                         "for their chunks; their logs say more."
                     )
                 self._settle_homes()
-        self.passes.append(Pass(name, n_tasks, n_sent, n_received, n_opened))
+        self.passes.append(Pass(name, n_tasks, n_sent, n_received, n_opened, time.monotonic() - begin))
         return total
 
     # --- who holds what ----------------------------------------------------------------------------------------------
@@ -262,7 +271,7 @@ class Crew:
         numbers: Sequence[int],
         operation: Callable[..., Any],
         given: Sequence[Any] | None,
-        sums: Mapping[str, tuple[tuple[int, ...], Steps]],
+        sums: Mapping[str, Callable[[], Sum]],
     ) -> dict[str, Order]:
         by_worker = defaultdict(list)
         for number in numbers:
@@ -275,7 +284,7 @@ class Crew:
             held = frozenset(number for number, home in self._home.items() if home == worker)
             orders[worker] = Order(
                 self._session, self._n_orders, operation, parts, held, self.plan, self.shift,
-                self.before if opens else None, sums,
+                self.before if opens else None, self.was_settled, sums, tuple(self.past) if opens else (),
             )  # fmt: skip
         return orders
 
@@ -284,7 +293,10 @@ class Crew:
         if number in self._held:
             return part
         weights = None if self.weights is None else self.weights[number]
-        return replace(part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number))
+        return replace(
+            part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number),
+            sampled=self.sampled.get(number, ()),
+        )  # fmt: skip
 
     def _answers(
         self, name: str, orders: Mapping[str, Order], payload: Any
@@ -366,16 +378,16 @@ def _error_of_worker(error: Exception) -> Exception:
 
 def bytes_of(value: Any) -> int:
     """Return the bytes of the arrays in an object."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, ExactSum):
-        return value.high.nbytes + value.low.nbytes
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
     if isinstance(value, Mapping):
         return sum(map(bytes_of, value.values()))
     if isinstance(value, list | tuple):
         return sum(map(bytes_of, value))
     if isinstance(value, Order):
-        return bytes_of([value.shift, value.before, *(part.given for part in value.parts)]) + bytes_of(
-            [[part.weights, part.moved] for part in value.parts]
-        )
+        return bytes_of(
+            [value.shift, value.before, value.past, *(part.given for part in value.parts)]
+        ) + bytes_of([[part.weights, part.moved, part.sampled] for part in value.parts])
+    if isinstance(value, MixtureParameters):
+        return bytes_of([value.means, value.variances, value.weights])
     return 8 if isinstance(value, float | int) else 0

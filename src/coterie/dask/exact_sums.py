@@ -7,13 +7,15 @@ and again after one has died: the bits are the same (Demmel and Nguyen, Parallel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray
 
-__all__ = ["ExactSum", "Steps"]
+__all__ = ["ExactSum", "Steps", "exact"]
 
 # Digits of a float64, and how many of the lower numbers' digits are kept free for carries: 2 ** 22 parts at most.
 _DIGITS, _CARRIES = 52, 22
@@ -64,6 +66,11 @@ class ExactSum:
         self.high = np.zeros(shape)
         self.low = np.zeros(shape)
 
+    @property
+    def nbytes(self) -> int:
+        """What travels of it."""
+        return self.high.nbytes + self.low.nbytes
+
     def add(self, part: FloatArray, rows: IndexArray | slice = slice(None)) -> None:
         """Add a part; `rows` says which rows of the sum it belongs to, each at most once."""
         high, low = self.steps.split(part)
@@ -81,3 +88,8 @@ class ExactSum:
         self.high += carried
         self.low -= carried
         return self.high + self.low
+
+
+def exact(shape: tuple[int, ...], steps: Steps) -> Callable[[], ExactSum]:
+    """Return what makes empty sums of a shape, here and on workers."""
+    return partial(ExactSum, shape, steps)

@@ -11,13 +11,17 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import SquareDistances, check_squares, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.labels import labels_and_squares
+from coterie.centers.means import DenseMeans
 from coterie.centers.rounding import Doubts, SettledAssignment
 from coterie.coresets import Moments, block_moments, draw_from_block
 from coterie.dask.worker import Visit, measure_chunk
+from coterie.kmeans.votes import LocalVotes
 
 __all__ = [
-    "add_rows", "assign", "convert", "count", "describe", "differ", "doubt", "draw", "farthest", "finish", "mass",
-    "measure", "measure_labels", "move", "near", "square", "square_below", "take", "weigh",
+    "add_rows", "assign", "convert", "count", "describe", "differ", "doubt", "draw", "draw_coreset", "farthest",
+    "finish", "label", "mass", "measure", "measure_labels", "moments", "move", "near", "square", "square_below", "take",
+    "vote", "weigh",
 ]  # fmt: skip
 
 
@@ -57,7 +61,7 @@ def add_rows(visit: Visit, _: None) -> None:
     chunk = visit.chunk
     sums, mass = np.zeros((1, chunk.n_columns)), np.zeros(1)
     zero = np.zeros(chunk.n_columns)
-    for part, x in visit.blocks():
+    for part, x in visit.checked(chunk):
         labels = np.zeros(part.stop - part.start, dtype=np.int32)
         _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, chunk.n_threads)
     visit.sums["rows"].add(sums)
@@ -121,11 +125,11 @@ def _add(visit: Visit, clusters: IndexArray, sums: FloatArray, masses: FloatArra
 
 def doubt(visit: Visit, rows: IndexArray) -> bool:
     """Tell whether some of these rows are in doubt with the centres of the payload."""
-    chunk, labels = visit.chunk, visit.assignment().labels[rows]
-    doubts, squares = Doubts(visit.frame(visit.payload["centers"])), np.empty(len(rows))
     if len(rows) == 0:
         return False
-    doubts.measure(kernel_rows(chunk.rows.take(rows)), labels, squares)
+    labels = visit.assignment().labels[rows]
+    doubts, squares = Doubts(visit.frame(visit.payload["centers"])), np.empty(len(rows))
+    doubts.measure(kernel_rows(visit.labelled.take(rows)), labels, squares)
     return len(doubts.doubtful(labels, squares)) > 0
 
 
@@ -182,6 +186,32 @@ def finish(visit: Visit, _: None) -> tuple[float, IntArray | None, FloatArray | 
     return (inertia, labels, squares) if visit.payload["with_rows"] else (inertia, None, None)
 
 
+def vote(visit: Visit, new: IndexArray) -> int:
+    """Take new rows into the sample, give all of it their nearest centroids, and move their votes."""
+    chunk = visit.chunk
+    chunk.extend(new.astype(np.intp))
+    if chunk.sample is None or chunk.sample.size == 0:
+        return 0
+    means = DenseMeans(visit.payload["centers"], chunk.shift, chunk.n_threads)
+    votes = LocalVotes(chunk.sample, means, visit.assignment())
+    n_changed = votes.update()
+    touched = np.flatnonzero((means.masses != 0) | (votes.squares != 0) | means.sums.any(axis=1))
+    _add(visit, touched, means.sums, means.masses)
+    visit.sums["squares"].add(votes.squares[touched], touched)
+    visit.sums["counts"].add(votes.counts().astype(np.float64))
+    if votes.is_settled:
+        visit.sums["within"].add(votes.measured())
+    return n_changed
+
+
+def label(visit: Visit, _: None) -> tuple[float, IntArray | None, FloatArray | None]:
+    """Return what `finish` does, for centroids of the payload that no pass has compared with the rows."""
+    chunk = visit.chunk
+    labels, squares = labels_and_squares(chunk.rows, visit.payload["centers"], chunk.shift, chunk.n_threads)
+    inertia = weighted_sum(squares, chunk.weights)
+    return (inertia, labels, squares) if visit.payload["with_rows"] else (inertia, None, None)
+
+
 def _own_squares(visit: Visit) -> FloatArray:
     labels, squares = visit.assignment().labels, np.empty(visit.chunk.n_rows)
     distances = SquareDistances(visit.payload["centers"], visit.chunk.n_threads)
@@ -208,7 +238,7 @@ def near(visit: Visit, _: None) -> float:
         chunk.nearest = np.full(chunk.n_rows, np.inf, dtype=chunk.dtype)
     frame = visit.frame(candidates) if known == 0 else visit.frame(_after(visit, candidates, known))
     labels, scores = np.empty(chunk.n_rows, dtype=np.int32), np.empty(chunk.n_rows, dtype=chunk.dtype)
-    for part, x in visit.blocks():
+    for part, x in visit.checked(chunk):
         frame.nearest(x, labels[part], scores[part])
     np.minimum(chunk.nearest, np.maximum(scores + chunk.squares, 0), out=chunk.nearest)
     chunk.n_candidates = len(candidates)
@@ -240,7 +270,7 @@ def count(visit: Visit, _: None) -> None:
     """Sum the weights of the rows that are the nearest to each candidate."""
     chunk, frame = visit.chunk, visit.frame(visit.payload["centers"])
     labels, scores = np.empty(chunk.n_rows, dtype=np.int32), np.empty(chunk.n_rows, dtype=chunk.dtype)
-    for part, x in visit.blocks():
+    for part, x in visit.checked(chunk):
         frame.nearest(x, labels[part], scores[part])
     visit.sums["masses"].add(
         np.bincount(labels, weights=chunk.weights, minlength=len(frame)).astype(np.float64)

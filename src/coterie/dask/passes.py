@@ -9,12 +9,13 @@ import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.middle import some_numbers
+from coterie.centers.bounded import n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import algorithm_of
 from coterie.centers.sums import Totals
 from coterie.dask import operations
-from coterie.dask.exact_sums import ExactSum, Steps
-from coterie.dask.rows import WorkerRows
+from coterie.dask.exact_sums import ExactSum, Steps, exact
+from coterie.dask.rows import WorkerRows, gathered
 
 __all__ = ["WorkerPasses"]
 
@@ -56,35 +57,36 @@ class WorkerPasses:
         shape = n_clusters, data.n_columns
         self.sums = Totals(shape, data.shift, data.total_square, data.n_threads, unit_length=unit_length)
         mass = 2 * data.total_weight
-        self._steps = {
-            "sums": (shape, Steps.below(mass * float(np.sqrt(data.largest_square)))),
-            "masses": ((n_clusters,), Steps.below(mass)),
+        self._empty = {
+            "sums": exact(shape, Steps.below(mass * float(np.sqrt(data.largest_square)))),
+            "masses": exact((n_clusters,), Steps.below(mass)),
         }
-        self._exact = {name: ExactSum(*parts) for name, parts in self._steps.items()}
+        self._exact = {name: empty() for name, empty in self._empty.items()}
         self._always_afresh = always_afresh
         self._gathers = gathers
         self.inertia = float("nan")
-        crew = data.crew
-        held = crew.plan.rows_per_worker, data.n_columns
-        chosen = algorithm_of(algorithm, held, n_clusters, itemsize=data.dtype.itemsize, is_sparse=False)
-        chosen = "lloyd" if n_clusters == 1 else chosen
-        crew.plan = replace(crew.plan, algorithm=chosen, run=run, is_settled=False)
+        crew, itemsize = data.crew, data.dtype.itemsize
+        held = data.rows_per_worker, data.n_columns
+        chosen = algorithm_of(algorithm, held, n_clusters, itemsize=itemsize, is_sparse=False)
+        is_plain = chosen == "lloyd" or n_clusters == 1
+        n_bounds = 0 if is_plain else n_bounds_of(chosen, data.rows_per_worker, n_clusters, itemsize)
+        crew.plan = replace(crew.plan, n_bounds=n_bounds, run=run, is_settled=False)
         crew.before, crew.moved = None, {}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
         """See `ClusterPasses`."""
         afresh = afresh or self._always_afresh
         payload = {"centers": frame.centers, "afresh": afresh}
-        answer = self.data.crew.run("assign", operations.assign, payload, sums=self._steps)
+        answer = self.data.crew.run("assign", operations.assign, payload, sums=self._empty)
         if afresh:
-            self._exact = {name: ExactSum(*parts) for name, parts in self._steps.items()}
+            self._exact = {name: empty() for name, empty in self._empty.items()}
         else:
             empty = self.sums.masses == 0  # of which the loop has removed what rounding had left
-            for exact in self._exact.values():
-                exact.high[empty] = 0
-                exact.low[empty] = 0
+            for held in self._exact.values():
+                held.high[empty] = 0
+                held.low[empty] = 0
         self._add(answer.sums)
-        self.data.crew.before, self.data.crew.moved = frame.centers, {}
+        self.data.crew.have_labels(frame.centers)
         return int(sum(answer.results.values()))
 
     def rounding_decides(self, frame: CenterFrame) -> bool:
@@ -106,7 +108,7 @@ class WorkerPasses:
 
     def exact_masses(self) -> FloatArray:
         """See `ClusterPasses`."""
-        answer = self.data.crew.run("mass", operations.mass, sums={"masses": self._steps["masses"]})
+        answer = self.data.crew.run("mass", operations.mass, sums={"masses": self._empty["masses"]})
         return answer.sums["masses"].total()
 
     def farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
@@ -130,7 +132,7 @@ class WorkerPasses:
         given: list[Any] = [
             (part, new) if len(part) else None for part, new in zip(by_chunk, np.split(labels[order], cuts))
         ]
-        answer = self.data.crew.run("move", operations.move, given=given, sums=self._steps)
+        answer = self.data.crew.run("move", operations.move, given=given, sums=self._empty)
         self._add(answer.sums)
         moved = {number: pair for number, pair in enumerate(given) if pair is not None}
         self.data.crew.moved = moved
@@ -139,15 +141,12 @@ class WorkerPasses:
         """See `ClusterPasses`; empty arrays where the labels stay on the workers, and `inertia` for all."""
         payload = {"centers": frame.centers, "with_rows": self._gathers}
         found = self.data.crew.run("finish", operations.finish, payload).results
-        parts = [found[number] for number in range(len(found))]
-        self.inertia = float(np.sum([part[0] for part in parts]))
-        if not self._gathers:
-            return np.empty(0, dtype=np.int32), np.empty(0)
-        return np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
+        labels, squares, self.inertia = gathered(found)
+        return labels, squares
 
     def _add(self, sums: dict[str, ExactSum]) -> None:
-        for name, exact in self._exact.items():
-            exact.take_in(sums[name])
+        for name, held in self._exact.items():
+            held.take_in(sums[name])
         self.sums.sums[:] = self._exact["sums"].total()
         self.sums.masses[:] = self._exact["masses"].total()
 

@@ -14,11 +14,17 @@ from coterie.blocks.measures import Squares, measures
 from coterie.blocks.middle import some_numbers
 from coterie.dask import operations
 from coterie.dask.crew import Crew
-from coterie.dask.exact_sums import Steps
+from coterie.dask.exact_sums import Steps, exact
 from coterie.fitting.checks import check_sample_weight
 from coterie.rows import RowSource
 
-__all__ = ["WorkerRows"]
+__all__ = ["WorkerRows", "gathered"]
+
+# Labels of so many rows come to the client; those of more stay where the rows are.
+GATHERED_ROWS = 10_000_000
+
+# Part of the spread of a column that rounding of a chunk's sum may take.
+_MOST_LOST = 1e-6
 
 
 class _RowsElsewhere(RowSource):
@@ -58,6 +64,8 @@ class WorkerRows:
         What is known of the rows without reading them: shape, type, names of columns.
     firsts : ndarray of int
         The first row of each chunk, and the number of all.
+    rows_per_worker : int
+        About as many rows as a worker holds, by which bounds are chosen.
     """
 
     def __init__(self, crew: Crew, sample_weight: Any, n_threads: int) -> None:
@@ -66,6 +74,9 @@ class WorkerRows:
         self._describe()
         self.weights = self._weigh(sample_weight)
         self.total_weight = total_weight(self.n_rows, self.weights)
+
+    def measure(self) -> None:
+        """Find the shift, and measure all rows from it."""
         found = measures(self, is_sparse=False)
         self.shift, self.total_square = found.shift, found.total_square
         self.mean_variance, self.has_far_rows = found.mean_variance, found.has_far_rows
@@ -90,9 +101,8 @@ class WorkerRows:
         self.n_rows, self.n_columns = int(self.firsts[-1]), int(first["shape"][1])
         self.dtype = np.result_type(*{found[number]["dtype"] for number in numbers})
         self._largest = max(found[number]["largest"] for number in numbers)
-        plan = self.crew.plan
-        rows_per_worker = -(-self.n_rows // self.crew.n_workers)
-        self.crew.plan = replace(plan, dtype=self.dtype.str, rows_per_worker=rows_per_worker)
+        self.rows_per_worker = -(-self.n_rows // self.crew.n_workers)
+        self.crew.plan = replace(self.crew.plan, dtype=self.dtype.str)
         if any(found[number]["dtype"] != self.dtype.str for number in numbers):
             self.crew.run("convert", operations.convert)
         self.rows = _RowsElsewhere(self, first)
@@ -117,6 +127,11 @@ class WorkerRows:
         parts = np.split(ascending, np.searchsorted(ascending, self.firsts[1:-1]))
         return [part - first for part, first in zip(parts, self.firsts)]
 
+    @property
+    def gathers(self) -> bool:
+        """Whether labels come to the client at the end of a fit."""
+        return self.n_rows <= GATHERED_ROWS
+
     # --- what is asked in passes -------------------------------------------------------------------------------------
 
     def take(self, positions: IndexArray) -> Array:
@@ -132,11 +147,12 @@ class WorkerRows:
     def mean_row(self) -> FloatArray:
         """Return the mean of the rows."""
         steps = Steps.below(self.n_rows * self._largest)
-        answer = self.crew.run("mean", operations.add_rows, sums={"rows": ((1, self.n_columns), steps)})
+        answer = self.crew.run("mean", operations.add_rows, sums={"rows": exact((1, self.n_columns), steps)})
         return answer.sums["rows"].total()[0] / self.n_rows
 
     def squares_to(self, point: FloatArray) -> Squares:
         """Measure the rows from a point, which becomes their shift."""
+        self.shift = point
         some = self.chunk_rows(some_numbers(self.n_rows))
         given = list(zip(self.firsts.tolist(), some))
         answer = self.crew.run("measure", operations.measure, point, given=given)
@@ -144,9 +160,19 @@ class WorkerRows:
         found = [answer.results[number] for number in range(len(some))]
         totals, weighted, largest, sample = zip(*found)
         self.largest_square = max(largest)
-        return Squares(
-            float(np.sum(totals)), float(np.sum(weighted)), self.largest_square, np.concatenate(sample)
-        )
+        squares = np.concatenate(sample)
+        self._check_far_rows(float(np.median(squares)) / self.n_columns)
+        return Squares(float(np.sum(totals)), float(np.sum(weighted)), self.largest_square, squares)
+
+    def _check_far_rows(self, variance: float) -> None:
+        """Raise a ValueError if some rows are so far out that in sums of one step for all the others are lost."""
+        farthest, unit = float(np.sqrt(self.largest_square)), self.total_weight / self.n_rows
+        step = Steps.below(2 * self.total_weight * farthest).fine
+        if variance > 0 and step > _MOST_LOST * np.sqrt(variance) * unit:
+            raise ValueError(
+                f"Some rows of X are so far away from the others ({farthest:.3g}) that these are lost in sums on a "
+                "cluster: leave the far ones out, or fit all rows on one machine."
+            )
 
     def check_vanishing(self, largest: float) -> None:
         """Raise a ValueError if rows differ although the largest of their squares has no digits."""
@@ -164,3 +190,20 @@ class WorkerRows:
         found = self.crew.run("square", operations.square_below, largest).results
         sums, counts = zip(*(found[number] for number in range(len(found))))
         return float(np.sum(sums)) / max(1, int(np.sum(counts)))
+
+    def labels_and_squares(self, centers: Array) -> tuple[IntArray, FloatArray, float]:
+        """Return the nearest centroid of each row, the squared distances, and their weighted sum.
+
+        Labels and distances are empty where they stay on the workers.
+        """
+        payload = {"centers": centers, "with_rows": self.gathers}
+        return gathered(self.crew.run("label", operations.label, payload).results)
+
+
+def gathered(results: dict[int, Any]) -> tuple[IntArray, FloatArray, float]:
+    """Return labels and squared distances of all chunks, empty if they did not come, and the sum of the latter."""
+    parts = [results[number] for number in range(len(results))]
+    total = float(np.sum([part[0] for part in parts]))
+    if parts[0][1] is None:
+        return np.empty(0, dtype=np.int32), np.empty(0), total
+    return np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts]), total

@@ -9,7 +9,7 @@ import numpy as np
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.dask import operations
-from coterie.dask.exact_sums import Steps
+from coterie.dask.exact_sums import Steps, exact
 from coterie.dask.rows import WorkerRows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
@@ -56,7 +56,7 @@ def seed_in_rounds(data: WorkerRows, n_clusters: int, random: np.random.RandomSt
         return seed_on_sample(data, n_clusters, random)
     steps = Steps.below(2 * data.total_weight)
     answer = data.crew.run(
-        "count", operations.count, {"centers": candidates}, sums={"masses": ((len(candidates),), steps)}
+        "count", operations.count, {"centers": candidates}, sums={"masses": exact((len(candidates),), steps)}
     )
     return _chosen(data, candidates, answer.sums["masses"].total(), n_clusters, random)
 

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, squares_to_point
 from coterie.blocks.kernel_rows import kernel_blocks
+from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import SettledAssignment
 from coterie.dask.chunks import Chunk, OpenedRows
-from coterie.dask.exact_sums import ExactSum, Steps
 from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import available_memory
+from coterie.mixture.posteriors import TruncatedPosteriors
 from coterie.rows import as_rows
 from coterie.rows.checks import first_bad_row
 from coterie.rows.normalized import NormalizedRows
@@ -36,6 +37,7 @@ __all__ = [
     "Part",
     "Plan",
     "StoppedError",
+    "Sum",
     "Visit",
     "carry_out",
     "close_session",
@@ -62,26 +64,26 @@ class Plan:
         Whether rows are scaled to length 1.
     dtype : str or None
         Type to compute in, once it is known.
-    algorithm : str
-        How rows find their nearest centroids.
-    rows_per_worker : int
-        About as many rows as a worker holds, by which bounds are chosen.
+    n_bounds : int or None
+        Lower bounds per row: 0 for none, None for one per centroid.
     n_threads : int or None
         Threads of a worker's kernels; None for as many as the worker has.
     run : int
         Number of the start, of which there may be several.
     is_settled : bool
         Whether rows in doubt are given their nearest centroids in each pass.
+    is_sampled : bool
+        Whether only rows of a growing sample get labels.
     """
 
     n_clusters: int
     by_angle: bool = False
     dtype: str | None = None
-    algorithm: str = "lloyd"
-    rows_per_worker: int = 1
+    n_bounds: int | None = 0
     n_threads: int | None = None
     run: int = 0
     is_settled: bool = False
+    is_sampled: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ class Part:
         What the pass has for this chunk alone.
     moved : tuple of ndarray, or None
         Rows that got labels which no distance chose after the last pass, and these, where it is opened.
+    sampled : sequence of ndarray
+        Rows of the sample that had labels after the last pass, growth by growth, where it is opened.
     """
 
     number: int
@@ -107,6 +111,7 @@ class Part:
     weights: Array | None = None
     given: Any = None
     moved: tuple[Any, Any] | None = None
+    sampled: Sequence[IndexArray] = ()
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,13 @@ class Order:
         The shift of the rows, once it is known.
     before : ndarray or None
         Centres of the last pass that gave labels, for chunks that are opened.
-    sums : mapping of str to (shape, Steps)
-        The sums over all chunks that the pass makes.
+    was_settled : bool
+        Whether rows in doubt got their nearest centroids in that pass.
+    sums : mapping of str to callable
+        Returns each of the sums over all chunks that the pass makes, empty.
+    past : sequence of (callable, Any)
+        Operations that have changed what belongs to the rows, with their payloads, in order, for chunks that are
+        opened: there they are repeated.
     """
 
     session: str
@@ -143,7 +153,9 @@ class Order:
     plan: Plan
     shift: FloatArray | None = None
     before: Array | None = None
-    sums: Mapping[str, tuple[tuple[int, ...], Steps]] = field(default_factory=dict)
+    was_settled: bool = False
+    sums: Mapping[str, Callable[[], Sum]] = field(default_factory=dict)
+    past: Sequence[tuple[Callable[[Visit, Any], Any], Any]] = ()
 
 
 @dataclass
@@ -151,7 +163,28 @@ class Answer:
     """What a task returns: what each chunk answered, and the sums over them all."""
 
     results: dict[int, Any]
-    sums: dict[str, ExactSum]
+    sums: dict[str, Any]
+
+
+class Sum(Protocol):
+    """Something over all chunks that does not depend on their order; see `ExactSum`."""
+
+    @property
+    def nbytes(self) -> int:
+        """What travels of it."""
+
+    def take_in(self, other: Any) -> None:
+        """Add what another one of the same kind holds."""
+
+
+class _Unheard(dict[str, Any]):
+    """Sums of what is repeated: all has been added already."""
+
+    def __missing__(self, key: str) -> _Unheard:
+        return self
+
+    def add(self, *_: Any) -> None:
+        """Add nothing."""
 
 
 class HeldChunk(FitRows):
@@ -159,6 +192,7 @@ class HeldChunk(FitRows):
 
     def __init__(self, opened: OpenedRows, first: Part, plan: Plan, n_threads: int) -> None:
         self.opened = opened
+        self.number = first.number
         super().__init__(
             as_rows(opened.block), first.weights, n_clusters=plan.n_clusters, n_threads=n_threads
         )
@@ -167,6 +201,9 @@ class HeldChunk(FitRows):
         self.run = -1
         self.nearest: Array = np.empty(0)  # squared distances to candidates of a seeding, and to how many
         self.n_candidates = 0
+        self.sample: ShuffledRows | None = None
+        self.posteriors: TruncatedPosteriors | None = None
+        self.n_clusters = plan.n_clusters
         self.convert(plan.dtype)
 
     def convert(self, dtype: str | None) -> None:
@@ -180,6 +217,19 @@ class HeldChunk(FitRows):
         """Yield (slice of the rows, kernel rows) for each block."""
         return kernel_blocks(self.rows, self.block_rows)
 
+    def extend(self, numbers: IndexArray) -> None:
+        """Let the sample grow by some rows of the chunk, in ascending order."""
+        if self.sample is None:
+            order = np.empty(self.n_rows, dtype=np.intp)
+            self.sample = ShuffledRows(
+                self.rows, self.weights, order,
+                n_clusters=self.n_clusters, n_threads=self.n_threads, shift=self.shift,
+            )  # fmt: skip
+        if len(numbers):
+            stop = self.sample.size + len(numbers)
+            self.sample.order[self.sample.size : stop] = numbers
+            self.sample.grow(stop)
+
     @property
     def labels(self) -> IntArray:
         """The labels of the last pass."""
@@ -190,7 +240,7 @@ class HeldChunk(FitRows):
 class Visit:
     """A pass at one chunk: the chunk, and what all chunks of the pass share."""
 
-    def __init__(self, session: _Session, order: Order, payload: Any, sums: dict[str, ExactSum]) -> None:
+    def __init__(self, session: _Session, order: Order, payload: Any, sums: dict[str, Any]) -> None:
         self._session = session
         self._order = order
         self._frames: dict[int, CenterFrame] = {}
@@ -207,9 +257,23 @@ class Visit:
             self._frames[id(centers)] = CenterFrame(centers, self.shift, self._session.n_threads)
         return self._frames[id(centers)]
 
+    @property
+    def labelled(self) -> FitRows:
+        """The rows of the chunk that get labels: all of them, or those of the sample."""
+        if not self.plan.is_sampled:
+            return self.chunk
+        if self.chunk.sample is None:
+            self.chunk.extend(np.empty(0, dtype=np.intp))
+        assert self.chunk.sample is not None
+        return self.chunk.sample
+
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield the blocks of the chunk, unless the fit has ended meanwhile."""
-        for block in self.chunk.blocks():
+        """Yield the blocks of the rows that get labels, unless the fit has ended meanwhile."""
+        return self.checked(self.labelled)
+
+    def checked(self, rows: FitRows) -> Iterator[tuple[slice, Any]]:
+        """Yield the blocks of rows, unless the fit has ended meanwhile."""
+        for block in rows.blocks():
             self._session.check(self._order)
             yield block
 
@@ -219,39 +283,43 @@ class Visit:
         if chunk.run != plan.run:
             chunk.assignment, chunk.run = None, plan.run
         if chunk.assignment is None:
-            before = self._order.before
-            chunk.assignment = self._new_assignment(self.payload["centers"] if before is None else before)
-            if before is not None:
-                self._give_labels_of(before)
+            chunk.assignment = self._new_assignment(self.payload["centers"])
         if plan.is_settled and not isinstance(chunk.assignment, SettledAssignment):
-            chunk.assignment = SettledAssignment(chunk, chunk.assignment)
+            chunk.assignment = SettledAssignment(self.labelled, chunk.assignment)
         return chunk.assignment
 
     def _new_assignment(self, centers: Array) -> Assignment:
-        plan = self.plan
-        if plan.algorithm == "lloyd":
-            return PlainAssignment(self.chunk)
-        n_bounds = n_bounds_of(
-            plan.algorithm, plan.rows_per_worker, plan.n_clusters, self.chunk.dtype.itemsize
+        if self.plan.n_bounds == 0:
+            return PlainAssignment(self.labelled)
+        return BoundedAssignment(
+            self.labelled, self.frame(centers), self.plan.n_bounds, unit_length=self.plan.by_angle
         )
-        return BoundedAssignment(self.chunk, self.frame(centers), n_bounds, unit_length=plan.by_angle)
 
-    def _give_labels_of(self, before: Array) -> None:
-        """Give the rows of a chunk that was opened anew the labels that they had elsewhere."""
-        chunk = self.chunk
-        assert chunk.assignment is not None
-        if self.plan.is_settled:
-            chunk.assignment = SettledAssignment(chunk, chunk.assignment)
-        chunk.assignment.start(self.frame(before))
-        for part, x in self.blocks():
-            chunk.assignment.assign(part, x)
-        moved = next(part.moved for part in self._order.parts if part.number == self._at)
-        if moved is not None:
-            chunk.assignment.relabel(*moved)
+    def recall(self, part: Part) -> None:
+        """Give the rows of a chunk that was opened anew the labels, or whatever they have, that they had elsewhere."""
+        now = self.payload, self.sums
+        for operation, payload in self._order.past:
+            self.payload, self.sums = payload, _Unheard()
+            operation(self, None)
+        self.payload, self.sums = now
+        before, chunk = self._order.before, self.chunk
+        if before is None:
+            return
+        for numbers in part.sampled:
+            chunk.extend(numbers)
+        assignment: Assignment = self._new_assignment(before)
+        if self._order.was_settled:
+            assignment = SettledAssignment(self.labelled, assignment)
+        chunk.assignment, chunk.run = assignment, self.plan.run
+        assignment.start(self.frame(before))
+        for block, x in self.blocks():
+            assignment.assign(block, x)
+        if part.moved is not None:
+            assignment.relabel(*part.moved)
 
-    def at(self, number: int, chunk: HeldChunk) -> None:
+    def at(self, chunk: HeldChunk) -> None:
         """Come to the next chunk."""
-        self._at, self.chunk = number, chunk
+        self.chunk = chunk
 
 
 class _Session:
@@ -298,13 +366,15 @@ def carry_out(order: Order, payload: Any, data: list[Any] | None = None) -> Answ
         session.check(order)
         for number in session.chunks.keys() - order.held:
             del session.chunks[number]
-        sums = {name: ExactSum(shape, steps) for name, (shape, steps) in order.sums.items()}
+        sums = {name: empty() for name, empty in order.sums.items()}
         visit, results = Visit(session, order, payload, sums), {}
         waiting = iter(data or [])
         for part in order.parts:
             session.check(order)
             here = next(waiting) if part.chunk is not None and data is not None else None
-            visit.at(part.number, session.chunk(part, visit, here))
+            visit.at(session.chunk(part, visit, here))
+            if part.chunk is not None:
+                visit.recall(part)
             results[part.number] = order.operation(visit, part.given)
         return Answer(results, sums)
 
@@ -345,7 +415,7 @@ def _opened(part: Part, visit: Visit, data: Any, n_threads: int) -> HeldChunk:
         opened = _of_length_one(opened, part.chunk)
     chunk = HeldChunk(opened, part, visit.plan, n_threads)
     if visit.shift is not None:
-        visit.at(part.number, chunk)
+        visit.at(chunk)
         measure_chunk(visit, visit.shift)
     return chunk
 
@@ -355,7 +425,7 @@ def measure_chunk(visit: Visit, point: FloatArray) -> FloatArray:
     chunk = visit.chunk
     chunk.shift = point
     exact = np.empty(chunk.n_rows)
-    for part, x in visit.blocks():
+    for part, x in visit.checked(chunk):
         exact[part] = squares_to_point(x, part.stop - part.start, point, chunk.n_threads)
     with np.errstate(over="ignore"):
         chunk.squares[:] = exact

@@ -138,6 +138,8 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
             "affinity_matrix_": Graph("n"),
             "converged_": One("boolean", needed=False),
             "history_": History(needed=False),
+            # Runs that were not kept may have ended anywhere.
+            "runs_": History(needed=False, finite=False),
             "n_iter_": One("integer", 0, needed=False),
             **SCALES,
         }

@@ -25,6 +25,10 @@ __all__ = ["FitMonitor", "FitPhase", "FitProgress"]
 
 Callback = Callable[["FitProgress"], Any]
 
+# Iterations of a run that `runs` keeps, and runs of which it keeps more than the last one.
+_MOST_OF_RUN, _MOST_WHOLE_RUNS = 100, 100
+_RUNS = [("iteration", np.int64), ("seconds", np.float64), ("objective", np.float64), ("run", np.int64)]
+
 
 @dataclass(frozen=True, slots=True)
 class FitProgress:
@@ -121,6 +125,7 @@ class FitMonitor:
             *extra_fields,
         ]
         self._rows: list[tuple[Any, ...]] = []
+        self._earlier: list[Array] = []
         self._run = 0
         self._context: Any = None
         self.deadline = Deadline(estimator.max_time)
@@ -185,6 +190,8 @@ class FitMonitor:
 
     def start_run(self) -> None:
         """Begin the next run with an empty history."""
+        if self._rows:
+            self._earlier.append(self._thinned())
         self._run += 1
         self._rows = []
         self._forecast = Forecast()
@@ -228,6 +235,20 @@ class FitMonitor:
     def history(self) -> Array:
         """Return the rows of the current run as a record array."""
         return np.array(self._rows, dtype=self._dtype).view(np.recarray)
+
+    def runs(self) -> Array:
+        """Return what all runs reported, as a record array: `iteration`, `seconds`, `objective`, `run` (from 1).
+
+        Of each run 100 iterations at most, of those after the hundredth run the last one.
+        """
+        parts = [*self._earlier, *([self._thinned()] if self._rows else [])]
+        return np.concatenate(parts or [np.empty(0, _RUNS)]).view(np.recarray)
+
+    def _thinned(self) -> Array:
+        most = _MOST_OF_RUN if self._run <= _MOST_WHOLE_RUNS else 1
+        last = len(self._rows) - 1
+        kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
+        return np.array([(*self._rows[row][:3], self._run) for row in kept], dtype=_RUNS)
 
     def warn_if_out_of_time(self) -> None:
         """Say so if `max_time` ended the fit."""

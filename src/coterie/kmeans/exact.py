@@ -16,6 +16,7 @@ from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
 from coterie.centers.passes import ClusterPasses
 from coterie.centers.sized import SizedPasses
 from coterie.coresets import lightweight_coreset
+from coterie.estimators.declared import Declared, History
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -122,6 +123,9 @@ class KMeans(CentroidEstimator):
         of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
         movements of the centroids), and with bounds of sizes `gap` (what could be gained by other labels within the
         bounds at most, relative to the objective).
+    runs_ : record array
+        What each start reported: `iteration`, `seconds`, `objective` and `run`, the number of the start; of each 100
+        iterations at most, of those after the hundredth start the last one.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -291,6 +295,7 @@ class KMeans(CentroidEstimator):
             if own > 0:
                 data.n_passes_left = monitor.deadline.left / own
             self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
+            self.runs_ = monitor.runs()
             if self.coreset_size is not None:
                 with monitor.phase("labels"):
                     self._label(rows, weights, self._search)
@@ -362,6 +367,10 @@ class KMeans(CentroidEstimator):
         return Run(lloyd.centers, labels, squares, inertia, history)
 
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        # Runs that were not kept may have ended anywhere.
+        return {**super().fitted_attributes(), "runs_": History(needed=False, finite=False)}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.means import Means
-from coterie.centers.rounding import SettledAssignment, rounding_decides
 from coterie.centers.sized import SizedAssignment
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
@@ -26,10 +25,10 @@ from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.kept_bounds import n_bounds_per_row
-from coterie.kmeans.votes import EarlierVotes, Votes
+from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["BOUNDS", "NestedMiniBatchKMeans", "have_settled"]
+__all__ = ["BOUNDS", "HISTORY_FIELDS", "NestedMiniBatchKMeans", "have_settled"]
 
 # What `bounds` may be.
 BOUNDS = ("auto", "elkan", "yinyang", "off")
@@ -44,7 +43,7 @@ _ROUNDS_WITHOUT_PROGRESS = 5
 # Part of the time that seeding may take where time is short.
 _SEEDING_SHARE = 0.5
 
-_HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
+HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
 
 
 class NestedMiniBatchKMeans(CentroidEstimator):
@@ -260,7 +259,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, 1, self._history_fields(_HISTORY_FIELDS))
+        monitor = FitMonitor(self, 1, self._history_fields(HISTORY_FIELDS))
         fit_rows = self._fit_rows_of(X, reset=not goes_on)
         self._check_bounds(fit_rows)
         rows = kept_rows(fit_rows, n_threads)
@@ -279,8 +278,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             if centers is None:
                 centers = self._centers_from_first_batch(data, random, monitor, whole_pass)
             self._check_distances(centers, data.shift)
-            votes = Votes(data, self._new_means(rows, centers, data.shift, n_threads), earlier)
-            self._run(data, votes, monitor, goes_on, whole_pass)
+            means = self._new_means(rows, centers, data.shift, n_threads)
+            votes = LocalVotes(data, means, self._assignment(data, means), earlier)
+            self._run(data, votes, monitor, whole_pass)
             if self.compute_labels:
                 with monitor.phase("labels"):
                     self._label(rows, weights, self._search)
@@ -302,14 +302,18 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         """Return the rows in random order, the first batch taken in."""
         size = self._first_size()
         order = shuffled(rows.shape[0], run_length(rows, size), random)
-        if weights is not None:  # what does not count comes last
-            order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
-        n_threads = effective_n_threads(self.n_threads)
+        order, n_threads = self._those_that_count_first(order, weights), effective_n_threads(self.n_threads)
         data = ShuffledRows(
             rows, weights, order, n_clusters=self.n_clusters, n_threads=n_threads, shift=shift
         )
         data.grow(min(size, data.n_rows))
         return data
+
+    @staticmethod
+    def _those_that_count_first(order: IndexArray, weights: Array | None) -> IndexArray:
+        if weights is None:
+            return order
+        return np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
 
     def _first_size(self) -> int:
         if self.batch_size == "auto":
@@ -346,24 +350,15 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(
-        self, data: ShuffledRows, votes: Votes, monitor: FitMonitor, goes_on: bool, whole_pass: float
-    ) -> None:
-        """Rounds over the prefix: assign, let each row vote, move; double it when the centroids have settled."""
-        means, assignment = votes.means, self._assignment(data, votes.means)
-        descent = _Descent()
+    def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
+        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
+        means, descent = votes.means, _Descent()
         for iteration in range(self.max_iter):
-            n_changed = votes.update(assignment)
-            if (
-                iteration == 0
-                and self._search is None
-                and rounding_decides(data, means.frame, assignment.labels[: data.size])
-            ):
-                assignment = SettledAssignment(data, assignment)
-                votes.update(assignment)
-            shifts, within = means.move(votes.squares, votes.empty_clusters(assignment))
-            if isinstance(assignment, SettledAssignment) and not goes_on:
-                within = votes.measured(assignment)
+            n_changed = votes.update()
+            if iteration == 0 and self._search is None and votes.rounding_decides():
+                votes.settle()
+                votes.update()
+            shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
             stop = monitor.report(
                 self._inertia_of(votes.scaled_up(within)),
@@ -392,7 +387,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.n_iter_ = len(self.history_)
 
     def _centers_from_first_batch(
-        self, data: ShuffledRows, random: np.random.RandomState, monitor: FitMonitor, whole_pass: float
+        self, data: Sample, random: np.random.RandomState, monitor: FitMonitor, whole_pass: float
     ) -> Array:
         batch = data.rows.take(data.order[: data.size])
         weights = None if data.weights is None else data.weights[: data.size]

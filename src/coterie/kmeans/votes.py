@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.assignment import Assignment
 from coterie.centers.means import Means
-from coterie.centers.rounding import SettledAssignment
+from coterie.centers.rounding import SettledAssignment, rounding_decides
+from coterie.rows import RowSource
 
-__all__ = ["EarlierVotes", "Votes"]
+__all__ = ["EarlierVotes", "LocalVotes", "Sample", "Votes"]
+
+
+class Sample(Protocol):
+    """What is known of a sample that grows, wherever its rows are; see `coterie.blocks.shuffled.ShuffledRows`."""
+
+    rows: RowSource
+    order: IndexArray
+    size: int
+    weights: Array | None
+    n_rows: int
+    n_threads: int
+    total_weight: float
+    shift: FloatArray
+
+    def grow(self, size: int) -> None:
+        """Take in the rows up to a position."""
 
 
 @dataclass
@@ -27,7 +45,9 @@ class EarlierVotes:
 
 
 class Votes:
-    """One vote of each row of the prefix, for the cluster that it was last assigned to.
+    """One vote of each row of the sample, for the cluster that it was last assigned to.
+
+    A subclass knows where the rows are: it has `update`, `rounding_decides`, `settle`, `counts` and `measured`.
 
     Attributes
     ----------
@@ -35,20 +55,99 @@ class Votes:
         The centroids.
     squares : ndarray of shape (k,), float64
         Weighted sum of the squared distances of each cluster's votes to the shift.
+    is_settled : bool
+        Whether rows in doubt are given their nearest centroids; see `coterie.centers.rounding`.
     """
 
-    def __init__(self, data: ShuffledRows, means: Means, earlier: EarlierVotes | None) -> None:
-        self._data = data
+    is_settled = False
+
+    def __init__(self, data: Sample, means: Means, earlier: EarlierVotes | None) -> None:
+        self._sample = data
         self.means = means
         self.squares = np.zeros(len(means.masses))
+        self._goes_on = earlier is not None
         if earlier is not None:
             means.restore(earlier.sums, earlier.masses)
             self.squares = earlier.squares
         self._earlier_masses = means.masses.copy()
 
-    def update(self, assignment: Assignment) -> int:
-        """Assign all rows of the prefix and take in their votes; return how many have changed."""
-        data = self._data
+    def update(self) -> int:
+        """Assign all rows of the sample and take in their votes; return how many have changed."""
+        raise NotImplementedError
+
+    def rounding_decides(self) -> bool:
+        """Tell by some rows of the first sample whether rounding may choose labels."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """From now on give rows that are in doubt their nearest centroids."""
+        raise NotImplementedError
+
+    def counts(self) -> IndexArray:
+        """Return how many votes that count each cluster has among these rows."""
+        raise NotImplementedError
+
+    def measured(self) -> FloatArray:
+        """Return what `Means.move` returns as within, without sums that rounding would spoil; of these rows alone."""
+        raise NotImplementedError
+
+    def move(self) -> tuple[FloatArray, FloatArray]:
+        """Bring each centroid to its votes; see `Means.move`."""
+        shifts, within = self.means.move(self.squares, self.empty_clusters())
+        return shifts, self.measured() if self.is_settled and not self._goes_on else within
+
+    def empty_clusters(self) -> IndexArray:
+        """Return the clusters without a vote that counts, now or earlier."""
+        return np.flatnonzero((self.counts() == 0) & (self._earlier_masses == 0))
+
+    def standard_errors(self, within: FloatArray) -> FloatArray:
+        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
+        unit = self._sample.total_weight / self._sample.n_rows
+        votes = self.means.masses / unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.means.unit_length:
+                within = _across(within, self.means.masses)
+            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
+
+    def scaled_up(self, within: FloatArray) -> float:
+        """Return the inertia of the votes, scaled up to all rows."""
+        mass = float(self.means.masses.sum())
+        return float(within.sum()) * self._sample.total_weight / mass if mass > 0 else 0.0
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
+        mass = self.means.masses.sum()
+        mean = self.means.sums.sum(axis=0) / mass
+        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+
+
+class LocalVotes(Votes):
+    """Votes of rows of this process.
+
+    Parameters
+    ----------
+    data : ShuffledRows
+        The rows.
+    means : Means
+        The centroids.
+    assignment : Assignment
+        Gives rows their clusters.
+    earlier : EarlierVotes or None
+        What earlier calls have left.
+    """
+
+    def __init__(
+        self, data: ShuffledRows, means: Means, assignment: Assignment, earlier: EarlierVotes | None = None
+    ) -> None:
+        super().__init__(data, means, earlier)
+        self._data = data
+        self._assignment = assignment
+        self.is_settled = isinstance(assignment, SettledAssignment)
+
+    def update(self) -> int:
+        """See `Votes`."""
+        data, assignment = self._data, self._assignment
         labels = assignment.labels[: data.size]
         before = labels.copy()
         assignment.start(self.means.frame)
@@ -67,40 +166,29 @@ class Votes:
         self.squares += np.bincount(labels, squares, minlength=k)
         self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
 
-    def measured(self, assignment: SettledAssignment) -> FloatArray:
-        """Return what `Means.move` returns as within, without sums that rounding would spoil; of these rows alone."""
-        squares = assignment.squares[: self._data.size]
+    def rounding_decides(self) -> bool:
+        """See `Votes`."""
+        data = self._data
+        return rounding_decides(data, self.means.frame, self._assignment.labels[: data.size])
+
+    def settle(self) -> None:
+        """See `Votes`."""
+        self._assignment, self.is_settled = SettledAssignment(self._data, self._assignment), True
+
+    def measured(self) -> FloatArray:
+        """See `Votes`."""
+        assert isinstance(self._assignment, SettledAssignment)
+        squares = self._assignment.squares[: self._data.size]
         if self._data.weights is not None:
             squares = squares * self._data.weights[: self._data.size]
-        labels = assignment.labels[: self._data.size]
+        labels = self._assignment.labels[: self._data.size]
         return np.bincount(labels, squares, minlength=len(self.squares)).astype(np.float64)
 
-    def empty_clusters(self, assignment: Assignment) -> IndexArray:
-        """Return the clusters without a vote that counts, now or earlier."""
+    def counts(self) -> IndexArray:
+        """See `Votes`."""
         weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
-        counts = np.bincount(assignment.labels[: self._data.size], weights, minlength=len(self.squares))
-        return np.flatnonzero((counts == 0) & (self._earlier_masses == 0))
-
-    def standard_errors(self, within: FloatArray) -> FloatArray:
-        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two votes."""
-        unit = self._data.total_weight / self._data.n_rows
-        votes = self.means.masses / unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.means.unit_length:
-                within = _across(within, self.means.masses)
-            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
-
-    def scaled_up(self, within: FloatArray) -> float:
-        """Return the inertia of the votes, scaled up to all rows."""
-        mass = float(self.means.masses.sum())
-        return float(within.sum()) * self._data.total_weight / mass if mass > 0 else 0.0
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
-        mass = self.means.masses.sum()
-        mean = self.means.sums.sum(axis=0) / mass
-        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+        labels = self._assignment.labels[: self._data.size]
+        return np.bincount(labels, weights, minlength=len(self.squares))
 
 
 def _across(within: FloatArray, masses: FloatArray) -> FloatArray:

@@ -161,7 +161,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     history_ : record array
         One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
         memberships), `n_modes_moved`.
-    n_features_in_, feature_names_in_, preparation_
+    n_features_in_, feature_names_in_, preparation_, runs_
         See `KMeans`.
 
     Raises
@@ -315,6 +315,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             by_default = careful_rank if is_careful else (lambda _, run: run.rank)
             best, ends = best_run(problem, some, run_of, rank or by_default, monitor)
         self._store(best, problem)
+        self.runs_ = monitor.runs()
         self._fitted_to_pair = kernel is not None
         monitor.warn_if_out_of_time()
         return Fitted(problem, best.modes, ends)

@@ -204,6 +204,8 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
             "lower_bound_": One(needed=False),
             "lower_bounds_": Numbers(("t",), needed=False),
             "history_": History(needed=False),
+            # Runs that were not kept may have ended anywhere.
+            "runs_": History(needed=False, finite=False),
             "converged_": One("boolean", needed=False),
             "n_iter_": One("integer", 0, needed=False),
             **SCALES,

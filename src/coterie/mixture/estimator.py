@@ -28,12 +28,12 @@ from coterie.fitting.warn import warn
 from coterie.mixture.base import MixtureModel
 from coterie.mixture.m_step import m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
-from coterie.mixture.posteriors import TruncatedPosteriors
-from coterie.mixture.starts import first_weights, last_parameters
+from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
+from coterie.mixture.starts import NO_VARIANCE, check_variance, first_weights, last_parameters
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 
-__all__ = ["TruncatedGaussianMixture"]
+__all__ = ["HISTORY_FIELDS", "Run", "TruncatedGaussianMixture"]
 
 COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
 ASSIGNMENTS = ("auto", "exact", "truncated")
@@ -47,17 +47,14 @@ _MOST_ROWS_PER_TILE = 512  # of the kernel
 # M-steps with one variance and equal weights before the flexible models have their own.
 _SHARED_STEPS = 2
 
-# Of the data's variance: what counts as none.
-_NO_VARIANCE = 1e-12
-
 # Part of the time that seeding may take where time is short.
 _SEEDING_SHARE = 0.5
 
-_HISTORY_FIELDS = (("n_distances", np.int64),)
+HISTORY_FIELDS = (("n_distances", np.int64),)
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """What one run of EM ended with."""
 
     parameters: MixtureParameters
@@ -149,8 +146,7 @@ class TruncatedGaussianMixture(MixtureModel):
     cluster_scales_ : ndarray of shape (n_components,), float64
         The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
     lower_bound_ : float
-        Free energy per unit of weight: a lower bound of the mean log-likelihood of the rows of the fit (those of the
-        coreset, if there is one).
+        Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64
         The same after each iteration. It never falls but for rounding and `reg_covar`.
     n_components_ : int
@@ -162,7 +158,7 @@ class TruncatedGaussianMixture(MixtureModel):
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_, feature_names_in_, preparation_
+    n_features_in_, feature_names_in_, preparation_, runs_
         See `KMeans`.
 
     Raises
@@ -288,7 +284,7 @@ class TruncatedGaussianMixture(MixtureModel):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, int(self.n_init), _HISTORY_FIELDS)
+        monitor = FitMonitor(self, int(self.n_init), HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
@@ -310,18 +306,8 @@ class TruncatedGaussianMixture(MixtureModel):
                 fitted = as_rows(seen)
             data = Dataset(fitted, fitted_weights, n_clusters=self.n_components, n_threads=n_threads)
             monitor.reserve = self._seconds_of_labels(rows, monitor)
-            self._check_variance(data)
-            best: _Run | None = None
-            for _ in range(1 if given is not None else int(self.n_init)):
-                run = self._run(
-                    data, given or self._drawn_start(seen, data, random, monitor), random, monitor
-                )
-                if best is None or run.lower_bound > best.lower_bound:
-                    best = run
-                if monitor.stopped_by is not None:
-                    break
-            assert best is not None
-            self._store(best)
+            self._store(self._best_run(seen, data, given, random, monitor))
+            self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
             if self.compute_labels:
@@ -332,27 +318,46 @@ class TruncatedGaussianMixture(MixtureModel):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
+    def _best_run(
+        self,
+        X: Any,
+        data: Any,
+        given: MixtureParameters | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
+    ) -> Run:
+        """Run from each start; return what the best one ended with. `data` are the rows as a whole, where they are."""
+        check_variance(data.mean_variance, data.dtype, self.reg_covar)
+        best: Run | None = None
+        for _ in range(1 if given is not None else int(self.n_init)):
+            run = self._run(data, given or self._drawn_start(X, data, random, monitor), random, monitor)
+            if best is None or run.lower_bound > best.lower_bound:
+                best = run
+            if monitor.stopped_by is not None:
+                break
+        assert best is not None
+        return best
+
+    def _posteriors(self, data: Any, random: np.random.RandomState) -> Posteriors:
+        """Return the E-step of the rows, wherever they are."""
+        return TruncatedPosteriors(
+            data.rows, data.weights, (self.n_components, *self._truncation()), random=random,
+            random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
+            search_every=self.search_every, n_threads=data.n_threads,
+        )  # fmt: skip
+
     def _run(
-        self, data: Dataset, start: MixtureParameters, random: np.random.RandomState, monitor: FitMonitor
-    ) -> _Run:
+        self, data: Any, start: MixtureParameters, random: np.random.RandomState, monitor: FitMonitor
+    ) -> Run:
         """One start: EM until the free energy settles."""
-        posteriors = TruncatedPosteriors(
-            data.rows,
-            data.weights,
-            (self.n_components, *self._truncation()),
-            random_candidate=self.random_candidate,
-            rows_per_tile=self.rows_per_tile,
-            search_every=self.search_every,
-            random=random,
-            n_threads=data.n_threads,
-        )
-        parameters, converged = self._iterate(posteriors, start, _NO_VARIANCE * data.mean_variance, monitor)
+        posteriors = self._posteriors(data, random)
+        parameters, converged = self._iterate(posteriors, start, NO_VARIANCE * data.mean_variance, monitor)
         history = monitor.history()
-        return _Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
+        return Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
 
     def _iterate(
         self,
-        posteriors: TruncatedPosteriors,
+        posteriors: Posteriors,
         parameters: MixtureParameters,
         smallest_variance: float,
         monitor: FitMonitor,
@@ -429,7 +434,7 @@ class TruncatedGaussianMixture(MixtureModel):
             return seed_by_markov_chain(data, self.n_components, random, self.chain_length, phase)[0]
         return super()._drawn_centers(X, data, random, phase)
 
-    def _store(self, run: _Run) -> None:
+    def _store(self, run: Run) -> None:
         parameters, neighbors = run.parameters, run.neighbors
         alive = parameters.weights > 0
         self.n_components_ = int(np.count_nonzero(alive))
@@ -460,20 +465,6 @@ class TruncatedGaussianMixture(MixtureModel):
         if self.coreset_size is not None and self.coreset_size < self.n_components:
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
-            )
-
-    def _check_variance(self, data: Dataset) -> None:
-        """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` would hide the rows' own."""
-        variance = data.mean_variance
-        if 0 < variance < np.finfo(data.dtype).tiny / _NO_VARIANCE and self.reg_covar == 0:
-            raise ValueError(
-                f"The rows of X differ too little for {data.dtype}: their variance is {variance:.3g}. Multiply X by a "
-                "large number, such as a power of 2."
-            )
-        if 0 < variance < self.reg_covar:
-            warn(
-                f"reg_covar={self.reg_covar:g}, which is added to each variance, is more than that of all rows, "
-                f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
             )
 
     def check_parameters(self) -> None:

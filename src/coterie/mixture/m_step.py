@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from coterie.mixture.parameters import MixtureParameters
-from coterie.mixture.posteriors import TruncatedPosteriors
+from coterie.mixture.posteriors import Posteriors
 
 __all__ = ["m_step", "shared_variance"]
 
 
 def m_step(
-    posteriors: TruncatedPosteriors,
+    posteriors: Posteriors,
     parameters: MixtureParameters,
     *,
     covariance_type: str,
@@ -24,7 +24,7 @@ def m_step(
 
     Parameters
     ----------
-    posteriors : TruncatedPosteriors
+    posteriors : Posteriors
         The shares.
     parameters : MixtureParameters
         Those of the E-step.
@@ -74,7 +74,7 @@ def m_step(
 
 
 def shared_variance(
-    posteriors: TruncatedPosteriors,
+    posteriors: Posteriors,
     parameters: MixtureParameters,
     smallest_variance: float,
     n_searches: int = 1,
@@ -83,7 +83,7 @@ def shared_variance(
 
     Parameters
     ----------
-    posteriors : TruncatedPosteriors
+    posteriors : Posteriors
         Where the E-step takes place.
     parameters : MixtureParameters
         Means and weights.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
 from coterie.mixture.parameters import MixtureParameters
 from coterie.rows import RowSource
 
-__all__ = ["Moments", "TruncatedPosteriors", "distinct_draws", "order_by"]
+__all__ = ["Moments", "Posteriors", "TruncatedPosteriors", "distinct_draws", "first_neighbors", "order_by"]
 
 # Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
 _BLOCK_BYTES = 256 << 20
@@ -30,8 +30,41 @@ _BLOCK_BYTES = 256 << 20
 _SORT_AFTER = 3
 
 
+class Posteriors(Protocol):
+    """What EM asks of its rows, which may be here or on other machines; `TruncatedPosteriors` has what each word means.
+
+    Attributes
+    ----------
+    neighbors : ndarray of shape (C, G), int32
+        Neighbours of each component, the first of which is the component itself.
+    n_distances : int
+        Distances computed by the last step.
+    total_weight : float
+        Sum of the weights.
+    """
+
+    neighbors: IntArray
+    n_distances: int
+    total_weight: float
+
+    def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
+        """Bring candidates and energies up to date; return the base of the energies."""
+
+    def mean_energy(self) -> float:
+        """Return the (weighted) mean of the energies of the rows with their best components."""
+
+    def rescale(self, factor: float) -> None:
+        """Multiply all energies, as a change of the shared variance does."""
+
+    def update(self, base: float) -> float:
+        """Renew the shares from the energies; return the free energy."""
+
+    def moments(self, means: Array, *, per_column: bool) -> Moments:
+        """Add up what the M-step needs of the rows."""
+
+
 class TruncatedPosteriors:
-    """The E-step: for every row its best components and its shares in them.
+    """The E-step on rows of this process: for every row its best components and its shares in them.
 
     Parameters
     ----------
@@ -90,9 +123,7 @@ class TruncatedPosteriors:
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
-        others = distinct_draws(random, n_components, n_components - 1, n_neighbors - 1)
-        own = np.arange(n_components, dtype=np.int32)[:, None]
-        self.neighbors: IntArray = np.hstack([own, others + (others >= own)]).astype(np.int32)
+        self.neighbors: IntArray = first_neighbors(random, n_components, n_neighbors)
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         if self._in_memory is None:
@@ -165,6 +196,10 @@ class TruncatedPosteriors:
         if self._weights is not None:
             self._weights = self._weights[order]
 
+    def sizes(self) -> IndexArray:
+        """Return how many rows have each component as their best one."""
+        return np.bincount(self._candidates[:, 0], minlength=self._n_components)
+
     def mean_energy(self) -> float:
         """Return the (weighted) mean of the energies of the rows with their best components."""
         return weighted_sum(self._energies[:, 0].astype(np.float64), self._weights) / self.total_weight
@@ -219,6 +254,13 @@ class Moments:
         """Return the moments of no rows."""
         n = shape[0]
         return cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
+
+
+def first_neighbors(random: np.random.RandomState, n_components: int, n_neighbors: int) -> IntArray:
+    """Draw so many neighbours for each component, the first of which is the component itself."""
+    others = distinct_draws(random, n_components, n_components - 1, n_neighbors - 1)
+    own = np.arange(n_components, dtype=np.int32)[:, None]
+    return np.hstack([own, others + (others >= own)]).astype(np.int32)
 
 
 def distinct_draws(random: np.random.RandomState, n_rows: int, n: int, n_draws: int) -> IntArray:

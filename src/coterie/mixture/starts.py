@@ -8,10 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import FloatArray
+from coterie.fitting.warn import warn
 from coterie.mixture.parameters import MixtureParameters
 from coterie.rows import RowSource
 
-__all__ = ["first_weights", "last_parameters"]
+__all__ = ["NO_VARIANCE", "check_variance", "first_weights", "last_parameters"]
+
+# Of the data's variance: what counts as none.
+NO_VARIANCE = 1e-12
 
 # How far the sum of weights may be from 1.
 _ROUNDING = 1e-6
@@ -76,3 +80,27 @@ def last_parameters(model: Any, rows: RowSource) -> MixtureParameters:
             f"({model.covariance_type}) of {n_columns} columns. Set warm_start=False, or begin with a new model."
         )
     return MixtureParameters(model.means_.astype(rows.dtype), variances, model.weights_)
+
+
+def check_variance(variance: float, dtype: npt.DTypeLike, reg_covar: float) -> None:
+    """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` would hide the rows' own.
+
+    Parameters
+    ----------
+    variance : float
+        Mean variance of the columns.
+    dtype : dtype
+        Of the rows.
+    reg_covar : float
+        Added to every variance.
+    """
+    if 0 < variance < np.finfo(dtype).tiny / NO_VARIANCE and reg_covar == 0:
+        raise ValueError(
+            f"The rows of X differ too little for {np.dtype(dtype)}: their variance is {variance:.3g}. Multiply X by "
+            "a large number, such as a power of 2."
+        )
+    if 0 < variance < reg_covar:
+        warn(
+            f"reg_covar={reg_covar:g}, which is added to each variance, is more than that of all rows, "
+            f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
+        )

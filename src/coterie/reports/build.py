@@ -22,6 +22,7 @@ from coterie.reports.map import map_part, require_bokeh
 from coterie.reports.page import Page, Section, require_jinja
 from coterie.reports.projection import Projection, project
 from coterie.reports.stability import measure_stability
+from coterie.reports.starts import compare_starts
 from coterie.reports.subject import Subject, read_subject
 from coterie.reports.top import top_section
 
@@ -167,8 +168,9 @@ def report(
         How rows are placed on the map: by principal components of the centres, by the eigenvectors of the model's
         graph (the default where it has one), or by one of two libraries if it is installed.
     stability : int, default=4
-        How many fits of half samples say whether clusters are found again; 0 for none. They take about a second in
-        all, or are left out if they would take longer.
+        How many fits of half samples say whether clusters are found again. They take about a second in all, or are
+        left out if they would take longer; where the fit had one start only, others are tried for half a second. 0 for
+        none of either.
     title : str, optional
         The heading.
     summary : mapping, optional
@@ -204,11 +206,12 @@ def report(
     facts = dict(summary or {})
     placed = project(subject, projection)
     measured, about_stability = measure_stability(subject, stability)
+    starts, about_starts = compare_starts(subject) if stability > 0 else (None, "")
     sections = [
-        top_section(subject, facts, measured),
+        top_section(subject, facts, measured, starts),
         Section("Map", [map_part(subject, placed)]),
         clusters_section(subject, measured, about_stability, terms),
-        fit_section(subject),
+        fit_section(subject, about_starts),
         *([] if known is None else [classes_section(subject, known)]),
     ]
     source = facts.get("input", {}).get("file")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.figures import FEW_COLOURS, new_figure, tidy
+from coterie.figures import FEW_COLOURS, counted, new_figure, tidy
 from coterie.reports.colours import colour_name
 from coterie.reports.page import Bar, Cell, Column, Facts, Folded, Mark, Part, Picture, Section, Table, Text
+from coterie.reports.starts import NEARLY_THE_SAME, how_much_worse, runs_of
 from coterie.reports.subject import Subject
 
 __all__ = ["fit_section"]
@@ -21,10 +22,14 @@ _MOST_BOXES, _MOST_LINES, _MOST_CROSSED = 40, 100, 20
 _MOST_ROWS_DRAWN = 5_000
 
 
-def fit_section(subject: Subject) -> Section:
-    """Return the section of the fit; a part is there where the model has what it shows."""
+def fit_section(subject: Subject, about_starts: str = "") -> Section:
+    """Return the section of the fit; a part is there where the model has what it shows.
+
+    `about_starts` is what `coterie.reports.starts.compare_starts` said.
+    """
     parts: list[Part] = [
         *_convergence(subject),
+        *([Text(about_starts)] if about_starts else []),
         *_trials(subject),
         *_spread(subject),
         *_shares(subject),
@@ -38,7 +43,8 @@ def fit_section(subject: Subject) -> Section:
 
 def _convergence(subject: Subject) -> list[Part]:
     history = getattr(subject.model, "history_", None)
-    if history is None or len(history) < 2 or hasattr(subject.model, "gammas_"):
+    runs = runs_of(subject.model)
+    if history is None or (len(history) < 2 and len(runs) < 2) or hasattr(subject.model, "gammas_"):
         return []
     method = subject.method
     watched = method.watched if method else None
@@ -48,6 +54,8 @@ def _convergence(subject: Subject) -> list[Part]:
     step = method.progress.step if method else "iteration"
     figure = new_figure((6.4, 3.2))
     ax = figure.subplots()
+    for run in runs if len(runs) > 1 else ():
+        ax.plot(run.iteration, run.objective, color="#999999", lw=0.8, marker="." if len(run) == 1 else None)
     marker = "o" if len(history) <= 60 else None
     ax.plot(
         history["iteration"], history["objective"], color=FEW_COLOURS[0], lw=1.8, marker=marker, markersize=4
@@ -60,10 +68,27 @@ def _convergence(subject: Subject) -> list[Part]:
         Picture(
             figure,
             "convergence",
-            f"Line: {name} from {first:.6g} to {last:.6g} in {len(history)} {step}s and {seconds:.3g} s.",
-            f"The {name} after each {step}; {direction} is better. Of several starts the model keeps the best.",
+            f"Line: {name} from {first:.6g} to {last:.6g} in {counted(len(history), step)} and {seconds:.3g} s.",
+            f"The {name} after each {step}; {direction} is better. {_about_runs(subject, runs)}".strip(),
         )
     ]
+
+
+def _about_runs(subject: Subject, runs: list[Any]) -> str:
+    """Say how far apart the starts of a fit have ended."""
+    if len(runs) < 2 or subject.method is None:
+        return ""
+    watched = subject.method.watched
+    ends = np.array([run.objective[-1] for run in runs])
+    best = ends.max() if watched.higher_is_better else ends.min()
+    worse = [how_much_worse(watched, [end, best]) for end in ends]
+    near = sum(number <= NEARLY_THE_SAME for number, _ in worse)
+    what = "within 1% of" if best > 0 and not watched.higher_is_better else f"within {NEARLY_THE_SAME:g} of"
+    _, words = max(worse)
+    return (
+        f"Thick: the one that was kept; thin: the others. {near} of {len(runs)} ended {what} the best {watched.name}"
+        + (f", the last one {words} it." if near < len(runs) else ".")
+    )
 
 
 def _trials(subject: Subject) -> list[Part]:

@@ -417,9 +417,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, float) and not value.is_integer():
         return (
             f"{value:.4g}"
-            if 1e-4 <= abs(value) < 1e5
+            if 1e-4 <= abs(value) < 9999.5
             else f"{value:,.0f}"
-            if 1e5 <= abs(value) < 1e9
+            if 1 <= abs(value) < 1e9
             else f"{value:.3g}"
         )
     return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +16,16 @@ from coterie.reports.subject import Subject
 
 __all__ = ["PROJECTIONS", "Projection", "project"]
 
+# Those of other libraries, and what these are called.
+_LIBRARIES = {"umap": "umap", "opentsne": "openTSNE"}
 PROJECTIONS = ("auto", "centres", "graph", "umap", "opentsne")
 
 # The eigenvectors of larger graphs take seconds.
 _MOST_VERTICES = 30_000
 _MOST_EIGENVECTORS = 12
+
+# The libraries' own defaults, which few rows do not have.
+_UMAP_NEIGHBORS, _TSNE_PERPLEXITY = 15, 30
 
 # How far rows are spread around their places in the graph, of the extent of the map.
 _SPREAD = 0.06
@@ -64,11 +71,22 @@ def project(
         kind == "auto" and fits and (subject.is_graph or subject.rows.shape[0] <= _MOST_VERTICES)
     ):
         return _by_graph(subject, graph)
-    if kind == "umap":
-        return _by_umap(subject)
-    if kind == "opentsne":
-        return _by_opentsne(subject)
-    return _by_centers(subject)
+    if kind in ("umap", "opentsne"):
+        if subject.is_graph:
+            raise ValueError(
+                f"The vertices of a graph are no points, which projection={kind!r} needs: take 'graph'."
+            )
+        return _by_umap(subject) if kind == "umap" else _by_opentsne(subject)
+    found = _by_centers(subject)
+    return replace(found, caption=found.caption + _about_installed()) if kind == "auto" else found
+
+
+def _about_installed() -> str:
+    """Name the library that would keep neighbours together; unasked it would take longer than all else."""
+    installed = [kind for kind, library in _LIBRARIES.items() if find_spec(library)]
+    if not installed:
+        return ""
+    return f" {_LIBRARIES[installed[0]]} is installed: --projection {installed[0]} keeps neighbours together instead."
 
 
 def _by_centers(subject: Subject) -> Projection:
@@ -163,7 +181,15 @@ def _by_umap(subject: Subject) -> Projection:
         import umap
     except ImportError as error:
         raise ImportError("projection='umap' needs umap-learn: pip install umap-learn") from error
-    points = umap.UMAP(random_state=0).fit_transform(subject.sample.block)
+    block = subject.sample.block
+    few = min(_UMAP_NEIGHBORS, max(block.shape[0] - 1, 2))
+    with warnings.catch_warnings():
+        # A seed leaves it one thread, and random starts stand in for eigenvectors of few rows.
+        warnings.simplefilter("ignore", UserWarning)
+        placing = umap.UMAP(
+            n_neighbors=few, random_state=0, init="spectral" if block.shape[0] > few + 1 else "random"
+        )
+        points = placing.fit_transform(sp.csr_matrix(block) if sp.issparse(block) else block)
     return Projection(
         np.asarray(points, dtype=np.float64),
         "Places: UMAP of the rows that are drawn. Neighbours stay neighbours as a rule. Distances between groups, "
@@ -177,7 +203,8 @@ def _by_opentsne(subject: Subject) -> Projection:
     except ImportError as error:
         raise ImportError("projection='opentsne' needs openTSNE: pip install openTSNE") from error
     block = subject.sample.block
-    points = TSNE(random_state=0).fit(block.toarray() if sp.issparse(block) else block)
+    perplexity = min(_TSNE_PERPLEXITY, max((block.shape[0] - 1) / 3, 1))
+    points = TSNE(perplexity=perplexity, random_state=0).fit(block.toarray() if sp.issparse(block) else block)
     return Projection(
         np.asarray(points, dtype=np.float64),
         "Places: t-SNE of the rows that are drawn. Neighbours stay neighbours as a rule. Distances between groups, "

@@ -10,12 +10,16 @@ import numpy as np
 from sklearn.base import clone
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.reports.subject import Subject
+from coterie.reports.subject import Subject, clusters_of, seconds_of
+from coterie.rows import as_rows
 
 __all__ = ["Stability", "measure_stability"]
 
 _MOST_ROWS = 5_000
 _ROWS_A_CLUSTER = 20
+
+# Of half of the vertices most have lost half of their neighbours.
+_SHARE_OF_GRAPH = 0.8
 
 # All fits together should take about so long; each ends by itself at the second number.
 _SECONDS, _LIMIT = 1.2, 2.0
@@ -59,41 +63,37 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
     model, sample = subject.model, subject.sample
     if n_fits < 1:
         return None, "Stability was not asked for."
-    if subject.method is None or subject.method.clusters is None:
-        return None, "Stability is not measured: the method is not asked for a number of clusters."
-    if subject.is_graph:
-        return None, "Stability is not measured: half of a graph is another graph."
-    half = min(len(sample.rows) // 2, _MOST_ROWS)
-    if half < _ROWS_A_CLUSTER * subject.n_clusters:
+    if subject.method is None:
+        return None, "Stability is not measured: nobody knows how long this method would take."
+    if subject.is_graph and len(sample.rows) < subject.rows.shape[0]:
+        return None, "Stability is not measured: a sample of so large a graph is another graph."
+    share, what = (_SHARE_OF_GRAPH, "vertices") if subject.is_graph else (0.5, "rows")
+    n_rows = min(int(len(sample.rows) * share), _MOST_ROWS)
+    if n_rows < _ROWS_A_CLUSTER * subject.n_clusters:
         return None, (
-            f"Stability is not measured: half of the {len(sample.rows):,} sampled rows are fewer than "
+            f"Stability is not measured: {share:.0%} of the {len(sample.rows):,} sampled {what} are fewer than "
             f"{_ROWS_A_CLUSTER} for each of {subject.n_clusters:,} clusters."
         )
-    expected = _seconds_of(model) * half / subject.rows.shape[0]
+    expected = seconds_of(model) * n_rows / subject.rows.shape[0]
     has_all_starts = n_fits * expected <= _SECONDS
     if not has_all_starts:
         expected /= _starts_of(model)
     affordable = n_fits if expected <= 0 else int(min(n_fits, _SECONDS / expected))
     if affordable < 2:
         return None, (
-            f"Stability is not measured: {n_fits} more fits of {half:,} rows would take about "
+            f"Stability is not measured: {n_fits} more fits of {n_rows:,} {what} would take about "
             f"{n_fits * expected:.0f} s."
         )
     changes = {} if has_all_starts or isinstance(model.get_params().get("n_init"), str) else {"n_init": 1}
-    overlaps = np.array([_overlaps(subject, half, seed, changes) for seed in range(affordable)])
+    overlaps = np.array([_overlaps(subject, n_rows, seed, changes) for seed in range(affordable)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without a row in any half
         means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
-    return Stability(means, lowest, affordable, half), (
+    return Stability(means, lowest, affordable, n_rows), (
         f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
-        f"{half:,} random rows each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, "
-        "below 0.6 as not found again. So few rows make it rather too low than too high."
+        f"{n_rows:,} random {what} each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, "
+        f"below 0.6 as not found again. So few {what} make it rather too low than too high."
     )
-
-
-def _seconds_of(model: Any) -> float:
-    history = getattr(model, "history_", None)
-    return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
 
 
 def _starts_of(model: Any) -> int:
@@ -102,23 +102,24 @@ def _starts_of(model: Any) -> int:
     return starts if isinstance(starts, int) and starts > 0 else 1
 
 
-def _overlaps(subject: Subject, half: int, seed: int, changes: dict[str, Any]) -> FloatArray:
-    """Fit a random half; return for each cluster its overlap with the most similar cluster of that fit."""
-    sample = subject.sample
-    chosen = np.sort(np.random.default_rng(seed).choice(len(sample.rows), half, replace=False))
+def _overlaps(subject: Subject, n_rows: int, seed: int, changes: dict[str, Any]) -> FloatArray:
+    """Fit random rows; return for each cluster its overlap with the most similar cluster of that fit."""
+    sample, n_clusters = subject.sample, subject.n_clusters
+    chosen = np.sort(np.random.default_rng(seed).choice(len(sample.rows), n_rows, replace=False))
     again = clone(subject.model)
     known = again.get_params(deep=False)
     usual = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0}
     again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
+    block = sample.block[chosen][:, sample.rows[chosen]] if subject.is_graph else sample.block[chosen]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            again.fit(sample.block[chosen])
-        except (
-            ValueError
-        ):  # what is right for all rows, such as a coreset's size, may be too much for half of a sample
-            return np.full(subject.n_clusters, np.nan)
-    return _best_jaccard(sample.labels[chosen], np.asarray(again.labels_), subject.n_clusters)
+            again.fit(block)
+            # A path is cut where it has as many clusters.
+            found = clusters_of(again, as_rows(block), n_clusters=n_clusters)
+        except ValueError:  # what is right for all rows, such as a coreset's size, may be too much for some
+            return np.full(n_clusters, np.nan)
+    return _best_jaccard(sample.labels[chosen], found, n_clusters)
 
 
 def _best_jaccard(labels: IntArray, found: IntArray, n_clusters: int) -> FloatArray:

@@ -17,7 +17,7 @@ from coterie.plotting import check_image_shape
 from coterie.results import Examples, Placement, carried_names, place_rows, result_batches
 from coterie.rows import RowSource
 
-__all__ = ["Sample", "Subject", "clusters_of", "read_subject", "sampled_by_cluster"]
+__all__ = ["Sample", "Subject", "clusters_of", "read_subject", "sampled_by_cluster", "seconds_of"]
 
 MOST_DRAWN = 20_000
 _MOST_NUMBERS = 5e7
@@ -196,6 +196,12 @@ def clusters_of(
     if clusters.dtype.kind not in "iu" or clusters.min(initial=0) < -1:
         raise ValueError("labels must be whole numbers from 0, and -1 for rows in no cluster.")
     return clusters.astype(np.int32)
+
+
+def seconds_of(model: Any) -> float:
+    """Return how long the iterations of a fit took; 0 where the model does not say."""
+    history = getattr(model, "history_", None)
+    return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
 
 
 def sampled_by_cluster(labels: IntArray, most: int) -> IndexArray:

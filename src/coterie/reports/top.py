@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from coterie.estimators import OBJECTIVE, Method
 from coterie.reports.page import Cell, Code, Facts, Part, Section, Text, Warnings
 from coterie.reports.stability import Stability
-from coterie.reports.subject import Subject
+from coterie.reports.starts import Starts
+from coterie.reports.subject import Subject, seconds_of
 
 __all__ = ["command_of", "top_section", "warnings_of"]
 
@@ -20,7 +21,9 @@ __all__ = ["command_of", "top_section", "warnings_of"]
 _SMALL = 0.1
 
 
-def top_section(subject: Subject, summary: Mapping[str, Any], stability: Stability | None) -> Section:
+def top_section(
+    subject: Subject, summary: Mapping[str, Any], stability: Stability | None, starts: Starts | None = None
+) -> Section:
     """Return the first section; `summary` is that of `coterie fit`, or as much of it as is known."""
     model, method = subject.model, subject.method
     source = summary.get("input", {})
@@ -33,14 +36,14 @@ def top_section(subject: Subject, summary: Mapping[str, Any], stability: Stabili
         ("clusters", _count_words(subject, summary)),
         *_objective(model, method),
         ("iterations", getattr(model, "n_iter_", None)),
-        ("seconds of the fit", summary.get("seconds", _seconds_of(model))),
+        ("seconds of the fit", summary.get("seconds", seconds_of(model) or None)),
         ("memory at its peak", summary.get("memory")),
         ("rows in no cluster", int(np.count_nonzero(subject.labels < 0)) or None),
         ("rows marked as outliers", (summary.get("outliers") or {}).get("marked")),
         ("hash of the rows", _hash_words(summary)),
     ]
     entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]
-    parts: list[Part] = [Warnings(warnings_of(subject, summary, stability)), Facts(entries)]
+    parts: list[Part] = [Warnings(warnings_of(subject, summary, stability, starts)), Facts(entries)]
     if method is not None:
         parts.append(Text(f"The method {method.name}: {method.summary}."))
     repeated = command_of(summary, method) if summary.get("command") else _constructor(model)
@@ -48,7 +51,9 @@ def top_section(subject: Subject, summary: Mapping[str, Any], stability: Stabili
     return Section("Result", parts)
 
 
-def warnings_of(subject: Subject, summary: Mapping[str, Any], stability: Stability | None) -> list[str]:
+def warnings_of(
+    subject: Subject, summary: Mapping[str, Any], stability: Stability | None, starts: Starts | None = None
+) -> list[str]:
     """Return what should not be overlooked, in words."""
     n_rows = len(subject.labels)
     lines = [str(line) for line in summary.get("warnings", [])]
@@ -77,6 +82,10 @@ def warnings_of(subject: Subject, summary: Mapping[str, Any], stability: Stabili
                 f"{len(lost)} of {subject.n_clusters} clusters {verb} not found again in fits of half samples"
                 f"{_named(lost)}."
             )
+    if starts is not None and starts.is_beaten:
+        has_starts = "n_init" in subject.model.get_params(deep=False)
+        way = "more starts (--n-init 10)" if has_starts else "another seed"
+        lines.append(f"{starts.sentence(n_rows)} Try {way}.")
     return lines
 
 
@@ -150,11 +159,6 @@ def _count_words(subject: Subject, summary: Mapping[str, Any]) -> str:
 def _hash_words(summary: Mapping[str, Any]) -> str | None:
     found = summary.get("hashes", {}).get("data")
     return None if found is None else f"sha256 {found[:16]}…"
-
-
-def _seconds_of(model: Any) -> float | None:
-    history = getattr(model, "history_", None)
-    return float(history["seconds"][-1]) if history is not None and len(history) else None
 
 
 def _named(clusters: Any) -> str:

@@ -14,7 +14,7 @@ Shape
     raises a ValueError, and so does a file that changes: `open_rows` compares each with what it was at every pass.
 Order
     Row 5 is the same row in each pass. A source can be read any number of times, also by a reader that begins
-    before another has ended.
+    before another has ended, and by another thread than the one that made it.
 Blocks
     `blocks(n)` yields n rows at a time, the last block excepted, wherever the storage has its own cuts.
 Type

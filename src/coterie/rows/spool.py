@@ -9,13 +9,11 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import NoReturn
+from typing import IO, NoReturn
 
-import numpy as np
-
-from coterie.arrays import Array
-from coterie.rows.memory import DenseSource
+from coterie.rows.flat import FlatSource
 from coterie.rows.source import RowSource
 
 __all__ = ["SpooledRows", "has_room", "spool_folder"]
@@ -27,11 +25,11 @@ _PIECE_BYTES = 4 * 2**20
 _LEFT_BYTES = 2**30
 
 
-class SpooledRows(DenseSource):
+class SpooledRows(FlatSource):
     """The rows of another source, written to a temporary file as floats of its `dtype`.
 
     The file has no name where the system can do without one, so that it goes with the process, however that ends. Its
-    pages are mapped anew for each pass, as those of a .npy file are, and not counted twice.
+    numbers are read anew in each pass, as those of a .npy file are.
 
     Parameters
     ----------
@@ -60,11 +58,10 @@ class SpooledRows(DenseSource):
         )
         self.preparation = rows.preparation
         self._source = rows
-        self._stored = rows.dtype  # whatever is computed in later
         self._copy_file = _CopyFile()
         self._is_stopped = False
         try:
-            self._fill(rows, n_threads)
+            self._write_all(rows, n_threads)
         except BaseException:
             self._copy_file.file.close()
             raise
@@ -75,10 +72,11 @@ class SpooledRows(DenseSource):
     def place_of(self, row: int) -> tuple[int, str] | None:
         return self._source.place_of(row)
 
-    def open_array(self) -> Array:
-        return np.memmap(self._copy_file.file, dtype=self._stored, mode="r", shape=self.shape)
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        yield self._copy_file.file
 
-    def _fill(self, rows: RowSource, n_threads: int) -> None:
+    def _write_all(self, rows: RowSource, n_threads: int) -> None:
         with ThreadPoolExecutor(n_threads, "coterie-spool") as pool:
             futures = [pool.submit(self._copy, rows, start, stop) for start, stop in _portions(rows)]
             try:

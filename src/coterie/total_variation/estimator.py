@@ -137,6 +137,8 @@ class TotalVariationClustering(GraphEstimator):
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
         `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded, or of
         the best ones so far where these leave a cluster empty).
+    runs_ : record array
+        What each run reported; see `KMeans`.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -279,6 +281,7 @@ class TotalVariationClustering(GraphEstimator):
             best, energies, priors = self._cut(problem, effort, monitor)
         self._note_priors(priors)
         self._store(best, energies, graph)
+        self.runs_ = monitor.runs()
         self._forget_distances()
         if distances is not None:
             self._note_distances(OwnDistances(self.labels_, distances, np.zeros(self.n_clusters)))

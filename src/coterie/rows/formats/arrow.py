@@ -16,8 +16,8 @@ from coterie.rows.arrow import ArrowColumns, first_batch
 from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
+from coterie.rows.flat import read_numbers
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.raw import read_numbers
 from coterie.rows.formats.tabular import check_unique, cut_batches
 from coterie.rows.memory import release_map
 from coterie.rows.remote import RemoteFile

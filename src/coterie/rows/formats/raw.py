@@ -1,7 +1,4 @@
-"""Arrays in .npy format: somewhere in a file here, read piece by piece; alone in one elsewhere, in ranges.
-
-Nothing is mapped into memory: where a mapped file is cut short, its reader is killed (SIGBUS).
-"""
+"""Arrays in .npy format: somewhere in a file here, read piece by piece; alone in one elsewhere, in ranges."""
 
 from __future__ import annotations
 
@@ -9,29 +6,20 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array
 from coterie.limits.files import read_array_header
 from coterie.rows.checks import check_shape, reading
+from coterie.rows.flat import FlatSource
 from coterie.rows.memory import SlicedSource
 from coterie.rows.ranged import RangedFile
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import RowSource
 
-__all__ = ["RawSource", "open_remote_array", "read_header", "read_numbers"]
-
-# What is converted is read in portions that stay in the processor's cache; columns of Fortran order in longer ones.
-_PORTION_BYTES = 2**20
-_COLUMNS_BYTES = 2**24
-
-# Rows by number: so many bytes between two of them are rather read than skipped, and so many are read at a time.
-_GAP_BYTES = 2**13
-_RUN_BYTES = 2**20
+__all__ = ["RawSource", "open_remote_array", "read_header"]
 
 _STRUCTURED = (
     "it is a structured array, X must hold numbers in two dimensions. Save "
@@ -39,7 +27,7 @@ _STRUCTURED = (
 )
 
 
-class RawSource(RowSource):
+class RawSource(FlatSource):
     """Rows of an array in .npy format somewhere in a file, read anew in each pass.
 
     Parameters
@@ -55,79 +43,18 @@ class RawSource(RowSource):
     def __init__(self, path: Path, offset: int, size: int, description: str) -> None:
         with open(path, "rb") as file:
             file.seek(offset)
-            shape, self._is_fortran, self._stored = read_header(file)
-            self._begin = file.tell()
-        n_bytes = math.prod(check_shape(shape)) * self._stored.itemsize
-        if self._begin + n_bytes > offset + size or offset + size > path.stat().st_size:
+            shape, is_fortran, stored = read_header(file)
+            begin = file.tell()
+        n_bytes = math.prod(check_shape(shape)) * stored.itemsize
+        if begin + n_bytes > offset + size or offset + size > path.stat().st_size:
             raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
         self._path = path
-        super().__init__(shape, self._stored, description=description)
-
-    @property
-    def is_compact(self) -> bool:
-        return self._stored.itemsize < self.dtype.itemsize and not self._is_fortran
-
-    def unit_starts(self) -> IndexArray:
-        return np.arange(0, self.shape[0], max(1, _RUN_BYTES // (self.shape[1] * self._stored.itemsize)))
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if self._is_fortran or self._stored != self.dtype:
-            portion = _COLUMNS_BYTES if self._is_fortran else _PORTION_BYTES
-            rows = min(rows, max(1, portion // (self.shape[1] * self._stored.itemsize)))
-        with self._opened() as file:
-            for low in range(start, stop, rows):
-                yield self._read(file, low, min(low + rows, stop))
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        if self._is_fortran:
-            return super().take_rows(indices)
-        row_bytes = self.shape[1] * self._stored.itemsize
-        # Runs end where much would be read for nothing, and where they become long.
-        skipped = np.diff(indices) > 1 + _GAP_BYTES // row_bytes
-        is_long = np.diff(indices // max(1, _RUN_BYTES // row_bytes)) > 0
-        cuts = np.flatnonzero(skipped | is_long) + 1
-        found = np.empty((len(indices), self.shape[1]), dtype=self._stored)
-        with self._opened() as file:
-            for low, high in pairwise([0, *cuts.tolist(), len(indices)]):
-                first, last = int(indices[low]), int(indices[high - 1])
-                if high - low == 1:
-                    self._fill(file, first, found[low:high])
-                else:
-                    found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
-        return found
+        super().__init__(shape, stored, begin=begin, is_fortran=is_fortran, description=description)
 
     @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
+    def opened(self) -> Iterator[IO[bytes]]:
         with reading(self._path), open(self._path, "rb", buffering=0) as file:
             yield file
-
-    def _read(self, file: IO[bytes], low: int, high: int) -> Array:
-        piece = np.empty(
-            (high - low, self.shape[1]), dtype=self._stored, order="F" if self._is_fortran else "C"
-        )
-        self._fill(file, low, piece)
-        return piece
-
-    def _fill(self, file: IO[bytes], low: int, piece: Array) -> None:
-        """Read the rows from `low` on into a piece of the same memory order."""
-        size = self._stored.itemsize
-        if not self._is_fortran:
-            read_numbers(file, self._begin + low * self.shape[1] * size, piece)
-            return
-        for column, numbers in enumerate(piece.T):
-            read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
-
-
-def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
-    """Read contiguous numbers from a place of an unbuffered file on, all of them or none."""
-    file.seek(begin)
-    wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
-    n_bytes = 0
-    while n_bytes < len(wanted):  # a single call of the system may read less
-        n_read = file.readinto(wanted[n_bytes:])  # type: ignore[attr-defined]
-        if not n_read:
-            raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
-        n_bytes += n_read
 
 
 def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:

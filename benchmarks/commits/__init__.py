@@ -1,0 +1,1 @@
+"""Our own speed over our own commits, by asv."""

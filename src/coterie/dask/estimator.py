@@ -1,0 +1,202 @@
+"""What the estimators of a cluster have in common: their client, their traffic, the same model on one machine."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import _check_n_features, check_is_fitted
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.dask.crew import Crew
+from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of
+from coterie.dask.rows import WorkerRows
+from coterie.dask.seeding import SEEDINGS
+from coterie.estimators.preparation import remember_preparation
+from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.threads import effective_n_threads
+from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.exact import KMeans
+
+__all__ = ["ClusterMonitor", "OnCluster", "OnClusterByCentroids"]
+
+_TRAFFIC = [
+    ("name", "U16"),
+    ("n_tasks", np.int64),
+    ("n_sent", np.int64),
+    ("n_received", np.int64),
+    ("n_opened", np.int64),
+    ("seconds", np.float64),
+]
+
+# What belongs to the rows of a fit, and is not sent to workers that are to label others.
+_OF_ROWS = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_", "lower_bounds_")
+
+
+class OnCluster:
+    """An estimator whose rows are on a cluster, beside its class of one machine, `Local`."""
+
+    Local: ClassVar[Callable[..., Any]]
+    seedings: ClassVar[Mapping[str, Any]] = SEEDINGS
+    init: Any
+    client: Any
+    open_options: Mapping[str, Any] | None
+    traffic_: Any
+
+    def to_local(self) -> Any:
+        """Return the same model as an estimator of `coterie`, without labels that are elsewhere."""
+        check_is_fitted(self)
+        local, own = self._as_local(), self.get_params(deep=False)  # type: ignore[attr-defined]
+        for name, value in vars(self).items():
+            if name not in (*own, "traffic_", "_search"):
+                setattr(local, name, value)
+        if not isinstance(local.__dict__.get("labels_"), np.ndarray):
+            local.__dict__.pop("labels_", None)
+        return local
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to a file that `coterie.load` reads, as an estimator of `coterie`."""
+        self.to_local().save(path)
+
+    def _as_local(self, **others: Any) -> Any:
+        """Return an estimator of `coterie` with the same parameters, but for others."""
+        own = self.get_params(deep=False)  # type: ignore[attr-defined]
+        known = self.Local().get_params(deep=False)
+        parameters = {name: own[name] for name in known if name in own}
+        if isinstance(self.init, str) and self.init == "k-means||":
+            parameters["init"] = "k-means++"
+        return self.Local(**(parameters | others))
+
+    def _lean(self) -> Any:
+        """Return what other rows are compared with: a model without what belongs to the rows of the fit."""
+        local = self.to_local()
+        for name in _OF_ROWS:
+            local.__dict__.pop(name, None)
+        return local.set_params(callback=None, init="random")
+
+    def _rows_on(self, crew: Crew, sample_weight: Any) -> WorkerRows:
+        """Let the workers open their rows, and remember what their columns are."""
+        data = WorkerRows(crew, sample_weight, effective_n_threads(None))
+        remember_preparation(self, data.rows, data.rows)
+        _check_n_features(self, data.rows, reset=True)
+        return data
+
+    def _note_traffic(self, crew: Crew) -> None:
+        passes = [astuple(done) for done in crew.passes]
+        self.traffic_ = np.array(passes, dtype=_TRAFFIC).view(np.recarray)
+
+    def _check_init(self) -> None:
+        if isinstance(self.init, str) and self.init not in self.seedings:
+            raise ValueError(
+                f"init must be one of {', '.join(self.seedings)}, an array, a fitted model or a callable, "
+                f"got {self.init!r}."
+            )
+
+    def _drawn_centers(
+        self, X: Any, data: Any, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
+        if not isinstance(data, WorkerRows):  # a sample that came here
+            return super()._drawn_centers(X, data, random, phase)  # type: ignore[misc,no-any-return]
+        n_centers = self._n_centers  # type: ignore[attr-defined]
+        if callable(self.init):
+            centers = self.init(X, n_centers, random_state=random)
+        else:
+            centers = SEEDINGS[self.init](data, n_centers, random)
+        checked: Array = self._checked_centers(centers, data.rows)  # type: ignore[attr-defined]
+        return checked
+
+
+class OnClusterByCentroids(OnCluster, CentroidEstimator):
+    """K-means of rows on a cluster."""
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the nearest centroid of each row of X; of rows elsewhere as a lazy Dask array.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, path, or anything that `coterie.KMeans` takes
+            Any rows.
+        return_distance : bool
+            For rows of this process only: see `coterie.KMeans.predict`.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n,), int32
+        """
+        check_is_fitted(self)
+        if not is_elsewhere(X):
+            return self.to_local().predict(X, return_distance=return_distance)
+        if return_distance:
+            raise ValueError(
+                "return_distance is for rows of this process: call transform, which is lazy, too."
+            )
+        return by_chunk(self._lean(), "predict", X, self.open_options)
+
+    def transform(self, X: Any) -> Any:
+        """Return the distance of each row of X to every centroid: of rows elsewhere as a lazy Dask array."""
+        check_is_fitted(self)
+        if not is_elsewhere(X):
+            return self.to_local().transform(X)
+        return by_chunk(self._lean(), "transform", X, self.open_options)
+
+    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return minus the inertia that the centroids leave on X, computed where the rows are."""
+        check_is_fitted(self)
+        if not is_elsewhere(X):
+            return float(self.to_local().score(X, sample_weight=sample_weight))
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight is for rows of this process: score chunk by chunk with map_blocks."
+            )
+        return score_of(self._lean(), X, self.open_options)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.size_min is not None or self.size_max is not None:
+            name = type(self).__name__
+            raise ValueError(
+                f"size_min and size_max are for coterie.{name}: prices compare all rows with each other, "
+                "in one place. Fit it to rows of coterie.dask.lightweight_coreset, with their weights."
+            )
+        if self.zero_rows != "error":
+            raise ValueError(
+                f"zero_rows='ignore' is for coterie.{type(self).__name__}: leave such rows out, or use "
+                "metric='euclidean'."
+            )
+
+    def _store_found(
+        self, labels: IntArray, squares: FloatArray, inertia: float, data: WorkerRows, X: Any
+    ) -> None:
+        """Store labels and inertia; labels that are not here as a lazy Dask array."""
+        if len(labels):
+            self._store_labels(labels, squares, data.weights)
+            self._warn_of_empty_clusters()
+        else:
+            self._forget_distances()
+            self.labels_ = by_chunk(self._lean(), "predict", X, self.open_options)
+            self.inertia_ = inertia
+
+
+class ClusterMonitor(FitMonitor):
+    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`."""
+
+    shift: FloatArray
+
+    def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
+        model = self._estimator
+        if model.checkpoint is not None:
+            now = centers() if callable(centers) else centers
+            columns = ("n_features_in_", "feature_names_in_", "preparation_")
+            fitted = {name: value for name, value in vars(model).items() if name in columns}
+            fitted |= {"cluster_centers_": now, "_shift": self.shift, "_n_features_out": len(now)}
+            kept = KMeans(model.n_clusters, metric=model.metric)
+            for name, value in fitted.items():
+                setattr(kept, name, value)
+            kept.save(model.checkpoint)
+        return super().report(objective, centers, closeness=closeness, **extra)

@@ -1,0 +1,333 @@
+"""Gaussian mixtures of rows on a Dask cluster: var-GMM-S with the E-step on the workers, and vc-GMM."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.arrays import Array
+from coterie.blocks.dataset import Dataset
+from coterie.dask.chunks import chunks_of
+from coterie.dask.coresets import coreset_of
+from coterie.dask.crew import Crew
+from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of, totals_of
+from coterie.dask.estimator import OnCluster
+from coterie.dask.extra import client_of
+from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
+from coterie.dask.rows import WorkerRows, gathered
+from coterie.dask.worker import Plan
+from coterie.estimators.outliers import OwnDistances
+from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.threads import single_threaded_blas
+from coterie.mixture.estimator import HISTORY_FIELDS, Run
+from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
+from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.posteriors import Posteriors
+from coterie.rows import as_rows
+
+__all__ = ["TruncatedGaussianMixture"]
+
+
+class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
+    """A mixture of up to tens of thousands of Gaussians of rows on the workers of a Dask cluster.
+
+    `coterie.TruncatedGaussianMixture`, whose loop and parameters it has. Rows, their candidates and their posteriors
+    stay on the workers: in each E-step parameters and neighbourhoods go there, in each M-step moments come back. With
+    `coreset_size` the workers draw a coreset, which is fitted here, and label their rows.
+
+    Parameters
+    ----------
+    n_components, covariance_type, n_candidates, n_neighbors, random_candidate, rows_per_tile, search_every, \
+initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, max_iter, assignment, \
+compute_labels, random_state, verbose, max_time, callback
+        See `coterie.TruncatedGaussianMixture`.
+    coreset_size : int, optional
+        Draw a lightweight coreset of so many rows on the workers, and fit that here.
+    init : {"afk-mc2", "k-means++", "k-means||", "random"}, array-like of shape (C, d), fitted model, or callable
+        Where the means begin; "k-means++" chooses among a sample, see `coterie.dask.KMeans`.
+    n_threads : int, optional
+        Threads of each worker's kernels. None: as many as the worker has.
+    client : distributed.Client, optional
+        None: the current one.
+    checkpoint : path, optional
+        File to which the model is written after each iteration, complete or not at all. `init=coterie.load(checkpoint)`
+        begins with its means, variances and weights; the candidates of the rows are drawn anew.
+    open_options : dict, optional
+        Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
+
+    Attributes
+    ----------
+    means_, cluster_centers_, covariances_, weights_, neighbors_, lower_bound_, lower_bounds_, n_components_, \
+converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
+        See `coterie.TruncatedGaussianMixture`.
+    labels_ : ndarray of shape (n,), int32, or Dask array
+        The best component of each row; of more than 10,000,000 rows a lazy Dask array.
+    traffic_ : record array
+        One row per pass; see `coterie.dask.KMeans`.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost, or has no workers for five minutes.
+    ImportError
+        If the extra `dask` is not installed.
+    ValueError
+        As `coterie.TruncatedGaussianMixture`, with the file and the row where they are known.
+
+    Notes
+    -----
+    The bits are the same for any number of workers, whichever holds which chunk, and whether or not one dies. Against
+    one machine the free energy is about the same: each chunk draws the first candidates of its rows, and in one E-step
+    all search with the neighbourhoods of the step before. Where every row keeps all components (`n_candidates` =
+    `n_components`) nothing is drawn, and the model is that of one machine but for rounding.
+
+    The client keeps the parameters of all steps until the fit ends, C (d + 2) numbers for each: a worker that opens the
+    chunks of a dead one repeats the E-steps. A chunk takes twice its size on its worker, and 12 C' bytes per row.
+
+    References
+    ----------
+    Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, 2022.
+
+    Examples
+    --------
+    >>> from coterie.dask import TruncatedGaussianMixture
+    >>> model = TruncatedGaussianMixture(4_000, random_state=0).fit("s3://bucket/*.parquet")  # doctest: +SKIP
+    """
+
+    Local = LocalTruncatedGaussianMixture
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        covariance_type: str = "tied_spherical",
+        n_candidates: int = 5,
+        n_neighbors: int = 5,
+        random_candidate: bool = False,
+        rows_per_tile: int = 16,
+        search_every: int = 3,
+        initial_e_steps: int = 1,
+        coreset_size: int | None = None,
+        init: Any = "afk-mc2",
+        n_init: int = 1,
+        means_init: npt.ArrayLike | None = None,
+        weights_init: npt.ArrayLike | None = None,
+        warm_start: bool = False,
+        chain_length: int = 20,
+        reg_covar: float = 1e-6,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        assignment: str = "auto",
+        compute_labels: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+        client: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        open_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_components, covariance_type=covariance_type, n_candidates=n_candidates, n_neighbors=n_neighbors,
+            random_candidate=random_candidate, rows_per_tile=rows_per_tile, search_every=search_every,
+            initial_e_steps=initial_e_steps, coreset_size=coreset_size, init=init, n_init=n_init,
+            means_init=means_init, weights_init=weights_init, warm_start=warm_start, chain_length=chain_length,
+            reg_covar=reg_covar, tol=tol, max_iter=max_iter, assignment=assignment, compute_labels=compute_labels,
+            random_state=random_state, verbose=verbose, max_time=max_time, n_threads=n_threads, callback=callback,
+        )  # fmt: skip
+        self.client = client
+        self.checkpoint = checkpoint
+        self.open_options = open_options
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> TruncatedGaussianMixture:
+        """Fit the mixture to X.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, or path
+            The rows; see `coterie.dask.KMeans.fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Non-negative weight of each row.
+
+        Returns
+        -------
+        TruncatedGaussianMixture
+            This estimator.
+        """
+        client = client_of(self.client)
+        self.check_parameters()
+        monitor = _Monitor(self, int(self.n_init), HISTORY_FIELDS)
+        random = check_random_state(self.random_state)
+        plan = Plan(self.n_components, n_threads=self.n_threads)
+        with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
+            data = self._rows_on(crew, sample_weight)
+            self._check_n_rows(data.rows)
+            given = self._given_start(data.rows)
+            data.measure()
+            if self.coreset_size is None:
+                best = self._best_run(X, data, given, random, monitor)
+            else:
+                best = self._run_on_coreset(data, given, random, monitor)
+            self._store(best)
+            self.runs_ = monitor.runs()
+            self.__dict__.pop("labels_", None)
+            self._forget_distances()
+            if self.compute_labels:
+                self._label(data, X)
+            self._note_traffic(crew)
+        monitor.warn_if_out_of_time()
+        return self
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the best component of each row of X; of rows elsewhere as a lazy Dask array.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, path, or anything that `coterie.TruncatedGaussianMixture` takes
+            Any rows.
+        return_distance : bool
+            For rows of this process only: see `coterie.TruncatedGaussianMixture.predict`.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n,), int32
+        """
+        if not is_elsewhere(X):
+            return super().predict(X, return_distance=return_distance)
+        if return_distance:
+            raise ValueError("return_distance is for rows of this process.")
+        return self._elsewhere("predict", X)
+
+    def responsibilities(self, X: Any) -> Any:
+        """Return the truncated posteriors of each row of X; of rows elsewhere as a lazy Dask array of CSR chunks."""
+        return self._elsewhere("responsibilities", X) if is_elsewhere(X) else super().responsibilities(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the posteriors of all components for each row of X; of rows elsewhere as a lazy Dask array."""
+        return self._elsewhere("predict_proba", X) if is_elsewhere(X) else super().predict_proba(X)
+
+    def score_samples(self, X: Any) -> Any:
+        """Return the log-likelihood of each row of X; of rows elsewhere as a lazy Dask array."""
+        return self._elsewhere("score_samples", X) if is_elsewhere(X) else super().score_samples(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows of X, computed where they are."""
+        if not is_elsewhere(X):
+            return super().score(X)
+        check_is_fitted(self)
+        return score_of(self._lean(), X, self.open_options)
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion of the model on X: the lower, the better."""
+        if not is_elsewhere(X):
+            return super().bic(X)
+        total, n_rows = totals_of(self._lean(), X, self.open_options)
+        return float(-2 * total + self._n_parameters() * np.log(n_rows))
+
+    def aic(self, X: Any) -> float:
+        """Return the Akaike information criterion of the model on X: the lower, the better."""
+        if not is_elsewhere(X):
+            return super().aic(X)
+        return float(-2 * totals_of(self._lean(), X, self.open_options)[0] + 2 * self._n_parameters())
+
+    def _elsewhere(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        return by_chunk(self._lean(), method, X, self.open_options)
+
+    # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
+
+    def _posteriors(self, data: Any, random: np.random.RandomState) -> Posteriors:
+        if not isinstance(data, WorkerRows):  # a coreset
+            return super()._posteriors(data, random)
+        return WorkerPosteriors(
+            data, (self.n_components, *self._truncation()), random=random,
+            random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
+            search_every=self.search_every,
+        )  # fmt: skip
+
+    def _iterate(
+        self,
+        posteriors: Posteriors,
+        parameters: MixtureParameters,
+        smallest_variance: float,
+        monitor: FitMonitor,
+    ) -> tuple[MixtureParameters, bool]:
+        assert isinstance(monitor, _Monitor)
+        monitor.posteriors = posteriors
+        return super()._iterate(posteriors, parameters, smallest_variance, monitor)
+
+    def _drawn_centers(
+        self, X: Any, data: Any, random: np.random.RandomState, phase: Phase = UNHURRIED
+    ) -> Array:
+        if isinstance(self.init, str) and self.init == "afk-mc2":  # with chains of this model's length
+            return LocalTruncatedGaussianMixture._drawn_centers(self, X, data, random, phase)
+        return super()._drawn_centers(X, data, random, phase)
+
+    def _run_on_coreset(
+        self,
+        data: WorkerRows,
+        given: MixtureParameters | None,
+        random: np.random.RandomState,
+        monitor: FitMonitor,
+    ) -> Run:
+        rows, weights, _ = coreset_of(data, int(self.coreset_size or 0), random)
+        sample = Dataset(as_rows(rows), weights, n_clusters=self.n_components, n_threads=data.n_threads)
+        return self._best_run(rows, sample, given, random, monitor)
+
+    def _label(self, data: WorkerRows, X: Any) -> None:
+        """Label the rows of the fit where they are."""
+        if not data.gathers:
+            self.labels_ = self._elsewhere("predict", X)
+            return
+        parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
+        payload = {"parameters": parameters, "exact": self._is_exact()}
+        labels, distances, _ = gathered(data.crew.run("label", label_by_mixture, payload).results)
+        self.labels_ = labels
+        self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
+
+    def keep(self, run: Run) -> None:
+        """Write the model as it is, where that was asked for."""
+        assert self.checkpoint is not None
+        parameters = run.parameters
+        if parameters.variances.ndim == 0 and self.covariance_type != "tied_spherical":  # still shared
+            n_components, n_columns = parameters.means.shape
+            shape = (n_components, n_columns) if self.covariance_type == "diag" else (n_components,)
+            own = np.full(shape, float(parameters.variances))
+            run = replace(run, parameters=replace(parameters, variances=own))
+        self._store(run)
+        self.save(self.checkpoint)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.coreset_size is not None and self.checkpoint is not None:
+            raise ValueError("checkpoint is for fits of all rows: that of a coreset takes a moment.")
+        if isinstance(self.init, str) and self.init == "k-means||" and self.coreset_size is not None:
+            raise ValueError("init='k-means||' is for fits of all rows: give another init with coreset_size.")
+
+
+class _Monitor(FitMonitor):
+    """Writes the model after each iteration, where that was asked for."""
+
+    posteriors: Posteriors
+
+    def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
+        stop = super().report(objective, centers, closeness=closeness, **extra)
+        if self._estimator.checkpoint is not None:
+            assert isinstance(self.posteriors, WorkerPosteriors)
+            parameters, neighbors = self.posteriors.parameters, self.posteriors.neighbors
+            self._estimator.keep(Run(parameters, neighbors, self.history(), False, objective))
+        return stop

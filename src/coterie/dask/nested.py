@@ -1,0 +1,193 @@
+"""Nested mini-batch k-means of rows on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from coterie.blocks.shuffled import run_length, shuffled
+from coterie.dask.chunks import chunks_of
+from coterie.dask.crew import Crew
+from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
+from coterie.dask.extra import client_of
+from coterie.dask.rows import WorkerRows
+from coterie.dask.sample import WorkerSample, WorkerVotes
+from coterie.dask.worker import Plan
+from coterie.estimators.seeded import SEEDINGS
+from coterie.fitting.monitor import FitProgress
+from coterie.fitting.threads import single_threaded_blas
+from coterie.kmeans.kept_bounds import n_bounds_per_row
+from coterie.kmeans.nested import HISTORY_FIELDS
+from coterie.kmeans.nested import NestedMiniBatchKMeans as LocalNestedMiniBatchKMeans
+
+__all__ = ["NestedMiniBatchKMeans"]
+
+
+class NestedMiniBatchKMeans(OnClusterByCentroids, LocalNestedMiniBatchKMeans):
+    """K-means on a random sample of rows on workers, that doubles whenever the centroids have settled on it.
+
+    `coterie.NestedMiniBatchKMeans`, whose loop and parameters it has. Rows, their labels and their bounds stay on the
+    workers. In each round the centroids go there and the changes of the sums of clusters come back; when the sample
+    grows, the numbers of its new rows go with them.
+
+    Parameters
+    ----------
+    n_clusters, batch_size, doubling_threshold, max_iter, tol, verbose, compute_labels, random_state, metric, bounds, \
+max_time, callback
+        See `coterie.NestedMiniBatchKMeans`.
+    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Where to begin. What is drawn is drawn from the first batch, which comes to the client.
+    zero_rows : {"error"}
+        Rows of zeros are refused where `metric` is "cosine".
+    size_min, size_max : None
+        Bounds of sizes are refused: prices compare rows with each other, in one place.
+    n_threads : int, optional
+        Threads of each worker's kernels. None: as many as the worker has.
+    client : distributed.Client, optional
+        None: the current one.
+    checkpoint : path, optional
+        File to which the centroids are written after each round, as a `coterie.KMeans`, complete or not at all.
+        `init=coterie.load(checkpoint)` begins from them, with a first batch.
+    open_options : dict, optional
+        Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
+
+    Attributes
+    ----------
+    cluster_centers_, inertia_, counts_, n_iter_, history_, n_features_in_, feature_names_in_
+        See `coterie.NestedMiniBatchKMeans`.
+    labels_ : ndarray of shape (n,), int32, or Dask array
+        Which centroid is the nearest to each row; of more than 10,000,000 rows a lazy Dask array.
+    traffic_ : record array
+        One row per pass; see `coterie.dask.KMeans`.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost, or has no workers for five minutes.
+    ImportError
+        If the extra `dask` is not installed.
+    ValueError
+        As `coterie.NestedMiniBatchKMeans`, with the file and the row where they are known.
+
+    Notes
+    -----
+    The sample is that of one machine for the same seed and shape, so for float32 rows the clusters are, too, but for
+    one digit in millions. The bits do not depend on the number of workers, on who holds which chunk, or on whether one
+    dies.
+
+    References
+    ----------
+    Newling and Fleuret, Nested mini-batch k-means, 2016. Demmel and Nguyen, Parallel reproducible summation, 2015.
+
+    Examples
+    --------
+    >>> from coterie.dask import NestedMiniBatchKMeans
+    >>> model = NestedMiniBatchKMeans(1000, random_state=0).fit("s3://bucket/*.parquet")  # doctest: +SKIP
+    """
+
+    Local = LocalNestedMiniBatchKMeans
+    seedings = SEEDINGS  # of the first batch, which is here
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        batch_size: int | str = "auto",
+        doubling_threshold: float = 100.0,
+        max_iter: int = 10_000,
+        tol: float = 1e-4,
+        verbose: int | bool = 0,
+        compute_labels: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        metric: str = "euclidean",
+        zero_rows: str = "error",
+        bounds: str = "auto",
+        size_min: float | None = None,
+        size_max: float | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+        client: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        open_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters, init=init, batch_size=batch_size, doubling_threshold=doubling_threshold, max_iter=max_iter,
+            tol=tol, verbose=verbose, compute_labels=compute_labels, random_state=random_state, metric=metric,
+            zero_rows=zero_rows, bounds=bounds, size_min=size_min, size_max=size_max, max_time=max_time,
+            n_threads=n_threads, callback=callback,
+        )  # fmt: skip
+        self.client = client
+        self.checkpoint = checkpoint
+        self.open_options = open_options
+
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> NestedMiniBatchKMeans:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, or path
+            The rows; see `coterie.dask.KMeans.fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Non-negative weight of each row's vote.
+
+        Returns
+        -------
+        NestedMiniBatchKMeans
+            This estimator.
+        """
+        return self._fit(X, sample_weight, goes_on=False)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> NestedMiniBatchKMeans:
+        """Go on with more rows of a stream, on the cluster; see `coterie.NestedMiniBatchKMeans.partial_fit`."""
+        self._check_goes_on()
+        return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
+
+    def _fit(self, X: Any, sample_weight: Any, goes_on: bool) -> NestedMiniBatchKMeans:
+        client = client_of(self.client)
+        self.check_parameters()
+        monitor = ClusterMonitor(self, 1, HISTORY_FIELDS)
+        self._search = None  # sizes have no bounds here
+        plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
+        random = check_random_state(self.random_state)
+        with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
+            data = self._rows_on(crew, sample_weight)
+            centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
+            if not goes_on:
+                self._check_n_rows(data.rows)
+            monitor.start_run()
+            earlier = self._earlier_votes(data.rows) if goes_on else None
+            sample = self._sampled(data, random, None if earlier is None else earlier.shift)
+            monitor.shift = sample.shift
+            if centers is None:
+                centers = self._centers_from_first_batch(sample, random, monitor, 0.0)
+            self._check_distances(centers, sample.shift)
+            means = self._new_means(data.rows, centers, sample.shift, data.n_threads)
+            n_bounds = n_bounds_per_row(
+                data.rows_per_worker, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
+            )
+            self._run(sample, WorkerVotes(sample, means, n_bounds, earlier), monitor, 0.0)
+            if self.compute_labels:
+                labels, squares, total = data.labels_and_squares(self.cluster_centers_)
+                self._store_found(labels, squares, self._inertia_of(total), data, X)
+            else:
+                self._leave_unlabelled()
+            self._note_traffic(crew)
+        monitor.warn_if_out_of_time()
+        return self
+
+    def _sampled(self, data: WorkerRows, random: np.random.RandomState, shift: Any) -> WorkerSample:
+        """Return the rows in the random order of one machine, the first batch taken in."""
+        size = self._first_size()
+        order = shuffled(data.n_rows, run_length(data.rows, size), random)
+        return WorkerSample(data, self._those_that_count_first(order, data.weights), size, shift)

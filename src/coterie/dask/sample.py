@@ -1,0 +1,159 @@
+"""A sample of rows on workers that grows, and the votes of its rows: see `coterie.kmeans.votes`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.middle import some_numbers
+from coterie.blocks.shuffled import ShuffledRows
+from coterie.centers.means import Means
+from coterie.dask import operations
+from coterie.dask.exact_sums import Steps, exact
+from coterie.dask.rows import WorkerRows
+from coterie.kmeans.votes import EarlierVotes, Votes
+from coterie.rows import RowSource, as_rows
+
+__all__ = ["WorkerSample", "WorkerVotes"]
+
+
+class WorkerSample:
+    """Rows of workers in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
+
+    Only which rows are new travels to the workers, 4 bytes for each. The first rows come here: a bounded sample, in
+    which the shift is found and centroids begin.
+
+    Parameters
+    ----------
+    data : WorkerRows
+        All rows.
+    order : ndarray of shape (n,), intp
+        Their numbers, shuffled.
+    size : int
+        Length of the prefix to begin with.
+    shift : ndarray of shape (d,), or None
+        None: that of the first rows.
+    """
+
+    def __init__(self, data: WorkerRows, order: IndexArray, size: int, shift: FloatArray | None) -> None:
+        self.data, self.order = data, order
+        self.rows: RowSource = data.rows
+        self.n_rows, self.n_threads = data.n_rows, data.n_threads
+        self.total_weight = data.total_weight
+        self.new: list[IndexArray] = []
+        self.size = 0
+        self.grow(min(size, data.n_rows))
+        batch, self.weights = data.rows.take(order[: self.size]), None
+        if data.weights is not None:
+            self.weights = data.weights[order[: self.size]]
+        if shift is None:
+            first = ShuffledRows(
+                as_rows(batch), self.weights, np.arange(self.size), n_clusters=1, n_threads=data.n_threads
+            )
+            first.grow(self.size)
+            shift = first.shift
+        self.shift = shift
+        data.squares_to(shift)
+
+    def grow(self, size: int) -> None:
+        """Take in the rows up to a position."""
+        self.order[self.size : size].sort()
+        self.new = [part.astype(np.int32) for part in self.data.chunk_rows(self.order[self.size : size])]
+        self.size = size
+
+    def have_voted(self) -> None:
+        """Note that the rows that were new have labels, which other workers can find again."""
+        sampled = self.data.crew.sampled
+        for number, numbers in enumerate(self.new):
+            if len(numbers):
+                sampled.setdefault(number, []).append(numbers)
+        self.new = [numbers[:0] for numbers in self.new]
+
+
+class WorkerVotes(Votes):
+    """Votes of rows of workers, added without rounding.
+
+    Parameters
+    ----------
+    sample : WorkerSample
+        The rows.
+    means : Means
+        The centroids.
+    n_bounds : int or None
+        Lower bounds per row; see `Plan`.
+    earlier : EarlierVotes or None
+        What earlier calls have left.
+    """
+
+    def __init__(
+        self, sample: WorkerSample, means: Means, n_bounds: int | None, earlier: EarlierVotes | None
+    ) -> None:
+        super().__init__(sample, means, earlier)
+        self._data, self._crew = sample, sample.data.crew
+        shape, mass = means.centers.shape, 2 * sample.total_weight
+        of_squares = Steps.below(4 * mass * sample.data.largest_square)
+        self._empty = {
+            "sums": exact(shape, Steps.below(mass * float(np.sqrt(sample.data.largest_square)))),
+            "masses": exact(shape[:1], Steps.below(mass)),
+            "squares": exact(shape[:1], of_squares),
+        }
+        self._of_a_round = {
+            "counts": exact(shape[:1], Steps.below(2 * sample.n_rows)),
+            "within": exact(shape[:1], of_squares),
+        }
+        self._exact = {name: empty() for name, empty in self._empty.items()}
+        self._before = (np.zeros(shape) + means.sums, means.masses.copy(), self.squares.copy())
+        self._crew.plan = replace(self._crew.plan, n_bounds=n_bounds, is_sampled=True)
+
+    def update(self) -> int:
+        """See `Votes`."""
+        centers = self.means.centers
+        answer = self._crew.run(
+            "vote",
+            operations.vote,
+            {"centers": centers},
+            given=self._data.new,
+            sums=self._empty | self._of_a_round,
+        )
+        for name, held in self._exact.items():
+            held.take_in(answer.sums[name])
+        now = (self._exact[name].total() + before for name, before in zip(self._exact, self._before))
+        self.means.sums, self.means.masses, self.squares = now
+        self._counts, self._within = (answer.sums[name].total() for name in self._of_a_round)
+        self._data.have_voted()
+        self._crew.have_labels(centers)
+        return int(sum(answer.results.values()))
+
+    def rounding_decides(self) -> bool:
+        """See `Votes`."""
+        data = self._data
+        numbers = data.order[: data.size][some_numbers(data.size)]
+        firsts = np.searchsorted(data.order[: data.size], data.data.firsts)
+        given = [
+            np.searchsorted(data.order[: data.size], part + first) - start
+            for part, first, start in zip(data.data.chunk_rows(numbers), data.data.firsts, firsts)
+        ]
+        answer = self._crew.run("doubt", operations.doubt, {"centers": self.means.centers}, given=given)
+        return any(answer.results.values())
+
+    def settle(self) -> None:
+        """See `Votes`."""
+        self._crew.plan, self.is_settled = replace(self._crew.plan, is_settled=True), True
+
+    def counts(self) -> Array:
+        """See `Votes`."""
+        return self._counts
+
+    def measured(self) -> FloatArray:
+        """See `Votes`."""
+        return self._within
+
+    def empty_clusters(self) -> IndexArray:
+        """See `Votes`."""
+        empty = super().empty_clusters()
+        for held in self._exact.values():
+            held.high[empty] = 0
+            held.low[empty] = 0
+        return empty

@@ -1,0 +1,162 @@
+"""Would another start have ended better? What the starts of the fit say, or starts that are made for the report."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from coterie.arrays import FloatArray
+from coterie.estimators import Objective
+from coterie.estimators.seeded import SeededEstimator
+from coterie.reports.subject import Subject, seconds_of
+
+__all__ = ["NEARLY_THE_SAME", "Starts", "compare_starts", "how_much_worse", "runs_of"]
+
+# Starts beside the own one, and the fewest that say anything.
+_OTHERS, _FEWEST = 9, 3
+
+# All together should take about so long; each ends by itself at the second number.
+_SECONDS, _LIMIT = 0.6, 2.0
+
+# Rows of a sample that they are made on, where all take too long.
+_FEW_ROWS, _ROWS_A_CLUSTER = 5_000, 20
+
+# What is less is the same to a user: a share, or a difference of objectives that have no zero.
+NEARLY_THE_SAME = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What fits of the same rows ended with.
+
+    Attributes
+    ----------
+    objective : Objective
+        What they were asked for.
+    own : float
+        Of a fit that begins with the result that the report is of.
+    others : ndarray of shape (m,)
+        Of fits that begin elsewhere.
+    n_rows : int
+        Rows of each.
+    """
+
+    objective: Objective
+    own: float
+    others: FloatArray
+    n_rows: int
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether another start ended clearly better."""
+        return how_much_worse(self.objective, [self.own, self._best])[0] > NEARLY_THE_SAME
+
+    def sentence(self, n_all: int) -> str:
+        """Return what was compared, and how far the own result is from the best one."""
+        rows = "all rows" if self.n_rows == n_all else f"{self.n_rows:,} random rows"
+        _, words = how_much_worse(self.objective, [self.own, self._best])
+        return f"This {self.objective.name} is {words} the best of {len(self.others) + 1} starts on {rows}."
+
+    @property
+    def _best(self) -> float:
+        return float(self.others.max() if self.objective.higher_is_better else self.others.min())
+
+
+def how_much_worse(objective: Objective, values: Any) -> tuple[float, str]:
+    """Return how far the first of some objectives is from the best of them, as a number and in words.
+
+    Examples
+    --------
+    >>> from coterie.estimators import Objective
+    >>> from coterie.reports.starts import how_much_worse
+    >>> how_much_worse(Objective("inertia_", "inertia"), [103.0, 100.0, 110.0])[1]
+    '3.0% above'
+    >>> how_much_worse(Objective("bound_", "free energy", "per row", True), [-2.5, -2.25])[1]
+    '0.25 per row below'
+    """
+    found = np.asarray(values, dtype=np.float64)
+    best = float(found.max() if objective.higher_is_better else found.min())
+    difference = abs(float(found[0]) - best)
+    side = "below" if objective.higher_is_better else "above"
+    if objective.higher_is_better or best <= 0:
+        # No share can be told of numbers whose zero means nothing.
+        return difference, f"{difference:.3g} {objective.unit}".rstrip() + f" {side}"
+    return difference / best, f"{difference / best:.1%} {side}"
+
+
+def runs_of(model: Any) -> list[Any]:
+    """Return what each start of a fit reported, as far as the model keeps it."""
+    runs = getattr(model, "runs_", None)
+    return [] if runs is None else [runs[runs.run == number] for number in np.unique(runs.run)]
+
+
+def compare_starts(subject: Subject) -> tuple[Starts | None, str]:
+    """Fit the rows of a fit with one start from other starts, where that takes less than a second.
+
+    Returns
+    -------
+    Starts or None
+        None where that would take too long, or there is nothing to compare.
+    str
+        What was done, or why it was not; nothing where the fit had several starts itself.
+    """
+    model, method = subject.model, subject.method
+    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    # Such a model can begin with the result of another one.
+    draws = isinstance(model, SeededEstimator) and isinstance(parameters.get("init"), str)
+    if method is None or method.objective is None or not draws or subject.is_graph or len(runs_of(model)) > 1:
+        return None, ""
+    n_all = subject.rows.shape[0]
+    for n_rows in (len(subject.sample.rows), min(len(subject.sample.rows), _FEW_ROWS)):
+        expected = seconds_of(model) * n_rows / n_all
+        if (_OTHERS + 1) * expected <= _SECONDS:
+            break
+    affordable = _OTHERS if expected <= 0 else min(_OTHERS, int(_SECONDS / expected) - 1)
+    is_enough = n_rows == n_all or n_rows >= _ROWS_A_CLUSTER * subject.n_clusters
+    if affordable < _FEWEST or not is_enough:
+        return None, (
+            f"Other starts were not tried: {_OTHERS + 1} of {n_rows:,} rows would take about "
+            f"{(_OTHERS + 1) * expected:.1f} s."
+            if is_enough
+            else f"Other starts were not tried: {n_rows:,} rows are too few for {subject.n_clusters:,} clusters."
+        )
+    chosen = np.sort(np.random.default_rng(0).choice(len(subject.sample.rows), n_rows, replace=False))
+    block = subject.sample.block[chosen]
+    own = _objective_from(model, method.objective, block, 0, {"init": model})
+    others = [_objective_from(model, method.objective, block, seed, {}) for seed in range(1, affordable + 1)]
+    found = np.array([value for value in others if value is not None], dtype=np.float64)
+    if own is None or not np.isfinite(own) or not len(found) or not np.isfinite(found).all():
+        return None, "Other starts were tried, but a sample of the rows cannot be clustered the same way."
+    starts = Starts(method.objective, own, found, n_rows)
+    return starts, (
+        f"{starts.sentence(n_all)} {len(found)} other starts were made for this page, and one that begins with the "
+        "result."
+    )
+
+
+def _objective_from(
+    model: Any, objective: Objective, block: Any, seed: int, changes: dict[str, Any]
+) -> float | None:
+    """Fit rows from one start; return what it ended with, None where these rows cannot be fitted so."""
+    again = clone(model)
+    known = again.get_params(deep=False)
+    usual = {
+        "random_state": seed,
+        "max_time": _LIMIT,
+        "callback": None,
+        "verbose": 0,
+        "n_init": 1,
+        "coreset_size": None,
+    }
+    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            again.fit(block)
+        except ValueError:  # what is right for all rows, such as a bound of sizes, may be too much for some
+            return None
+    return float(getattr(again, objective.attribute))

@@ -1,0 +1,156 @@
+"""Rows that lie in a file as an array does in memory, read piece by piece.
+
+Nothing is mapped into memory: where a mapped file is cut short, its reader is killed (SIGBUS), and to take rows of a
+map here and there costs more than to read them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie.arrays import Array, IndexArray
+from coterie.rows.source import RowSource
+
+__all__ = ["FlatSource", "read_numbers"]
+
+# What is converted is read in portions that stay in the processor's cache; columns of Fortran order in longer ones.
+_PORTION_BYTES = 2**20
+_COLUMNS_BYTES = 2**24
+
+# Rows by number: so many bytes between two of them are rather read than skipped, and so many are read at a time.
+_GAP_BYTES = 2**13
+_RUN_BYTES = 2**20
+
+# Where the system cannot read from a place of a file in one call.
+_SEEK_LOCK = threading.Lock()
+
+
+class FlatSource(RowSource):
+    """Rows of an array somewhere in a file, read anew in each pass; a subclass opens the file.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    stored : dtype
+        Type of the numbers in the file.
+    begin : int
+        Where in the file they begin.
+    is_fortran : bool
+        Whether they lie column after column.
+    **options
+        What `RowSource` takes besides.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        stored: npt.DTypeLike,
+        *,
+        begin: int = 0,
+        is_fortran: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(shape, stored, **options)
+        self._begin = begin
+        self._stored = np.dtype(stored)
+        self._is_fortran = is_fortran
+
+    def opened(self) -> AbstractContextManager[IO[bytes]]:
+        """Return the file, without a buffer, for as long as it is read."""
+        raise NotImplementedError
+
+    @property
+    def is_compact(self) -> bool:
+        return self._stored.itemsize < self.dtype.itemsize and not self._is_fortran
+
+    def unit_starts(self) -> IndexArray:
+        return np.arange(0, self.shape[0], max(1, _RUN_BYTES // (self.shape[1] * self._stored.itemsize)))
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        if self._is_fortran or self._stored != self.dtype:
+            portion = _COLUMNS_BYTES if self._is_fortran else _PORTION_BYTES
+            rows = min(rows, max(1, portion // (self.shape[1] * self._stored.itemsize)))
+        with self.opened() as file:
+            for low in range(start, stop, rows):
+                yield self._read(file, low, min(low + rows, stop))
+
+    def take_rows(self, indices: IndexArray) -> Any:
+        if self._is_fortran:
+            return super().take_rows(indices)
+        row_bytes = self.shape[1] * self._stored.itemsize
+        found = np.empty((len(indices), self.shape[1]), dtype=self._stored)
+        buffer = _bytes_of(found)
+        with self.opened() as file:
+            for low, high, are_neighbours in _runs(indices, row_bytes):
+                first, last = int(indices[low]), int(indices[high - 1])
+                if are_neighbours:
+                    _read_bytes(
+                        file, self._begin + first * row_bytes, buffer[low * row_bytes : high * row_bytes]
+                    )
+                else:
+                    found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
+        return found
+
+    def _read(self, file: IO[bytes], low: int, high: int) -> Array:
+        piece = np.empty(
+            (high - low, self.shape[1]), dtype=self._stored, order="F" if self._is_fortran else "C"
+        )
+        self._fill(file, low, piece)
+        return piece
+
+    def _fill(self, file: IO[bytes], low: int, piece: Array) -> None:
+        """Read the rows from `low` on into a piece of the same memory order."""
+        size = self._stored.itemsize
+        if not self._is_fortran:
+            read_numbers(file, self._begin + low * self.shape[1] * size, piece)
+            return
+        for column, numbers in enumerate(piece.T):
+            read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
+
+
+def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield where in `indices` runs begin and end that are read at once, and whether they have all rows between.
+
+    A run ends where much would be read for nothing, and where it becomes long.
+    """
+    steps = np.diff(indices)
+    skipped = steps > 1 + _GAP_BYTES // row_bytes
+    is_long = np.diff(indices // max(1, _RUN_BYTES // row_bytes)) > 0
+    cuts = np.concatenate([[0], np.flatnonzero(skipped | is_long) + 1, [len(indices)]])
+    n_others = np.concatenate([[0], np.cumsum(steps != 1)])
+    are_neighbours = n_others[cuts[1:] - 1] == n_others[cuts[:-1]]
+    return zip(cuts[:-1].tolist(), cuts[1:].tolist(), are_neighbours.tolist())
+
+
+def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
+    """Read contiguous numbers from a place of an unbuffered file on, all of them or none."""
+    _read_bytes(file, begin, _bytes_of(numbers))
+
+
+def _bytes_of(numbers: Array) -> memoryview:
+    return memoryview(numbers.view(np.uint8).reshape(-1).data)
+
+
+def _read_bytes(file: IO[bytes], begin: int, wanted: memoryview) -> None:
+    n_bytes = _read_some(file, begin, wanted)
+    while n_bytes < len(wanted):  # a single call of the system may read less
+        n_read = _read_some(file, begin + n_bytes, wanted[n_bytes:])
+        if not n_read:
+            raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
+        n_bytes += n_read
+
+
+def _read_some(file: IO[bytes], begin: int, wanted: memoryview) -> int:
+    if hasattr(os, "preadv"):  # one call of the system instead of two
+        return os.preadv(file.fileno(), (wanted,), begin)
+    with _SEEK_LOCK:
+        file.seek(begin)
+        return file.readinto(wanted)  # type: ignore[attr-defined, no-any-return]

@@ -1,0 +1,96 @@
+"""Blocks that a thread reads ahead."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from coterie import KMeans, open_rows
+from coterie.blocks.ahead import read_ahead
+from coterie.blocks.kernel_rows import kernel_blocks
+from coterie.rows import RowSource
+
+
+def test_items_come_in_order_from_another_thread():
+    threads = set()
+
+    def items():
+        for number in range(20):
+            threads.add(threading.current_thread())
+            yield number
+
+    assert list(read_ahead(items())) == list(range(20))
+    assert list(read_ahead(iter([]))) == []
+    assert threads.isdisjoint({threading.current_thread()})
+
+
+def test_the_next_item_is_made_meanwhile():
+    is_made = threading.Event()
+
+    def items():
+        yield 1
+        is_made.set()
+        yield 2
+
+    for item in read_ahead(items()):
+        if item == 1:
+            assert is_made.wait(10)
+
+
+def test_an_error_comes_where_its_item_would():
+    def items():
+        yield 1
+        raise ValueError("damaged")
+
+    found = read_ahead(items())
+    assert next(found) == 1
+    with pytest.raises(ValueError, match="damaged"):
+        next(found)
+
+
+def test_a_reader_that_stops_leaves_no_thread_and_no_open_file():
+    is_closed = []
+
+    def items():
+        try:
+            yield from range(100)
+        finally:
+            is_closed.append(True)
+
+    before = threading.active_count()
+    found = read_ahead(items())
+    next(found)
+    found.close()
+    del found
+    assert threading.active_count() == before
+    assert is_closed
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_only_what_must_be_read_is_read_ahead(in_memory, tmp_path):
+    """A source of its own whose rows are elsewhere is asked in one other thread; one in memory in ours."""
+    threads = set()
+
+    class Source(RowSource):
+        def pieces(self, start, stop, rows):
+            for low in range(start, stop, rows):
+                threads.add(threading.current_thread().name.split("_")[0])
+                yield X[low : low + rows]
+
+    Source.in_memory = in_memory
+    X = np.arange(12.0).reshape(6, 2)
+    parts = [part for part, _ in kernel_blocks(Source(X.shape, X.dtype), 2)]
+    assert parts == [slice(0, 2), slice(2, 4), slice(4, 6)]
+    assert threads == {"MainThread" if in_memory else "coterie-read"}
+
+
+def test_bits_of_a_file_are_those_of_its_array(tmp_path, monkeypatch):
+    """Blocks of a few rows, so that there is something to read ahead."""
+    X = np.random.default_rng(0).normal(size=(9_000, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", 0)
+    monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1 << 15)
+    options = {"n_clusters": 7, "n_init": 1, "random_state": 0}
+    ours, theirs = (KMeans(**options).fit(rows) for rows in (open_rows(tmp_path / "x.npy"), X))
+    assert np.array_equal(ours.labels_, theirs.labels_)
+    assert np.allclose(ours.cluster_centers_, theirs.cluster_centers_)

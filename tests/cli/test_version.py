@@ -1,0 +1,37 @@
+"""`coterie --version`, and with `--verbose` what a report of a fault should hold."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy
+import pytest
+
+from coterie import __version__, _kernels
+from coterie.cli import main
+from coterie.cli.versions import LIBRARIES
+
+
+def test_one_line_without_verbose(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"coterie {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["--version", "--verbose"], ["--verbose", "--version"]])
+def test_a_line_for_each_fact(capsys, words):
+    assert main(words) == 0
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert facts["coterie"] == __version__
+    assert facts["instruction set"].startswith(_kernels.instruction_set())
+    assert re.match(r"(GCC|Clang) \d+\.|unknown", facts["compiler"])
+    assert facts["numpy"] == numpy.__version__
+    assert int(facts["threads"]) >= 1
+
+
+def test_all_libraries_of_the_requirements_and_extras_are_told():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"]]
+    for extra in re.search(r"\[(.*)\]", extras["all"][0])[1].split(","):
+        wanted += extras[extra]
+    assert {re.split(r"[^\w-]", requirement)[0] for requirement in wanted} == set(LIBRARIES)

@@ -1,0 +1,76 @@
+"""Chunks of a worker that leaves are opened by others, which find again what belonged to their rows: the same bits."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from tests.dask.clusters import in_threads
+
+distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+da = pytest.importorskip("dask.array")
+
+from coterie.dask import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+K = 6
+
+
+def rows(far=False):
+    random = np.random.default_rng(0)
+    centers = random.normal(size=(K, 4)) * 2
+    X = centers[random.integers(K, size=3000)] + random.normal(size=(3000, 4))
+    if far:  # where rounding decides
+        X[:1200] += 1e9
+    return X
+
+
+@pytest.mark.parametrize(
+    ("model", "far"),
+    [
+        (KMeans(K, init="random", n_init=1, random_state=0, tol=0, max_iter=8, algorithm="yinyang"), False),
+        (KMeans(K, init="random", n_init=1, random_state=0, tol=0, max_iter=8), True),
+        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0, bounds="yinyang"), False),
+        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0), True),
+        (TruncatedGaussianMixture(K, n_candidates=3, random_state=0, tol=0, max_iter=8), False),
+        (
+            TruncatedGaussianMixture(
+                K,
+                covariance_type="diag",
+                random_candidate=True,
+                n_candidates=2,
+                random_state=0,
+                tol=0,
+                max_iter=8,
+            ),
+            False,
+        ),
+    ],
+    ids=[
+        "k-means",
+        "settled k-means",
+        "nested",
+        "settled nested",
+        "mixture",
+        "mixture with random candidates",
+    ],
+)
+def test_a_worker_leaves(model, far):
+    chunks = da.from_array(rows(far), chunks=(250, 4))
+    found = []
+    for leaves in (False, True):
+        with contextlib.ExitStack() as stack:
+            client = in_threads(stack, 2)
+
+            def leave(progress, leaves=leaves, client=client):
+                if leaves and progress.iteration == 5:
+                    client.retire_workers(sorted(client.nthreads())[:1])
+
+            found.append(type(model)(**model.get_params() | {"callback": leave}).fit(chunks))
+    expected, there = found
+    np.testing.assert_array_equal(there.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(there.labels_, expected.labels_)
+    np.testing.assert_array_equal(there.history_.objective, expected.history_.objective)
+    assert there.traffic_.n_opened.sum() > len(chunks.chunks[0]) == expected.traffic_.n_opened.sum()
+    assert there.traffic_.n_tasks[-1] == 1

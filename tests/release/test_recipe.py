@@ -1,0 +1,17 @@
+"""The conda recipe asks for what pyproject.toml asks for."""
+
+from release.conda import RECIPE, ROOT, what_differs
+
+PROJECT = (ROOT / "pyproject.toml").read_text()
+
+
+def test_requirements_are_the_same():
+    assert what_differs(RECIPE.read_text(), PROJECT) == []
+
+
+def test_what_is_otherwise_is_told():
+    recipe = RECIPE.read_text()
+    told = what_differs(
+        recipe.replace("numpy >=1.26", "numpy >=1.20").replace("    - rich >=13\n", ""), PROJECT
+    )
+    assert told == ["run has numpy 1.20, pyproject.toml 1.26.", "run has rich None, pyproject.toml 13."]
