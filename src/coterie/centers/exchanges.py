@@ -179,6 +179,8 @@ class _Moves:
         chosen: list[tuple[int, int, int]] = []
         for source, target in pairwise(path):
             if self._k in (source, target):
+                if not self._has_room(source, target):
+                    return False
                 chosen.append((-1, source, target))
                 continue
             most = distances[target] - distances[source] + self._slack
@@ -187,9 +189,6 @@ class _Moves:
                 return False
             chosen.append((row, source, target))
         first = next((row for row, _, _ in chosen if row >= 0), -1)
-        places = float(self._weights[first])
-        if not all(row >= 0 or self._has_room(source, target, places) for row, source, target in chosen):
-            return False
         for row, source, target in chosen:
             amount = self._weights[row if row >= 0 else first]
             if row < 0:
@@ -206,12 +205,11 @@ class _Moves:
             excess[target] += amount
         return True
 
-    def _has_room(self, source: int, target: int, places: float) -> bool:
-        """Tell whether a cluster may give so many places to the room, or take them."""
+    def _has_room(self, source: int, target: int) -> bool:
         bounds = self._problem.bounds
         if target == self._k:
-            return bool(self._held[source] + places <= bounds.most + self._grain)
-        return bool(self._held[target] - places >= bounds.least - self._grain)
+            return bool(self._held[source] + 1 <= bounds.most + self._grain)
+        return bool(self._held[target] - 1 >= bounds.least - self._grain)
 
     # --- the graph -----------------------------------------------------------------------------------------------
 
