@@ -25,8 +25,7 @@ from coterie.total_variation.rounding import labels_within, matched_numbers
 from coterie.total_variation.statistics import RowStatistics, WeightedStatistics
 from coterie.total_variation.swaps import _best_swap
 from tests.reference import total_variation as oracle
-from tests.total_variation.test_descent import DTYPES, some_memberships, some_weights
-from tests.total_variation.test_swaps import after
+from tests.support.cuts import DTYPES, some_memberships, some_weights, swapped
 
 SIZES = (600, 200, 60, 30)
 SHARES = np.array(SIZES) / sum(SIZES)
@@ -174,7 +173,7 @@ class TestBruteForce:
         energies = []
         for divided, kept, freed in product(range(R), range(R), range(R + 1)):
             if kept != freed and (kept, freed) != (divided, R):
-                moved = after(labels, is_second, divided, kept, freed, R)
+                moved = swapped(labels, is_second, divided, kept, freed, R)
                 if len(np.unique(moved)) == R:
                     energies.append(oracle.balanced_cut(W, moved, R, lams, degrees))
         if energies and swap.energy < 1e5:
