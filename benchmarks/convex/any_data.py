@@ -16,7 +16,7 @@ __all__ = ["measure_any"]
 
 # Rows of larger sets that are taken, and what is wanted of all.
 MOST_ROWS, WANTED_SECONDS = 2000, 10.0
-WANTED_WIDE = {"wide, 64 x 6,830": 0.2, "wide, 700 x 765": 3.0}
+WANTED_WIDE = {"wide, 64 x 6,830": 0.2, "wide, 700 x 765": 3.0, "overlapping, 700 x 765": 3.0}
 
 Rows = tuple[np.ndarray, np.ndarray | None]
 
@@ -87,7 +87,18 @@ def _generated(name: str) -> Rows:
             return 1e6 * (X + 1e4), y
         case "normal, 2,000 x 100":
             return random.normal(size=(2000, 100)), None
+        case "overlapping, 700 x 765":
+            return _overlapping(700, 765)
+        case "overlapping, 2,000 x 1,000":
+            return _overlapping(2000, 1000)
     raise ValueError(name)
+
+
+def _overlapping(n: int, p: int) -> Rows:
+    """Return rows of five clusters whose means differ by less than the noise in each column."""
+    random = np.random.default_rng(0)
+    means, classes = 0.5 * random.normal(size=(5, p)), random.integers(5, size=n)
+    return means[classes] + random.normal(size=(n, p)), classes
 
 
 KNOWN = ("iris", "senate", "mammals", "moons", "digits", "wine", "breast_cancer", "diabetes")
@@ -98,7 +109,7 @@ SHARED = (
 )  # fmt: skip
 GENERATED = (
     "wide, 64 x 6,830", "wide, 700 x 765", "long", "heavy-tailed", "integer", "constant column", "units of 1e-9",
-    "far away, units of 1e6", "normal, 2,000 x 100",
+    "far away, units of 1e6", "normal, 2,000 x 100", "overlapping, 700 x 765", "overlapping, 2,000 x 1,000",
 )  # fmt: skip
 FEW = ("iris", "senate", "mammals", "wine", "integer", "constant column", "units of 1e-9", "wide, 64 x 6,830")
 

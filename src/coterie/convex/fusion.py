@@ -8,6 +8,7 @@ mean of its points, whatever the duals inside are.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +77,12 @@ class Fuser:
         self._length, self._least_length = _FIRST_LENGTH * spread, max(_LEAST_LENGTH, 8 * epsilon) * spread
         # Differences that are rounding errors cannot be told from none.
         self._least_gap = (8 * epsilon) ** 2 * problem.energy
+
+    def on(self, problem: ConvexProblem) -> Fuser:
+        """Return one that remembers the same, for another problem of these edges."""
+        other = copy(self)
+        other._problem = problem
+        return other
 
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
         """Return the best centroids that can be made of the points.

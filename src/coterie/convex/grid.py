@@ -171,11 +171,16 @@ def _first_gamma(problem: ConvexProblem) -> float:
 
 def _misses(problem: ConvexProblem, flow: FloatArray, demand: FloatArray) -> float:
     edges = problem.edges
-    given = [
-        np.bincount(edges.heads, column, edges.n_nodes) - np.bincount(edges.tails, column, edges.n_nodes)
-        for column in flow.T
-    ]
-    return float(np.linalg.norm(np.column_stack(given) - demand) / np.linalg.norm(demand))
+    ones, numbers = np.ones(len(edges)), np.arange(len(edges))
+    signs = (
+        np.concatenate([ones, -ones]),
+        (
+            np.concatenate([edges.heads, edges.tails]),
+            np.concatenate([numbers] * 2),
+        ),
+    )
+    given = sp.csr_array(signs, shape=(edges.n_nodes, len(edges))) @ flow
+    return float(np.linalg.norm(given - demand) / np.linalg.norm(demand))
 
 
 def _means(problem: ConvexProblem) -> FloatArray:

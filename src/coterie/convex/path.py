@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,10 +16,9 @@ from coterie.convex.base import ConvexEstimator
 from coterie.convex.edges import AUTO
 from coterie.convex.fusion import Certificate
 from coterie.convex.grid import FittingGammas, GivenGammas, default_gammas
+from coterie.convex.path_solver import PathSolver
 from coterie.convex.setting import Setting
-from coterie.convex.solvers import solve
 from coterie.convex.tree import cut_between, has_fission, linkage_of_path
-from coterie.convex.warm_start import WarmStart
 from coterie.estimators.declared import Count, Declared, Numbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
@@ -327,21 +325,17 @@ class ConvexClusterPath(ConvexEstimator):
     ) -> list[_Step]:
         """Solve for one gamma after the other."""
         done: list[_Step] = []
-        warm_start = WarmStart(setting.solver, has_even_steps=isinstance(gammas, GivenGammas))
         has_settled = setting.has_settled(self.stopping, self.tol)
+        solver = PathSolver(
+            setting.solver, setting.fuser, tol=self.tol, max_iter=self.max_iter, is_late=lambda: monitor.out_of_time,
+            has_even_steps=isinstance(gammas, GivenGammas), has_settled=has_settled,
+        )  # fmt: skip
         residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
         while (gamma := gammas.following(done[-1].certificate.n_clusters if done else 0)) is not None:
-            warm_start.predict(gamma)
-            certificate, n_steps, _ = solve(
-                setting.solver, setting.fuser, gamma, tol=self.tol, max_iter=self.max_iter,
-                is_stopped=lambda best, n_steps: False, is_late=lambda: monitor.out_of_time, has_settled=has_settled,
-            )  # fmt: skip
+            certificate, n_steps = solver.solve(gamma)
             if has_settled:
                 residuals.append(setting.residuals(self.tol))
-            certificate = replace(
-                certificate, centroids=certificate.centroids.copy()
-            )  # the solver goes on with them
             done.append(_Step(gamma, setting.labels(certificate), certificate))
             self.n_iter_ += n_steps
             stop = monitor.report(

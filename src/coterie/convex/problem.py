@@ -42,26 +42,24 @@ class ConvexProblem:
         Weights of the same dtype.
     norm : KernelNorm
         Its groups are neighbouring columns already.
-    step_size : float, optional
-        One for all duals. None: for each edge the largest safe one in proportion to its weight.
+    step_size : float or ndarray of shape (n_edges,), optional
+        One for all duals, or that of each. None: for each edge the largest safe one in proportion to its weight.
     n_threads : int
         Threads of the kernels.
     """
 
     def __init__(
-        self, rows: Array, edges: Edges, norm: KernelNorm, *, step_size: float | None, n_threads: int
+        self, rows: Array, edges: Edges, norm: KernelNorm, *, step_size: float | Array | None, n_threads: int
     ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.edges = edges
-        self.group_starts, self._is_maximum = norm.group_starts, norm.is_maximum
+        self.group_starts, self.is_maximum = norm.group_starts, norm.is_maximum
         self.steps = _steps(edges, step_size)
         self.energy = 0.5 * float(np.sum(self.rows**2, dtype=np.float64))
-        self._n_threads = n_threads
-        tail_order = np.argsort(edges.tails, kind="stable").astype(np.int32)
-        self._kernel = _kernels.fusion_edges(
-            edges.heads, edges.tails, edges.weights, self.steps, _starts(edges.heads, edges.n_nodes),
-            _starts(edges.tails, edges.n_nodes), tail_order, norm.group_starts, norm.is_maximum,
-        )  # fmt: skip
+        self.n_threads = n_threads
+        self._starts = _starts(edges.heads, edges.n_nodes), _starts(edges.tails, edges.n_nodes)
+        self._tail_order = np.argsort(edges.tails, kind="stable").astype(np.int32)
+        self._kernel = self._edges_of_weights(edges.weights)
         self._node_sums = np.zeros(-(-edges.n_nodes // _kernels.ROW_QUANTUM))
         self._windows, n_rows = _windows(edges, rows.shape[1]) if len(edges) else (None, 0)
         self._window_sums = np.empty((n_rows, rows.shape[1]), dtype=rows.dtype)
@@ -79,7 +77,7 @@ class ConvexProblem:
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
-        _kernels.dual_step(self._kernel, gamma, momentum, points, duals, former, self._n_threads)
+        _kernels.dual_step(self._balls(gamma), gamma, momentum, points, duals, former, self.n_threads)
 
     def sweep(
         self,
@@ -95,15 +93,15 @@ class ConvexProblem:
             self.step(gamma, momenta[0], ahead, duals, former)
             return self.points_of(former, momenta[1], current, next_, ahead)
         _kernels.dual_sweep(
-            self._kernel, *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
-            self._window_sums, self._node_sums, self._n_threads,
+            self._balls(gamma), *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
+            self._window_sums, self._node_sums, self.n_threads,
         )  # fmt: skip
         return float(self._node_sums.sum())
 
     def points_of(self, duals: Array, momentum: float, current: Array, next_: Array, ahead: Array) -> float:
         """Write U = X + Delta into `next_`, U + momentum (U - current) into `ahead`; return ||U||^2."""
         _kernels.primal_points(
-            self._kernel, momentum, self.rows, duals, current, next_, ahead, self._node_sums, self._n_threads
+            self._kernel, momentum, self.rows, duals, current, next_, ahead, self._node_sums, self.n_threads
         )
         return float(self._node_sums.sum())
 
@@ -124,7 +122,7 @@ class ConvexProblem:
     def split_lengths(self, gamma: float, points: Array, duals: Array) -> Array:
         """Return how far the ends of each edge are apart by the duals (Eq. 3.11), of shape (n_groups, n_edges)."""
         lengths = np.empty((self.n_groups, len(self.edges)), dtype=self.rows.dtype)
-        _kernels.split_lengths(self._kernel, gamma, points, duals, lengths, self._n_threads)
+        _kernels.split_lengths(self._balls(gamma), gamma, points, duals, lengths, self.n_threads)
         return lengths
 
     def join(self, lengths: Array, low: float, high: float, parents: IntArray) -> tuple[IntArray, int]:
@@ -138,13 +136,24 @@ class ConvexProblem:
 
     def dual_norms(self, vectors: Array) -> FloatArray:
         """Return the dual norm of each row: the smallest radius whose ball holds it."""
-        if self._is_maximum:
+        if self.is_maximum:
             return np.abs(vectors).sum(axis=1)
         squares = np.add.reduceat(vectors.astype(np.float64) ** 2, self.group_starts[:-1], axis=1)
         return np.sqrt(squares.max(axis=1))
 
+    def _balls(self, gamma: float) -> Any:
+        """Return the edges with the weights that, times gamma, are the radii of the balls of the duals."""
+        return self._kernel
+
+    def _edges_of_weights(self, weights: Array) -> Any:
+        """Return the edges as kernels want them."""
+        return _kernels.fusion_edges(
+            self.edges.heads, self.edges.tails, weights, self.steps, *self._starts, self._tail_order,
+            self.group_starts, self.is_maximum,
+        )  # fmt: skip
+
     def _penalty(self, gamma: float, points: Array, duals: Array | None) -> FloatArray:
-        _kernels.fusion_penalty(self._kernel, gamma, points, duals, self._edge_sums, self._n_threads)
+        _kernels.fusion_penalty(self._kernel, gamma, points, duals, self._edge_sums, self.n_threads)
         return self._edge_sums.sum(axis=0)
 
 
@@ -213,14 +222,14 @@ def make_problem(
     return kind(rows, edges, norm, step_size=step_size, n_threads=n_threads)
 
 
-def _steps(edges: Edges, step_size: float | None) -> Array:
+def _steps(edges: Edges, step_size: float | Array | None) -> Array:
     """Return step sizes for which an accelerated step cannot overshoot.
 
     That is so if sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2, as it is where those at a node add up to at most 1/2. The
     largest eigenvalue of the Laplacian that they make says by how much they may be larger.
     """
     if step_size is not None:
-        return np.full(len(edges), step_size, dtype=edges.weights.dtype)
+        return np.array(np.broadcast_to(step_size, len(edges)), dtype=edges.weights.dtype)
     if len(edges) == 0:
         return edges.weights.copy()
     weights = edges.weights.astype(np.float64)

@@ -67,13 +67,17 @@ class Setting:
         """Return the centroids in the order and the place of the data."""
         found = certificate.centroids
         out = np.empty_like(self.data) if out is None else out
+        places = np.argsort(self.order)
         if self.basis is None:
-            out[self.order[:, None], self.columns] = found + self.mean[self.columns]
+            full = (found + self.mean[self.columns]).astype(out.dtype)
+            if np.any(np.diff(self.columns) != 1):
+                full = full[:, np.argsort(self.columns)]
         else:
-            distinct, places = distinct_rows(
+            distinct, of_row = distinct_rows(
                 found
             )  # a product of matrices may round equal rows in different ways
-            out[self.order] = (distinct @ self.basis.T + self.mean)[places]
+            full, places = (distinct @ self.basis.T + self.mean).astype(out.dtype), of_row[places]
+        np.take(full, places, axis=0, out=out, mode="clip")  # checked places would be written to a copy first
         return out
 
     def labels(self, certificate: Certificate) -> IntArray:

@@ -65,6 +65,12 @@ class AMA:
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
         self._acceleration = acceleration
 
+    def on(self, problem: ConvexProblem, duals: Array) -> AMA:
+        """Return the same iterations on another problem, from these duals."""
+        other = AMA(problem, acceleration=self._acceleration)
+        other.resume(duals)
+        return other
+
     def resume(self, duals: Array) -> None:
         """See `Solver`; the points follow from the duals when it starts."""
         np.copyto(self.duals, duals)

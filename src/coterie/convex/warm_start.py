@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
+from coterie.arrays import Array
 from coterie.convex.solvers import Solver
 
 __all__ = ["WarmStart"]
@@ -26,7 +29,17 @@ class WarmStart:
         self._gamma: float | None = None
         self._ratio: float | None = None
         self._step = 0.0
-        self._before = np.empty_like(solver.duals)
+        self._before = np.zeros_like(solver.duals)
+
+    def on(self, solver: Solver, basis: Array) -> WarmStart:
+        """Return one that goes on for another solver, whose columns are coordinates in this basis."""
+        other = copy(self)
+        other._solver, other._before = solver, (self._before @ basis).astype(self._before.dtype)
+        return other
+
+    def begin_anew(self, gamma: float) -> None:
+        """Forget all but the last gamma."""
+        self._gamma, self._ratio, self._step = gamma, None, 0.0
 
     def predict(self, gamma: float) -> None:
         """Replace the solver's duals, those of the last gamma, by a guess for the next one."""

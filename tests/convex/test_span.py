@@ -1,0 +1,149 @@
+"""Paths in ever fewer columns: the same problems, certified as the whole ones."""
+
+import numpy as np
+import pytest
+
+from coterie import ConvexClusterPath
+from coterie.convex import path_solver
+from coterie.convex.norms import find_norm
+from coterie.convex.path_solver import PathSolver
+from coterie.convex.setting import make_setting
+from coterie.convex.span import SpanProblem, span_of_means
+from coterie.graphs import bridge_components, knn_graph
+from tests.convex.problems import kernel_problem, random_problem
+from tests.reference import convex_clustering as oracle
+
+N_COLUMNS = 40
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    random = np.random.default_rng(0)
+    centers = random.normal(size=(4, N_COLUMNS))
+    return centers[np.arange(80) % 4] + 0.7 * random.normal(size=(80, N_COLUMNS)) + 10
+
+
+def solver_of(rows, tol=1e-6, norm="l2", is_late=lambda: False, **options):
+    graph = bridge_components(knn_graph(rows, 4), rows)
+    setting = make_setting(rows, graph, find_norm(norm, rows.shape[1]), **options)
+    return PathSolver(
+        setting.solver, setting.fuser, tol=tol, max_iter=20_000, has_even_steps=True, is_late=is_late
+    )
+
+
+def test_the_span_holds_all_means():
+    random = np.random.default_rng(1)
+    rows, labels = random.normal(size=(30, 9)), np.arange(30) % 5
+    rows -= rows.mean(axis=0)
+    basis = span_of_means(rows, labels, 5)
+    assert basis.shape == (9, 4)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(4), atol=1e-12)
+    means = np.array([rows[labels == label].mean(axis=0) for label in range(5)])
+    np.testing.assert_allclose(means @ basis @ basis.T, means, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_objectives_and_gaps_are_those_of_the_whole_problem(dtype):
+    X, edges, w, norm, gamma = random_problem(3, 25, 17, "l2", dtype)
+    whole, _ = kernel_problem(X, edges, w, norm)
+    random = np.random.default_rng(2)
+    duals = np.zeros(whole.dual_shape, dtype=dtype)
+    whole.project(0.5 * gamma, random.normal(size=whole.dual_shape).astype(dtype), duals)
+    points = X.astype(float)
+    np.add.at(points, edges[:, 0], duals.astype(float))
+    np.add.at(points, edges[:, 1], -duals.astype(float))
+    basis = np.linalg.qr(random.normal(size=(17, 12)))[0]
+    further = np.linalg.qr(random.normal(size=(12, 5)))[0]
+    middle = SpanProblem(whole, basis, duals, points.astype(dtype))
+    inside, own_points = (duals @ basis).astype(dtype), (points @ basis).astype(dtype)
+    narrow = SpanProblem(middle, further, inside, own_points)
+    # Other duals in the subspace: as far as the balls allow.
+    own = np.zeros(narrow.dual_shape, dtype=dtype)
+    narrow.project(gamma, (5 * random.normal(size=narrow.dual_shape)).astype(dtype), own)
+    both = basis @ further
+    lifted = duals + (own - duals @ both) @ both.T
+    assert np.all(np.linalg.norm(lifted, axis=1) <= gamma * w * (1 + 1e-5))
+    assert np.any(np.linalg.norm(lifted, axis=1) >= gamma * w * (1 - 1e-5))
+    centroids = random.normal(size=(25, 5)).astype(dtype)
+    plain = oracle.PlainNorm("l2", 17)
+    w, lifted, rows = w.astype(float), lifted.astype(float), X.astype(float)
+    F = oracle.primal(rows, centroids @ both.T, edges, w, gamma, plain)
+    own_origin = (rows @ both).astype(dtype)
+    np.add.at(own_origin, edges[:, 0], own)
+    np.add.at(own_origin, edges[:, 1], -own)
+    rtol = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(narrow.objectives(gamma, centroids).sum(), F, rtol=rtol)
+    gap = narrow.gap(gamma, centroids, own, own_origin)
+    np.testing.assert_allclose(gap, F - oracle.dual(rows, lifted, edges), rtol=rtol)
+    assert narrow.own_gap(gamma, centroids, own, own_origin) < gap
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_path_loses_columns_but_nothing_else(blobs, dtype, monkeypatch):
+    tol = 1e-4 if dtype == np.float32 else 1e-6
+    rows = blobs.astype(dtype)
+    path = ConvexClusterPath(tol=tol, n_gammas=40).fit(rows)
+    assert path.converged_
+    monkeypatch.setattr(path_solver, "_FEWEST_COLUMNS", N_COLUMNS + 1)
+    whole = ConvexClusterPath(path.gammas_, tol=1e-2 * tol, max_iter=50_000).fit(rows)
+    plain = oracle.PlainNorm("l2", N_COLUMNS)
+    w = path.edge_weights_.astype(float)
+    for at in range(1, len(path.gammas_)):
+        centroids, gamma = path.centroids_path_[at].astype(float), path.gammas_[at]
+        F = oracle.primal(rows.astype(float), centroids, path.edges_, w, gamma, plain)
+        np.testing.assert_allclose(F, path.objectives_[at], rtol=1e-6 if dtype == np.float64 else 1e-3)
+        best = whole.objectives_[at] - whole.dual_gaps_[at]
+        assert F - path.dual_gaps_[at] <= whole.objectives_[at] * (
+            1 + 0.1 * tol
+        )  # no bound above the minimum
+        assert F - best <= (2 if dtype == np.float32 else 1.02) * tol * F
+        assert len(np.unique(centroids, axis=0)) == path.n_clusters_path_[at]
+
+
+def test_columns_are_few_where_clusters_are(blobs):
+    solver = solver_of(blobs)
+    counts = []
+    for gamma in np.geomspace(0.1, 4.0, 12):
+        certificate, _ = solver.solve(gamma)
+        assert certificate.centroids.shape == blobs.shape
+        assert certificate.gap <= 1e-6 * certificate.objective
+        counts.append((certificate.n_clusters, solver.n_columns))
+    assert counts[0][1] == N_COLUMNS
+    assert any(n_clusters - 1 == n_columns < N_COLUMNS / 2 for n_clusters, n_columns in counts)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf", [list(range(20)), list(range(20, 40))]])
+def test_other_norms_keep_all_columns(blobs, norm):
+    solver = solver_of(blobs, tol=1e-3, norm=norm)
+    for gamma in (1.0, 3.0, 10.0):
+        solver.solve(gamma)
+    assert solver.n_columns == N_COLUMNS
+
+
+def test_columns_come_back_where_they_are_missed(blobs, monkeypatch):
+    # With so coarse a tolerance rows are told to be in clusters that they are not in.
+    monkeypatch.setattr(path_solver, "_MAY_MISS", 1e6)
+    solver = solver_of(blobs, tol=0.05)
+    for gamma in np.geomspace(0.1, 2.0, 12):
+        solver.solve(gamma)
+    assert solver.n_columns == 3
+    monkeypatch.setattr(path_solver, "_FEWEST_COLUMNS", N_COLUMNS + 1)
+    solver.tol = 1e-6
+    found, n_steps = solver.solve(2.1)
+    again, _ = solver_of(blobs).solve(2.1)
+    assert solver.n_columns == N_COLUMNS
+    assert n_steps > 0
+    assert found.gap <= 1e-6 * found.objective
+    np.testing.assert_allclose(found.objective, again.objective, rtol=2e-6)
+
+
+def test_columns_come_back_for_a_smaller_gamma(blobs):
+    solver = solver_of(blobs)
+    for gamma in np.geomspace(0.1, 3.0, 8):
+        solver.solve(gamma)
+    assert solver.n_columns < N_COLUMNS
+    found, _ = solver.solve(0.1)
+    again, _ = solver_of(blobs).solve(0.1)
+    assert solver.n_columns == N_COLUMNS
+    assert found.gap <= 1e-6 * found.objective
+    np.testing.assert_allclose(found.objective, again.objective, rtol=2e-6)
