@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
@@ -20,11 +21,14 @@ from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
-from coterie.graphs.cuts import check_asymmetry, cut_of_edges
+from coterie.graphs.cuts import check_asymmetry, check_balance, checked_priors, cut_of_edges, vertex_weights
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
+from coterie.total_variation.given import given_memberships, known_labels, telling_rows
+from coterie.total_variation.priors import MOST_MOVES, find_cut_and_priors, priors_of_labels
 from coterie.total_variation.problem import CutProblem, draws_starts
+from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
 from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
@@ -67,6 +71,19 @@ class TotalVariationClustering(GraphEstimator):
     asymmetry : float, optional
         lambda of (P), see Notes: how many times a vertex of a cluster counts against one outside. A cluster costs
         least, for as many edges, if it has n / (lambda + 1) rows; None: R - 1, for equal sizes.
+    class_priors : sequence of float, "estimate" or "labels", optional
+        How large each cluster should be, as a part of all: above 0, with sum 1. Cluster r has a lambda of its own then,
+        (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
+        "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
+        on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalised
+        cut falls by a hundredth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
+        `asymmetry`.
+    balance : {"rows", "degrees"}
+        What sizes count in (P): rows, or the weights of their edges, as in the normalised cut.
+    size_min, size_max : float, optional
+        Bounds of the numbers of rows of a cluster, below 1 as parts of all: memberships are rounded to clusters of such
+        sizes, at the least loss, by prices on clusters; inside of a cluster, where they are all alike, a random walk on
+        the graph says which rows are nearest to others.
     n_swaps : int
         After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
         most, as long as it falls; then one more run from there.
@@ -111,7 +128,9 @@ class TotalVariationClustering(GraphEstimator):
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
-        (P) at the end of each run.
+        (P) at the end of each run; with `class_priors="estimate"` under the priors that it had.
+    class_priors_ : ndarray of shape (R,), float64
+        The priors, as they were given or found. Only with `class_priors`.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph W.
     converged_ : bool
@@ -135,16 +154,18 @@ class TotalVariationClustering(GraphEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
-        neighbours, an affinity matrix that is not square, symmetric or non-negative, labels that are not -1 to R - 1,
-        memberships that are not in the simplex or have a constant column, or an unknown option.
+        neighbours, sizes or priors that so many clusters cannot have, an affinity matrix that is not square, symmetric
+        or non-negative, labels that are not -1 to R - 1, memberships that are not in the simplex or have a constant
+        column, or an unknown option.
 
     Notes
     -----
     (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
-    each once, and lambda is `asymmetry`, R - 1 by default. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships
-    F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f
-    from its median, the (floor(n / (lambda + 1)) + 1)-st largest value, larger ones counting lambda times. On
-    indicators both are the same (Theorem 1 of the paper, which counts each edge twice).
+    each once, and lambda is `asymmetry`, R - 1 by default, or that of each prior. Its relaxation is
+    sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of
+    ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st largest
+    value, larger ones counting lambda times. On indicators both are the same (Theorem 1 of the paper, which counts each
+    edge twice). With `balance="degrees"` rows count their degrees in sizes, medians and distances.
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
     as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
@@ -188,6 +209,10 @@ class TotalVariationClustering(GraphEstimator):
         init: Any = "diffusion",
         steps: str = "preconditioned",
         asymmetry: float | None = None,
+        class_priors: Any = None,
+        balance: str = "rows",
+        size_min: float | None = None,
+        size_max: float | None = None,
         n_swaps: int = 0,
         eps: float = 1e-3,
         tol: float = 1e-4,
@@ -205,6 +230,10 @@ class TotalVariationClustering(GraphEstimator):
         self.init = init
         self.steps = steps
         self.asymmetry = asymmetry
+        self.class_priors = class_priors
+        self.balance = balance
+        self.size_min = size_min
+        self.size_max = size_max
         self.n_swaps = n_swaps
         self.eps = eps
         self.tol = tol
@@ -239,15 +268,19 @@ class TotalVariationClustering(GraphEstimator):
         monitor = FitMonitor(self, int(self.n_init) + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
-        known = self._known_labels(y, rows.shape[0])
-        given = self._given_memberships(rows.shape[0])
+        known = known_labels(y, rows.shape[0], self.n_clusters)
+        given = given_memberships(self.init, rows.shape[0], self.n_clusters)
         effort = self._effort(known, given)
         monitor.n_runs = effort.n_runs + (self.n_swaps > 0)
+        if self._estimates_priors:
+            monitor.n_runs += MOST_MOVES * (3 + effort.n_runs // 10)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                 block = rows.read()
-                some = self._rows_in_time(block, _telling(known, given), random, monitor.deadline)
+                some = None
+                if self.size_min is None and self.size_max is None:  # sizes are those of all rows
+                    some = self._rows_in_time(block, telling_rows(known, given), random, monitor.deadline)
                 known_of, given_of, fitted = known, given, block
                 if some is not None:
                     monitor.reserve = some.seconds
@@ -255,13 +288,18 @@ class TotalVariationClustering(GraphEstimator):
                     given_of = None if given is None else given[some.ids]
                 graph, distances = self._graph_and_distances(fitted, random, n_threads, phase)
             problem = CutProblem(
-                graph, self.n_clusters, known_of, given_of, random, n_threads, self.asymmetry
-            )
-            best, energies = find_cut(problem, effort, monitor)
+                graph, self.n_clusters, known_of, given_of, random, n_threads, self.asymmetry,
+                priors=self._priors(known),
+                weights=vertex_weights(graph, self.balance),
+                bounds=self._bounds(known),
+            )  # fmt: skip
+            best, energies, priors = self._cut(problem, effort, monitor)
+            self._note_priors(priors)
             self._store(best, energies, graph)
             if some is not None:
                 with monitor.phase("labels"):
                     distances = self._all_distances(block, some.ids, distances, known)
+                    self.energy_ = self._energy(known, priors)
         self.runs_ = monitor.runs()
         self._forget_distances()
         if distances is not None:
@@ -277,6 +315,40 @@ class TotalVariationClustering(GraphEstimator):
         return Effort(
             int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps
         )
+
+    @property
+    def _estimates_priors(self) -> bool:
+        return isinstance(self.class_priors, str) and self.class_priors == "estimate"
+
+    def _priors(self, known: IntArray) -> FloatArray | None:
+        """Return the priors that are given, or those of the labels."""
+        if self.class_priors is None or self._estimates_priors:
+            return None
+        if isinstance(self.class_priors, str):
+            return priors_of_labels(known, self.n_clusters)
+        return checked_priors(self.class_priors, self.n_clusters)
+
+    def _bounds(self, known: IntArray) -> SizeBounds | None:
+        """Return the bounds of the sizes, if there can be such clusters."""
+        if self.size_min is None and self.size_max is None:
+            return None
+        n = len(known)
+        bounds = SizeBounds.of(self.size_min, self.size_max, n)
+        bounds.check(self.n_clusters, n)
+        check_known_sizes(known, self.n_clusters, bounds)
+        return bounds
+
+    def _cut(
+        self, problem: CutProblem, effort: Effort, monitor: FitMonitor
+    ) -> tuple[Run, FloatArray, FloatArray | None]:
+        if self._estimates_priors:
+            return find_cut_and_priors(problem, effort, monitor)
+        return *find_cut(problem, effort, monitor), problem.priors
+
+    def _note_priors(self, priors: FloatArray | None) -> None:
+        self.__dict__.pop("class_priors_", None)
+        if priors is not None:
+            self.class_priors_ = priors
 
     def _graph_and_distances(
         self, rows: Block, random: np.random.RandomState, n_threads: int, phase: Phase
@@ -305,6 +377,18 @@ class TotalVariationClustering(GraphEstimator):
         self.energies_, self.affinity_matrix_ = energies, graph
         self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
 
+    def _energy(self, known: IntArray, priors: FloatArray | None) -> float:
+        """Return (P) of the labels."""
+        graph = self.affinity_matrix_
+        problem = CutProblem(
+            graph, self.n_clusters, known, None, check_random_state(0), 1, self.asymmetry, priors=priors,
+            weights=vertex_weights(graph, self.balance),
+        )  # fmt: skip
+        if self.n_clusters == 1:
+            return 0.0
+        edges = edges_of_graph(graph)
+        return cut_of_edges(edges, self.labels_, self.n_clusters, problem.asymmetries, problem.weights)
+
     def _all_distances(
         self, rows: Block, some: IndexArray, distances: FloatArray | None, known: IntArray
     ) -> FloatArray:
@@ -313,9 +397,6 @@ class TotalVariationClustering(GraphEstimator):
         is_known = known >= 0
         self.labels_[is_known] = known[is_known]
         self.memberships_[is_known] = np.eye(self.n_clusters)[known[is_known]]
-        edges = edges_of_graph(self.affinity_matrix_)
-        if self.n_clusters > 1:
-            self.energy_ = cut_of_edges(edges, self.labels_, self.n_clusters, self.asymmetry)
         found = np.empty(rows.shape[0])
         found[some], found[others] = distances, _mean_distances(squares)
         return found
@@ -327,6 +408,7 @@ class TotalVariationClustering(GraphEstimator):
             "energy_": One(finite=False),
             "relaxed_energy_": One(needed=False),
             "energies_": Numbers(("r",), needed=False, finite=False),
+            "class_priors_": Numbers(("k",), needed=False),
         }
 
     # --- a fitted model ------------------------------------------------------------------------------------------
@@ -355,39 +437,6 @@ class TotalVariationClustering(GraphEstimator):
 
     # --- checks --------------------------------------------------------------------------------------------------
 
-    def _known_labels(self, y: Any, n: int) -> IntArray:
-        unknown = np.full(n, -1, dtype=np.int32)
-        if y is None:
-            return unknown
-        labels = np.asarray(y)
-        if labels.shape != (n,):
-            raise ValueError(f"y must have one label for each of the {n} rows, got shape {labels.shape}.")
-        if labels.dtype.kind not in "iuf":
-            _check_names(labels)
-            return unknown
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            raise ValueError("y holds NaN: a class that is not known is -1.")
-        if not np.any(labels == -1):
-            return unknown
-        if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= self.n_clusters:
-            raise ValueError(
-                f"y must hold classes from 0 to n_clusters - 1 = {self.n_clusters - 1}, and -1 where they are not "
-                f"known, got {np.unique(labels)[:10].tolist()}."
-            )
-        return labels.astype(np.int32)
-
-    def _given_memberships(self, n: int) -> FloatArray | None:
-        if isinstance(self.init, str):
-            return None
-        given = np.array(self.init, dtype=np.float64)
-        if given.shape != (n, self.n_clusters):
-            raise ValueError(
-                f"init must be 'diffusion' or have shape {n, self.n_clusters}, got {given.shape}."
-            )
-        if not np.all(np.isfinite(given)) or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-5:
-            raise ValueError("init must hold memberships: non-negative rows that sum to 1.")
-        return given
-
     def _check_n_rows(self, rows: RowSource) -> None:
         # A single row is a cluster, although it has no neighbour.
         if (rows.shape[0], self.n_clusters) != (1, 1):
@@ -410,28 +459,25 @@ class TotalVariationClustering(GraphEstimator):
             allowed = ", ".join(map(repr, STEPS))
             raise ValueError(f"steps must be one of {allowed}, got {self.steps!r}.")
         check_asymmetry(self.asymmetry)
+        check_balance(self.balance)
+        check_sizes(self.size_min, self.size_max)
+        self._check_priors()
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
 
-
-def _check_names(labels: Array) -> None:
-    """Raise a ValueError for names of classes some of which are not known: clusters have numbers.
-
-    All names are known where scikit-learn's tools hand them over, and then ignored.
-    """
-    unknown = (None, -1, "-1", "", "nan")
-    if any(name in unknown or name != name for name in labels.tolist()):
-        raise ValueError(
-            f"y must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
-            "classes from 0: numpy.unique(names, return_inverse=True)."
-        )
-
-
-def _telling(known: IntArray, given: FloatArray | None) -> IndexArray:
-    """Return the rows without which a fit of some would be told less: known ones, and the ends of each column."""
-    if given is None:
-        return np.flatnonzero(known >= 0)
-    return np.unique(np.concatenate([given.argmax(axis=0), given.argmin(axis=0)]))
+    def _check_priors(self) -> None:
+        if self.class_priors is None:
+            return
+        if self.asymmetry is not None:
+            raise ValueError(
+                "Both asymmetry and class_priors say how large clusters should be: give one of them."
+            )
+        if not isinstance(self.class_priors, str):
+            checked_priors(self.class_priors, self.n_clusters)
+        elif self.class_priors not in ("estimate", "labels"):
+            raise ValueError(
+                f"class_priors must be 'estimate', 'labels' or a prior for each cluster, got {self.class_priors!r}."
+            )
 
 
 def _mean_distances(squares: Array) -> FloatArray:
