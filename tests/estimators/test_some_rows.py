@@ -106,14 +106,6 @@ def test_sparse_rows_follow_too(slow, rows_and_classes):
     assert adjusted_rand_score(classes, model.labels_) == 1
 
 
-def test_same_seed_same_rows(slow, rows_and_classes):
-    first, second = (
-        fitted_to_some(coterie.LaplacianKModes(4, n_init=2, random_state=0), rows_and_classes[0])
-        for _ in range(2)
-    )
-    np.testing.assert_array_equal(first.memberships_, second.memberships_)
-
-
 @pytest.mark.parametrize("has_labels", [False, True])
 def test_lambdas_are_compared_on_the_same_rows(has_labels, slow, rows_and_classes):
     rows, classes = rows_and_classes
