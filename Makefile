@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-slow test-site test-wheel test-arm64 lint papers docs sanitize fuzz bench commits sdist wheels \
+.PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench commits sdist wheels \
 	conda release clean
 
 demo: $(VENV)/.demo
@@ -81,6 +81,10 @@ test-wheel:
 	build/wheel-env/bin/pip install --quiet "$$($(PYTHON) -m release.wheel_of_this_machine)[test]"
 	PATH=$(CURDIR)/build/wheel-env/bin CC=false CXX=false build/wheel-env/bin/python -m pytest -n auto --dist loadfile
 
+# Each extra alone, with the wheel of this machine, in an environment of its own.
+test-extras:
+	$(PYTHON) -m release.extras "$$($(PYTHON) -m release.wheel_of_this_machine)"
+
 # Kernels and estimators on an emulated 64-bit ARM. Slow: release/arm64 runs any other part.
 test-arm64: $(VENV)/.release
 	test -e dist/*-cp311-cp311-manylinux*aarch64.whl || $(BIN)/python -m release.wheels linux-aarch64 --pythons 3.11
@@ -94,7 +98,7 @@ conda: $(VENV)/.release
 # Everything that must hold before an upload, which is left to you.
 release: $(VENV)/.release
 	$(BIN)/python -m release.ready
-	$(MAKE) lint test test-slow docs test-site conda sdist wheels test-wheel
+	$(MAKE) lint test test-slow docs test-site conda sdist wheels test-wheel test-extras
 	$(BIN)/python -m release.ready
 	@echo "All holds. To upload: $(BIN)/python -m twine upload dist/*"
 

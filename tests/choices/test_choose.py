@@ -1,13 +1,23 @@
 """`choose_k`: the natural number of clusters, or the sentence that there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import coterie
 from coterie.choices import choose
-from coterie.choices.by_k import Resampling, bic, convex_merges, eigengaps, gap_statistic, stability
-from coterie.choices.dependence import Succession
+from coterie.choices.by_k import (
+    Criterion,
+    Resampling,
+    bic,
+    convex_merges,
+    eigengaps,
+    gap_statistic,
+    stability,
+)
+from coterie.choices.dependence import Succession, Thread
 from coterie.choices.modes import Modes
 
 
@@ -39,8 +49,9 @@ def test_finds_blobs(no_curves, k, d):
         lambda random: random.uniform(size=(300, 2)),
         lambda random: random.standard_normal((300, 8)),
         lambda random: np.cumsum(random.standard_normal((400, 2)), axis=0),
+        lambda random: random.permutation(np.cumsum(random.standard_normal((800, 15)), axis=0)),
     ],
-    ids=["uniform", "gaussian", "walk"],
+    ids=["uniform", "gaussian", "walk", "shuffled walk"],
 )
 def test_says_that_there_are_none(no_curves, draw):
     found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0, n_threads=1)
@@ -59,9 +70,9 @@ def judged(halves, labels=(0, 1, 2)):
     modes = Modes(np.array([np.inf, 3.0, 2.0, 1.2, 0.1]), np.arange(3), np.arange(3), {}, 2.0)
     halves, threshold = np.array(halves), 1.5
     plausible = choose._plausible(modes, threshold, halves)
-    in_no_order = Succession(1.0, 1.0)
+    in_no_order, scattered = Succession(1.0, 1.0), Thread(0.3, 1.0, 3)
     return plausible, choose._judged(
-        halves, modes, threshold, np.array(labels), in_no_order, plausible, (2, 9)
+        halves, modes, threshold, np.array(labels), in_no_order, scattered, plausible, (2, 9)
     )
 
 
@@ -81,6 +92,19 @@ def test_a_mode_with_most_rows_may_be_several_clusters():
     assert "or more" not in judged([2] * 10)[1][1][0]
     assert "2 to 4 or more are plausible" in judged([2] * 10, labels=[0] * 7 + [1, 1, 2])[1][1][0]
     assert said[-1].startswith("One mode holds 70% of the rows: clusters that touch have one mode")
+
+
+def test_numbers_that_are_equally_stable_are_named_where_none_is_clear():
+    ks, values = np.arange(2, 6), np.array([0.5, 0.9, 0.85, 0.75])
+    curve = Criterion("stability", "", ks, values, values - 0.1, values + 0.1, np.full(4, 0.4), None, "")
+    (said,) = choose._equally_stable((2, 4), (curve,))
+    assert said.startswith(
+        "Half samples find k-means of k = 3, 4, 5 again as well as any (ARI of 0.90 for 3)"
+    )
+    assert choose._equally_stable((3, 3), (curve,)) == []
+    chance = replace(curve, chance=np.ones(4))
+    assert choose._equally_stable((2, 4), (chance,)) == []
+    assert choose._equally_stable((2, 4), ()) == []
 
 
 def test_a_number_outside_the_range_is_named_but_no_answer(no_curves):

@@ -38,6 +38,18 @@ def test_clear_clusters_are_found_by_all_and_the_fastest_is_advised(blobs):
     assert found.models["k-means"].n_clusters == 3
 
 
+def test_classes_may_have_names_and_be_unknown(blobs):
+    X, classes = blobs
+    names = np.array(["a", "b", "c"], dtype=object)[classes]
+    names[::5] = None
+    by_name = coterie.compare(X, 3, methods=["k-means"], labels=names, random_state=0, n_threads=1).records[0]
+    numbers = np.where(np.arange(180) % 5 == 0, -1, classes)
+    by_number = coterie.compare(
+        X, 3, methods=["k-means"], labels=numbers, random_state=0, n_threads=1
+    ).records[0]
+    assert by_name["accuracy"] == by_number["accuracy"] > 0.95
+
+
 def test_rows_without_clusters_prefer_no_method():
     X = np.random.RandomState(1).uniform(size=(150, 6))
     found = coterie.compare(X, 12, methods=["k-means", "gmm"], random_state=0, n_threads=1)
@@ -113,6 +125,7 @@ def test_a_short_budget_takes_fewer_rows():
         ({"n_clusters": 3, "methods": ["unknown"]}, "unknown"),
         ({"n_clusters": 3, "budget": 0}, "budget"),
         ({"n_clusters": 3, "labels": [1, 2]}, "one for each row"),
+        ({"n_clusters": 3, "labels": [-1] * 180}, "no class that is known"),
     ],
 )
 def test_wrong_arguments(blobs, arguments, message):

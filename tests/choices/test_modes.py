@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coterie.choices.dependence import succession_of
+from coterie.choices.dependence import succession_of, thread_of
 from coterie.choices.modes import find_modes, local_sides
 
 
@@ -81,3 +81,40 @@ def test_sorted_clusters_are_no_path():
     points = blobs([(0, 0), (12, 0)], 100)
     labels = np.repeat([0, 1], 100)
     assert not succession_of(points[:-1], labels[:-1], points[1:], labels[1:]).is_path
+
+
+def test_a_walk_in_many_directions_is_a_path_in_any_order():
+    random = np.random.RandomState(3)
+    walk = random.permutation(np.cumsum(random.standard_normal((800, 15)), axis=0))
+    labels = find_modes(walk, 1, 12).labels(0.5)
+    found = thread_of(walk, labels, 1)
+    assert labels.any()
+    assert found.ends < 0.15
+    assert found.is_path
+
+
+def test_scattered_points_have_many_ends():
+    random = np.random.RandomState(4)
+    labels = np.repeat([0, 1], 150)
+    ends = [thread_of(random.standard_normal((300, d)), labels, 1).ends for d in (2, 3, 10)]
+    assert 0.2 < ends[0] < ends[1] < ends[2]
+
+
+def test_paths_that_are_apart_are_clusters():
+    random = np.random.RandomState(5)
+    tracks = np.cumsum(random.standard_normal((600, 20)), axis=0)
+    labels = np.repeat([0, 1, 2], 200)
+    tracks += 200.0 * np.eye(3, 20)[labels]
+    found = thread_of(tracks, labels, 1)
+    assert found.ends < 0.15
+    assert found.leap > 2
+    assert not found.is_path
+
+
+def test_on_a_line_all_points_are_a_path_and_none_is_told():
+    points = np.random.RandomState(6).normal(np.repeat([0.0, 5.0], 100), 1)[:, None]
+    assert not thread_of(points, np.repeat([0, 1], 100), 1).is_path
+
+
+def test_equal_points_have_a_tree():
+    assert thread_of(np.zeros((30, 3)), np.zeros(30, dtype=np.int32), 1).ends < 1

@@ -63,6 +63,32 @@ def test_compare(rows, capsys):
     assert np.shape(summary["agreement"]) == (2, 2)
 
 
+def test_compare_with_a_column_of_classes(rows, capsys):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    table = pandas.DataFrame(np.load("rows.npy"), columns=list("xyz"))
+    table["topic"] = np.repeat(["arts", "law", "sport"], 40)
+    table.to_parquet("rows.parquet")
+    line = [
+        "compare",
+        "rows.parquet",
+        "-k",
+        "3",
+        "--methods",
+        "k-means",
+        "--budget",
+        "30s",
+        "--columns",
+        "x,y,z",
+    ]
+    assert main([*line, "--labels", "topic", "--out", "out"]) == 0
+    summary = json.loads((rows / "out" / "summary.json").read_text())
+    assert summary["methods"][0]["accuracy"] > 0.95
+    capsys.readouterr()
+    said = failed(capsys, 2, *line, "--labels", "theme")
+    assert "--labels must be a file or a column of the table, got 'theme'" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

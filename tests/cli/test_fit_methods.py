@@ -46,6 +46,20 @@ def test_steps_of_the_paper_and_the_asymmetry(folder, rows, X):
     np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
 
 
+def test_priors_and_bounds_of_a_cut(folder, rows, X, capsys):
+    options = "--method total-variation --balance degrees --size-max 0.6 --n-init 2 --seed 3"
+    given = dict(balance="degrees", size_max=0.6, n_init=2, random_state=3)
+    for text, priors in (("0.5,0.3,0.2", [0.5, 0.3, 0.2]), ("estimate", "estimate")):
+        assert main(["fit", rows, "-k", "3", "--force", "--class-priors", text, *options.split()]) == 0
+        expected = coterie.TotalVariationClustering(3, class_priors=priors, **given).fit(X)
+        np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+        kept = coterie.load("coterie-out/model.coterie")
+        np.testing.assert_array_equal(kept.class_priors_, expected.class_priors_)
+    for wrong, told in (("guess", "must be one of estimate, labels"), ("0.5,0.5", "must have shape (3,)")):
+        assert main(["fit", rows, "-k", "3", "--force", "--class-priors", wrong, *options.split()]) != 0
+        assert told in capsys.readouterr().err
+
+
 def test_total_variation(folder, rows, X, capsys):
     known = np.full(len(X), -1)
     known[:3] = [2, 0, 1]

@@ -23,18 +23,24 @@ def gradient(W) -> Array:
     return np.array(rows).reshape(len(rows), n)
 
 
-def median(f, lam) -> float:
-    """The (k + 1)-st largest value, k = floor(N / (lambda + 1)), by sorting."""
-    return float(np.sort(f)[::-1][int(len(f) // (lam + 1))])
+def median(f, lam, weights=None) -> float:
+    """The (k + 1)-st largest value, k = floor(N / (lambda + 1)), by sorting.
+
+    With weights the largest value such that those of no smaller one weigh more than their sum over lambda + 1.
+    """
+    if weights is None:
+        return float(np.sort(f)[::-1][int(len(f) // (lam + 1))])
+    values = np.unique(f[weights > 0])[::-1]
+    return float(next((v for v in values if weights[f >= v].sum() > weights.sum() / (lam + 1)), values[-1]))
 
 
-def asymmetric_norm(t, lam) -> float:
-    return float(np.sum(np.where(t >= 0, lam * t, -t)))
+def asymmetric_norm(t, lam, weights=None) -> float:
+    return float(np.sum(np.where(t >= 0, lam * t, -t) * (1 if weights is None else weights)))
 
 
-def balance(f, lam) -> float:
+def balance(f, lam, weights=None) -> float:
     """B."""
-    return asymmetric_norm(f - median(f, lam), lam)
+    return asymmetric_norm(f - median(f, lam, weights), lam, weights)
 
 
 def variation(W, f) -> float:
@@ -42,16 +48,17 @@ def variation(W, f) -> float:
     return float(np.sum(np.triu(W, 1) * np.abs(f[:, None] - f[None, :])))
 
 
-def energy(W, f, lam) -> float:
-    return variation(W, f) / balance(f, lam)
+def energy(W, f, lam, weights=None) -> float:
+    return variation(W, f) / balance(f, lam, weights)
 
 
-def subgradient(f, lam) -> Array:
+def subgradient(f, lam, weights=None) -> Array:
     """An element of the subdifferential of B at f."""
-    m = median(f, lam)
-    above, below = np.sum(f > m), np.sum(f < m)
-    at = (below - lam * above) / np.sum(f == m)
-    return np.where(f > m, float(lam), np.where(f < m, -1.0, at))
+    weights = np.ones(len(f)) if weights is None else weights
+    m = median(f, lam, weights)
+    above, below = weights[f > m].sum(), weights[f < m].sum()
+    at = (below - lam * above) / weights[f == m].sum()
+    return np.where(f > m, float(lam), np.where(f < m, -1.0, at)) * weights
 
 
 def on_the_simplex(row) -> Array:
@@ -65,14 +72,15 @@ def on_the_simplex(row) -> Array:
         left = kept
 
 
-def balanced_cut(W, labels, n_clusters, lam=None) -> float:
-    """(P), by its definition; lambda is R - 1 unless it is given."""
-    lam = n_clusters - 1 if lam is None else lam
+def balanced_cut(W, labels, n_clusters, lam=None, weights=None) -> float:
+    """(P), by its definition; lambda is R - 1 unless it is given, for all clusters or for each."""
+    lams = np.broadcast_to(n_clusters - 1 if lam is None else lam, n_clusters)
+    weights = np.ones(len(W)) if weights is None else weights
     total = 0.0
     for r in range(n_clusters):
         inside = labels == r
         cut = W[np.ix_(inside, ~inside)].sum()
-        total += cut / min(lam * inside.sum(), (~inside).sum())
+        total += cut / min(lams[r] * weights[inside].sum(), weights[~inside].sum())
     return float(total)
 
 
@@ -149,17 +157,23 @@ def algorithm_1(W, F, lam=None, fixed=None, eps=1e-3, tol=1e-4, most=2000) -> tu
     return states[-1].F, states[1:]
 
 
-def outer_step(W, state: State, steps: Steps, n_inner: int, fixed=None, lam=None, eps=None) -> State:
-    """One outer step of Algorithm 1, line by line: so many inner iterations, fewer where (16) holds for `eps`."""
+def outer_step(
+    W, state: State, steps: Steps, n_inner: int, fixed=None, lam=None, eps=None, weights=None
+) -> State:
+    """One outer step of Algorithm 1, line by line: so many inner iterations, fewer where (16) holds for `eps`.
+
+    Lambda may be one for each column, and rows may have weights.
+    """
     K = gradient(W)
     F, P, tau = state.F.copy(), state.P.copy(), state.tau
     n, R = F.shape
     lam = R - 1 if lam is None else lam
     fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
-    B = np.array([balance(f, lam) for f in F.T])
-    E = np.array([energy(W, f, lam) for f in F.T])
+    lams = np.broadcast_to(lam, R)
+    B = np.array([balance(f, one, weights) for f, one in zip(F.T, lams)])
+    E = np.array([energy(W, f, one, weights) for f, one in zip(F.T, lams)])
     largest, smallest = B.max(), B.min()
-    V = np.column_stack([subgradient(f, lam) for f in F.T])
+    V = np.column_stack([subgradient(f, one, weights) for f, one in zip(F.T, lams)])
     G = F + largest * V * (E / B)
     gamma = largest / B
     F_bar = F.copy()

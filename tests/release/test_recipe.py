@@ -1,6 +1,10 @@
-"""The conda recipe asks for what pyproject.toml asks for."""
+"""The conda recipe asks for what pyproject.toml asks for, and every extra is tried."""
+
+import re
+import tomllib
 
 from release.conda import RECIPE, ROOT, what_differs
+from release.extras import PARTS
 
 PROJECT = (ROOT / "pyproject.toml").read_text()
 
@@ -15,3 +19,9 @@ def test_what_is_otherwise_is_told():
         recipe.replace("numpy >=1.26", "numpy >=1.20").replace("    - rich >=13\n", ""), PROJECT
     )
     assert told == ["run has numpy 1.20, pyproject.toml 1.26.", "run has rich None, pyproject.toml 13."]
+
+
+def test_each_extra_has_a_part_to_try():
+    extras = tomllib.loads(PROJECT)["project"]["optional-dependencies"]
+    of_users = re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")
+    assert set(PARTS) == {"", *of_users}

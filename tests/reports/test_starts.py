@@ -127,6 +127,18 @@ def test_the_picture_has_a_line_for_each_start(make):
     assert f"of {n_runs} ended within" in picture.caption
 
 
+def test_a_first_step_far_away_does_not_flatten_the_others():
+    X = load_iris()[0]
+    model = coterie.KMeans(3, init="random", n_init=2, random_state=0).fit(X)
+    for table in (model.history_, model.runs_):
+        table.objective[table.iteration == 1] = 1e6
+    report = coterie.report(model, X, stability=0)
+    picture = next(part for part in fit_part(report, Picture) if part.name == "convergence")
+    low, high = picture.figure.axes[0].get_ylim()
+    assert low < model.inertia_ < high < 1e6
+    assert "The first steps lie outside of the picture." in picture.caption
+
+
 def test_one_start_is_one_line():
     X = load_iris()[0]
     report = coterie.report(coterie.KMeans(3, random_state=0).fit(X), X, stability=2)

@@ -15,29 +15,12 @@ from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.steps import PaperSteps, PreconditionedSteps
 from tests.reference import total_variation as oracle
+from tests.support.cuts import DTYPES, some_memberships, some_weights
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
-DTYPES = [np.float32, np.float64]
 # lambda of (P), as a multiple of R - 1; None: that itself.
 ASYMMETRIES = st.sampled_from([None, 0.3, 1.0, 2.5])
 COLUMNS = st.sampled_from([2, 3, 4, 5, 7, 8, 9, 10, 13, 15, 16, 17, 20, 31, 33, 40])
-
-
-def some_weights(n, density, seed, binary=True):
-    random = np.random.default_rng(seed)
-    W = np.triu(random.random((n, n)) < density, 1) * (1.0 if binary else np.round(random.random((n, n)), 3))
-    # A path, so that there are edges.
-    W[np.arange(n - 1), np.arange(1, n)] = 1
-    return W + W.T
-
-
-def some_memberships(n, R, seed, sharp=0.0):
-    random = np.random.default_rng(seed + 1)
-    F = random.dirichlet(np.ones(R), n)
-    chosen = random.random(n) < sharp
-    F[chosen] = np.eye(R)[random.integers(R, size=chosen.sum())]
-    F[:R] = np.eye(R)
-    return F
 
 
 def small_blocks(block_rows):

@@ -14,6 +14,7 @@ from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.swaps import _best_swap, _changed, swapped_clusters
+from tests.support.cuts import swapped
 
 UNKNOWN = np.full(600, -1, dtype=np.int32)
 
@@ -28,13 +29,6 @@ def some_graph(n, seed):
     return sp.csr_array(W + W.T)
 
 
-def after(labels, is_second, divided, kept, freed, n_clusters):
-    moved = np.where((labels == divided) & is_second, n_clusters, labels)
-    moved[moved == freed] = kept
-    moved[moved == n_clusters] = freed
-    return moved
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 1, 7.5]),
@@ -44,9 +38,9 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     is_second = random.random(n) < 0.5
-    swap = _best_swap(graph, labels, is_second, R, R - 1 if asymmetry is None else asymmetry)
+    swap = _best_swap(graph, labels, is_second, np.full(R, R - 1 if asymmetry is None else asymmetry, float))
     energies = [
-        balanced_cut(graph, after(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
+        balanced_cut(graph, swapped(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
         for divided in range(R)
         for kept in range(R + 1)
         for freed in range(kept + 1, R + 1)
@@ -54,7 +48,7 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     ]
     if np.isfinite(min(energies)):
         assert swap.energy == pytest.approx(min(energies), rel=1e-6)
-        chosen = after(labels, is_second, swap.divided, swap.kept, swap.freed, R)
+        chosen = swapped(labels, is_second, swap.divided, swap.kept, swap.freed, R)
         assert balanced_cut(graph, chosen, R, asymmetry=asymmetry) == pytest.approx(min(energies))
 
 

@@ -159,9 +159,11 @@ def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping:
     n_near = max(_ROWS_PER_MOVE * n_wrong, _ROWS_PER_CLUSTER * lists.n_clusters)
     rank = min(int(n_near), lists.n_rows - 1)
     width = float(np.partition(pricing.margins, rank)[rank])
+    largest = float(np.max(pricing.margins[np.isfinite(pricing.margins)], initial=0.0))
     if not np.isfinite(width):
-        width = float(np.max(pricing.margins[np.isfinite(pricing.margins)], initial=1.0))
-    width = max(width, np.finfo(np.float64).tiny)
+        width = max(largest, 1.0)
+    # Rows that are all alike have no margins at all: any unit will do.
+    width = max(width, float(np.finfo(np.float64).eps) * largest) or 1.0
     near = np.flatnonzero(pricing.margins <= width)
     weights = np.ones(len(near)) if problem.weights is None else problem.weights[near].astype(np.float64)
     heads, tails = pricing.labels[near], pricing.seconds[near]

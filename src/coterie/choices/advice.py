@@ -86,7 +86,7 @@ def advise(
         return names[0], (
             f"Take {names[0]}: of the methods that are as stable as any it is the best or within {_EQUAL:.0%} of it by "
             "every criterion, those that favour other methods too"
-            + (f", and faster than {', '.join(names[1:])}, which are as good." if names[1:] else "."),
+            + (f", as good as {', '.join(names[1:])} and faster." if names[1:] else "."),
             *told,
         )
     return None, (

@@ -203,7 +203,7 @@ def eigengaps(task: Resampling) -> Criterion:
         _gaps(task, task.points[task.random.permutation(len(task.points))[:n_rows]], ks)
         for _ in range(_GRAPHS)
     ]
-    curve = [interval_of(column) for column in np.transpose(found)]
+    curve = [interval_of(column, lowest=0.0) for column in np.transpose(found)]
     drawn = [points[:n_rows] for _, points in references(task.points, 2, task.random)]
     chance = np.max([_gaps(task, points, ks) for points in drawn], axis=0)
     best = int(np.argmax([interval.mean for interval in curve]))
@@ -235,7 +235,7 @@ def convex_merges(task: Resampling) -> Criterion:
         _lifetimes(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
         for _ in range(_PATHS)
     ]
-    curve = [interval_of(column) for column in np.transpose(found)]
+    curve = [interval_of(column, lowest=0.0) for column in np.transpose(found)]
     best = int(np.argmax([interval.mean for interval in curve]))
     choice = ks[best] if curve[best].low > 0 else None
     why = (

@@ -21,7 +21,7 @@ from coterie.choices.by_k import (
     gap_statistic,
     stability,
 )
-from coterie.choices.dependence import Succession, succession_of
+from coterie.choices.dependence import Succession, Thread, succession_of, thread_of
 from coterie.choices.modes import Modes, find_modes, local_sides
 from coterie.choices.sample import Sample, draw_sample, references
 from coterie.fitting.checks import check_positive_integer
@@ -221,8 +221,8 @@ def choose_k(
     has one mode (two equal Gaussians nearer than two standard deviations) are one here, though a mixture may tell
     them apart: the curve of the BIC shows that.
 
-    Where each row is near to the one before it, as in a walk or a slow series, and the way leads from cluster to
-    cluster without leaps, the answer is none: stretches of one path are no clusters.
+    Where each row is near to the one before it, as in a walk or a slow series, or the rows lie on one path in whatever
+    order, and the way leads from cluster to cluster without leaps, the answer is none: these are stretches of a path.
 
     References
     ----------
@@ -254,7 +254,10 @@ def choose_k(
         labels = modes.labels(threshold)
         succession = _succession(source, sample, labels, threads)
         plausible = _plausible(modes, threshold, halves)
-        verdict, reasons = _judged(halves, modes, threshold, labels, succession, plausible, (lowest, highest))
+        thread = thread_of(sample.points, labels, threads)
+        verdict, reasons = _judged(
+            halves, modes, threshold, labels, succession, thread, plausible, (lowest, highest)
+        )
 
         def check_time() -> None:
             if max_time is not None and time.perf_counter() - started > max_time:
@@ -273,7 +276,8 @@ def choose_k(
     }
     return KChoice(
         verdict, _interval(halves), float(np.mean(halves == found)), plausible, _may_be_more(labels),
-        (*reasons, *_comparison(verdict, criteria)), criteria, left_out, modes.prominences, threshold, facts,
+        (*reasons, *_equally_stable(plausible, criteria), *_comparison(verdict, criteria)),
+        criteria, left_out, modes.prominences, threshold, facts,
     )  # fmt: skip
 
 
@@ -378,6 +382,7 @@ def _judged(
     threshold: float,
     labels: IntArray,
     succession: Succession,
+    thread: Thread,
     plausible: tuple[int, int],
     bounds: tuple[int, int],
 ) -> tuple[int | None, list[str]]:
@@ -394,6 +399,13 @@ def _judged(
             "The data show no natural k: the rows follow one another like a walk.",
             f"The mean squared step from a row to the next is {succession.step:.2g} times that of rows in no order, "
             f"and steps into another cluster are no leaps. The {found} modes of the density are stretches of a path.",
+        ]
+    if thread.is_path:
+        return None, [
+            "The data show no natural k: the rows lie on one path.",
+            f"Of the shortest tree that joins them {thread.ends:.0%} of the vertices are ends; of scattered rows "
+            f"22% are or more. The {found} modes of the density are stretches of it, as of a walk in whatever order, "
+            "for edges of the tree from one to the next are no leaps.",
         ]
     if np.mean(halves > 1) < _FEWEST_HALVES:
         return None, [
@@ -449,6 +461,22 @@ def _about_largest(labels: IntArray) -> list[str]:
     share = np.bincount(labels).max() / len(labels)
     return [
         f"One mode holds {share:.0%} of the rows: clusters that touch have one mode, so there may be more."
+    ]
+
+
+def _equally_stable(plausible: tuple[int, int], criteria: tuple[Criterion, ...]) -> list[str]:
+    """Name the numbers that half samples find again as well as any, where none is clear."""
+    curve = next((curve for curve in criteria if curve.name == "stability"), None)
+    if plausible[0] == plausible[1] or curve is None or curve.chance is None or not len(curve.ks):
+        return []
+    best = int(curve.values.argmax())
+    alike = (curve.high >= curve.low[best]) & (curve.low > curve.chance)
+    if not alike.any():
+        return []
+    ks = ", ".join(str(k) for k in curve.ks[alike].tolist())
+    return [
+        f"Half samples find k-means of k = {ks} again as well as any (ARI of {curve.values[best]:.2f} for "
+        f"{curve.ks[best]}), and better than in data without clusters."
     ]
 
 

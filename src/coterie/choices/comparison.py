@@ -20,6 +20,7 @@ from coterie.choices.trials import Clock, Trial
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.threads import effective_n_threads
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+from coterie.reports.classes import is_known
 from coterie.rows import Block, RowSource, as_rows
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def compare(
     methods : iterable of str, optional
         Names of methods, such as "k-means"; by default those of coterie that suit so many rows of this kind.
     labels : array-like of shape (n,), optional
-        Known classes, -1 where not known: adds accuracy, NMI and ARI. The advice does not use them.
+        Known classes of any names; None, NaN or -1 where not known. Adds accuracy, NMI and ARI; the advice does not use
+        them.
     budget : float, optional
         Seconds for all fits. A method that has no time left is cut short, which is said; each has one fit at least.
     sample_size : int, optional
@@ -242,13 +244,20 @@ def _sample_ids(
     return np.sort(random.choice(n_rows, n_taken, replace=False)).astype(np.int64)
 
 
-def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> np.ndarray | None:
+def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> IndexArray | None:
+    """Return classes as numbers, -1 for those that are not known."""
     if labels is None:
         return None
     classes = np.asarray(labels)
     if classes.shape != (n_rows,):
         raise ValueError(f"labels must have shape ({n_rows},), one for each row, got {classes.shape}.")
-    return classes
+    known = is_known(classes)
+    if not known.any():
+        raise ValueError("labels holds no class that is known.")
+    names = classes[known] if classes.dtype.kind != "O" else classes[known].astype(str)
+    numbers = np.full(n_rows, -1, dtype=np.int64)
+    numbers[known] = np.unique(names, return_inverse=True)[1]
+    return numbers
 
 
 def _run(trials: list[Trial], rows: Block, random: np.random.RandomState, budget: float | None) -> list[str]:
@@ -300,10 +309,10 @@ def _record(trial: Trial, n_clusters: int) -> dict[str, Any]:
     }
 
 
-def _scores(trial: Trial, known: np.ndarray | None) -> dict[str, float]:
+def _scores(trial: Trial, known: IndexArray | None) -> dict[str, float]:
     if known is None:
         return {}
-    rows = known != -1 if known.dtype.kind in "iuf" else np.ones(len(known), dtype=bool)
+    rows = known >= 0
     if not rows.any():
         return {}
     truth, found = known[rows], trial.best.labels[rows]

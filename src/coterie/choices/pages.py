@@ -8,8 +8,8 @@ from typing import Any
 from coterie.choices.choose import KChoice
 from coterie.choices.comparison import Comparison
 from coterie.choices.criteria import CRITERIA
-from coterie.choices.pictures import plot_criteria, plot_stability
-from coterie.reports.page import Bar, Column, Facts, Page, Picture, Section, Table, Text, Warnings
+from coterie.choices.pictures import plot_criteria, plot_criteria_of, plot_modes_of, plot_stability
+from coterie.reports.page import Bar, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
 
 __all__ = ["choice_page", "comparison_page"]
 
@@ -36,6 +36,31 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
         ("range of k", f"{facts['k_range'][0]} to {facts['k_range'][1]}"),
         ("seconds", facts["seconds"]),
     ]
+    sections = [
+        Section("Answer", [*map(Text, choice.reasons), Warnings(list(warnings)), Facts(entries)]),
+        Section("Curves", [
+            Picture(plot_modes_of(choice), "modes", f"Modes of the density: {choice.answer}.",
+                    "How far the density falls between modes, and what data without clusters show."),
+            *_curve_parts(choice),
+            *map(Text, (f"Left out: {what}." for what in choice.left_out)),
+        ]),
+    ]  # fmt: skip
+    subtitle = f"{facts['rows']:,} rows x {facts['columns']:,} columns"
+    return Page(
+        f"How many clusters in {name}: {choice.answer}",
+        subtitle if whole else f"{subtitle}, decided on a sample of {facts['sample_rows']:,} rows",
+        sections,
+    )
+
+
+def _curve_parts(choice: KChoice) -> list[Part]:
+    """Return the picture and the table of the curves, if any was done."""
+    if not choice.criteria:
+        return []
+    caption = (
+        "Each criterion over k with its 90% interval. A dot: what it would take; a dotted line: the answer."
+    )
+    alt = "Curves over k; the table has what each would take."
     curves = Table(
         "What each curve would take by itself",
         [
@@ -48,22 +73,7 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
         [_curve_row(curve) for curve in choice.criteria],
         note="Curves explain, they do not decide: each favours a shape of clusters.",
     )
-    sections = [
-        Section("Answer", [*map(Text, choice.reasons), Warnings(list(warnings)), Facts(entries)]),
-        Section("Curves", [
-            Picture(choice.plot(), "choose-k", f"Modes of the density and curves over k: {choice.answer}.",
-                    "Above, how far the density falls between modes, and what data without clusters show. Below, each "
-                    "criterion over k with its 90% interval; a dot marks what it would take."),
-            *([curves] if choice.criteria else []),
-            *map(Text, (f"Left out: {what}." for what in choice.left_out)),
-        ]),
-    ]  # fmt: skip
-    subtitle = f"{facts['rows']:,} rows x {facts['columns']:,} columns"
-    return Page(
-        f"How many clusters in {name}: {choice.answer}",
-        subtitle if whole else f"{subtitle}, decided on a sample of {facts['sample_rows']:,} rows",
-        sections,
-    )
+    return [Picture(plot_criteria_of(choice), "curves", alt, caption), curves]
 
 
 def _curve_row(curve: Any) -> list[Any]:

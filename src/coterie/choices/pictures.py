@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from coterie.choices.choose import KChoice
     from coterie.choices.comparison import Comparison
 
-__all__ = ["plot_choice", "plot_comparison", "plot_criteria", "plot_stability"]
+__all__ = [
+    "plot_choice", "plot_comparison", "plot_criteria", "plot_criteria_of", "plot_modes_of", "plot_stability",
+]  # fmt: skip
 
 # Falls of the density that are larger than this look alike: nothing lies between.
 _DEEPEST = 12.0
@@ -43,18 +45,33 @@ def plot_choice(choice: KChoice) -> Figure:
     return figure
 
 
+def plot_modes_of(choice: KChoice) -> Figure:
+    """Draw the modes alone, as wide as can be read on a phone."""
+    figure = new_figure((6.4, 2.6))
+    _draw_modes(figure.subplots(), choice)
+    return figure
+
+
+def plot_criteria_of(choice: KChoice) -> Figure:
+    """Draw the curves over k alone, in two columns."""
+    n_rows = (len(choice.criteria) + 1) // 2
+    figure = new_figure((6.4, 2.3 * n_rows))
+    for number, curve in enumerate(choice.criteria):
+        _draw_curve(figure.add_subplot(n_rows, 2, number + 1), curve, choice.n_clusters)
+    return figure
+
+
 def _draw_modes(ax: Axes, choice: KChoice) -> None:
     found = int(choice.facts["modes"])
     low = choice.prominences[found : found + _LOW_MODES]
     falls = np.minimum([*choice.prominences[1:found], *low[low > 0]], _DEEPEST)
     numbers = np.arange(2, len(falls) + 2)
-    colours = [FEW_COLOURS[0] if number <= found else "#999999" for number in numbers]
+    colours = [FEW_COLOURS[0] if number <= found else "#8C8C8C" for number in numbers]
     ax.bar(numbers, falls, color=colours, width=0.7)
-    ax.axhline(choice.threshold, color=FEW_COLOURS[5], linewidth=1.4)
-    ax.annotate(
-        "above this: more than in data without clusters", (1, choice.threshold), xycoords=("axes fraction", "data"),
-        ha="right", va="bottom", fontsize=8.5, color=FEW_COLOURS[5],
-    )  # fmt: skip
+    words = "above this: more than in data without clusters"
+    ax.axhline(choice.threshold, color=FEW_COLOURS[5], linewidth=1.4, label=words)
+    # Bars fall to the right.
+    ax.legend(loc="upper right", frameon=False, fontsize=8.5)
     ax.set(xlabel="mode of the density", ylabel="fall (natural log)", title=choice.answer)
     ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
     ax.locator_params(axis="x", integer=True)

@@ -14,7 +14,7 @@ from coterie.choices.comparison import Comparison, compare
 from coterie.choices.criteria import CRITERIA
 from coterie.choices.pages import comparison_page
 from coterie.cli import UsageError
-from coterie.cli.inputs import about, input_facts, open_prepared, read_known_labels
+from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
 from coterie.cli.models import check_seed, check_threads, offered_methods
 from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
 from coterie.estimators import find_method
@@ -28,9 +28,6 @@ TABLE, PICTURE, PAGE = "comparison.csv", "comparison.png", "comparison.html"
 SUMMARY = "summary.json"
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-
-# Classes of a file of labels are whole numbers below this.
-_MOST_CLASSES = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
             sep=job.sep,
             decimal=job.decimal,
         )
-        known = None if job.labels is None else read_known_labels(job.labels, rows.shape[0], _MOST_CLASSES)
+        known = None if job.labels is None else read_classes(job.labels, rows, "--labels")
         with recorded_warnings() as warned, about(job.file):
             found = compare(
                 rows, job.n_clusters, methods=job.methods, labels=known, budget=budget, sample_size=job.sample,

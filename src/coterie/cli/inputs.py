@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,48 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
             f"{labels[first]} for the row {first}, counted from 0."
         )
     return labels.astype(np.int32)
+
+
+def read_classes(known: str, rows: RowSource, flag: str) -> Any:
+    """Return classes of rows that may have any names: a column of the table, a .npy file, or a text with a line each.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column or file.
+    ValueError
+        If they are not as many as rows.
+    """
+    carried = rows.carried
+    if carried is not None and known in carried.names:
+        return np.array(carried.read([known])[known].to_pylist(), dtype=object)
+    path = str(newest(known))
+    if not os.path.exists(path):
+        columns = (
+            "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
+        )
+        raise UsageError(f"{flag} must be a file or a column of the table, got {known!r}.{columns}")
+    check_regular_file(path)
+    if not known.endswith(".npy"):
+        classes: Any = np.array(lines_of(known, flag), dtype=object)
+    else:
+        try:
+            classes = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{known} is no array of numbers or texts, or it is damaged.") from error
+    if np.shape(classes) != (rows.shape[0],):
+        raise ValueError(
+            f"{known} must have {rows.shape[0]} classes, one for each row, got shape {np.shape(classes)}."
+        )
+    return classes
+
+
+def lines_of(file: str, flag: str) -> list[str]:
+    """Return the lines of a text that an option names."""
+    try:
+        return Path(newest(file)).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{flag}: {file} is no text in UTF-8.") from error
 
 
 def _loaded_labels(file: str) -> Any:

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli import UsageError
 from coterie.cli.hashes import hash_of_rows
-from coterie.cli.inputs import about, open_for_model
+from coterie.cli.inputs import about, lines_of, open_for_model, read_classes
 from coterie.cli.output import output_folder, pyarrow_parquet
 from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
 from coterie.cli.verify import read_run
@@ -121,7 +119,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
     if job.points is not None and job.points.suffix != ".parquet":
         raise UsageError(f"--points must end in .parquet, got {str(job.points)!r}.")
     check_report(ReportOptions(stability=job.stability))
-    terms = None if job.terms is None else _lines(job.terms, "--terms")
+    terms = None if job.terms is None else lines_of(job.terms, "--terms")
     summary, model = read_run(job.folder)
     file, format = _file_of(job, summary)
     with local_file(file, format) as (path, name):
@@ -130,7 +128,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
                 open_for_model(model, path, **summary.get("reading", {})), effective_n_threads(None)
             )
         _check_same(job.folder, name, summary, rows)
-        known = None if job.known is None else _classes(job.known, rows)
+        known = None if job.known is None else read_classes(job.known, rows, "--known")
         options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
         with about(name):
             made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
@@ -215,35 +213,3 @@ def _check_same(folder: Path, file: str, summary: Mapping[str, Any], rows: RowSo
             f"{file} does not hold the rows of the fit in {folder} (another hash): name their file, as in "
             f"coterie report {folder} FILE, or run coterie fit again."
         )
-
-
-def _classes(known: str, rows: RowSource) -> Any:
-    """Return the classes of --known: a column of the table, a .npy file, or a text file with a line for each row."""
-    carried = rows.carried
-    if carried is not None and known in carried.names:
-        return np.array(carried.read([known])[known].to_pylist(), dtype=object)
-    path = str(newest(known))
-    if not os.path.exists(path):
-        columns = (
-            "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
-        )
-        raise UsageError(f"--known must be a file or a column of the table, got {known!r}.{columns}")
-    if not known.endswith(".npy"):
-        classes: Any = np.array(_lines(known, "--known"), dtype=object)
-    else:
-        try:
-            classes = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{known} is no array of numbers or texts, or it is damaged.") from error
-    if np.shape(classes) != (rows.shape[0],):
-        raise ValueError(
-            f"{known} must have {rows.shape[0]} classes, one for each row, got shape {np.shape(classes)}."
-        )
-    return classes
-
-
-def _lines(file: str, flag: str) -> list[str]:
-    try:
-        return Path(newest(file)).read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{flag}: {file} is no text in UTF-8.") from error

@@ -46,8 +46,13 @@ class Steps:
 
     def split(self, part: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multiples of both steps whose sum is the part, but for half a fine step."""
-        high = np.rint(part / self.coarse) * self.coarse
-        return high, np.rint((part - high) / self.fine) * self.fine
+        # A number that is added and taken away again leaves multiples of its own last digit.
+        high = part + 1.5 * 2.0**_DIGITS * self.coarse
+        high -= 1.5 * 2.0**_DIGITS * self.coarse
+        low = part - high
+        low += 1.5 * 2.0**_DIGITS * self.fine
+        low -= 1.5 * 2.0**_DIGITS * self.fine
+        return high, low
 
 
 class ExactSum:

@@ -119,6 +119,10 @@ def assign(visit: Visit, _: None) -> int:
 
 
 def _add(visit: Visit, clusters: IndexArray, sums: FloatArray, masses: FloatArray) -> None:
+    if len(clusters) == len(masses):  # without copies
+        visit.sums["sums"].add(sums)
+        visit.sums["masses"].add(masses)
+        return
     visit.sums["sums"].add(sums[clusters], clusters)
     visit.sums["masses"].add(masses[clusters], clusters)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coterie.estimators.method import Option
 from coterie.estimators.seeded import SEEDINGS
 
-__all__ = ["CENTER_TOLERANCE", "CORESET", "GRAPH_NEIGHBORS", "INIT", "N_INIT", "OBJECTIVE_TOLERANCE"]
+__all__ = ["CENTER_TOLERANCE", "CORESET", "GRAPH_NEIGHBORS", "INIT", "N_INIT", "OBJECTIVE_TOLERANCE", "SIZES"]
 
 INIT = Option("init", "--init", "how to start", choices=dict.fromkeys(SEEDINGS, ""))
 
@@ -34,4 +34,13 @@ OBJECTIVE_TOLERANCE = Option(
 
 GRAPH_NEIGHBORS = Option(
     "n_neighbors", "--neighbors", "nearest neighbours of each row in the graph", type=int
+)
+
+SIZES = (
+    Option(
+        "size_min", "--size-min", "least size of a cluster: rows, or below 1 a fraction of all", type=float
+    ),
+    Option(
+        "size_max", "--size-max", "largest size of a cluster: rows, or below 1 a fraction of all", type=float
+    ),
 )

@@ -7,15 +7,32 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from coterie.arrays import FloatArray
 from coterie.graphs import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 
-__all__ = ["balanced_cut", "check_asymmetry", "cut_of_edges"]
+__all__ = [
+    "BALANCES", "asymmetries_of", "balanced_cut", "check_asymmetry", "check_balance", "checked_priors", "cut_of_edges",
+    "cuts_and_sizes", "degrees_of", "vertex_weights",
+]  # fmt: skip
+
+# What the size of a cluster counts.
+BALANCES = ("rows", "degrees")
+
+# Priors may sum to 1 but for so much.
+_PRIORS_TOLERANCE = 1e-6
 
 
 def balanced_cut(
-    graph: Any, labels: npt.ArrayLike, n_clusters: int | None = None, *, asymmetry: float | None = None
+    graph: Any,
+    labels: npt.ArrayLike,
+    n_clusters: int | None = None,
+    *,
+    asymmetry: float | None = None,
+    class_priors: npt.ArrayLike | None = None,
+    balance: str = "rows",
 ) -> float:
     """Sum over the clusters of the edges that leave them, relative to their sizes.
 
@@ -33,17 +50,23 @@ def balanced_cut(
     asymmetry : float, optional
         lambda, above 0: a cluster costs least, for as many edges, if it has n / (lambda + 1) vertices. By default
         R - 1, for equal sizes; 1 is the sum of the balanced cuts of each cluster from all others (Cheeger).
+    class_priors : array-like of shape (R,), optional
+        The part of all that each cluster should be, instead of `asymmetry`: above 0, with sum 1. Cluster r has a lambda
+        of its own then, (1 - prior) / prior.
+    balance : {"rows", "degrees"}
+        What sizes count: vertices, or the weights of their edges, so that ``|A|`` is the sum of these over A, and n
+        that over all vertices.
 
     Returns
     -------
     float
-        0 for one cluster, infinite if one of several is empty.
+        0 for one cluster, infinite if one of several is empty (with "degrees": has no edges, where there are any).
 
     Raises
     ------
     ValueError, TypeError
-        If the graph is not symmetric or else wrong (see `coterie.graphs.check_graph`), the labels do not fit, or
-        `asymmetry` is not a number above 0.
+        If the graph is not symmetric or else wrong (see `coterie.graphs.check_graph`), the labels do not fit,
+        `asymmetry` is not a number above 0, or `class_priors` are no priors of R classes.
 
     Notes
     -----
@@ -63,6 +86,8 @@ def balanced_cut(
     2.0
     >>> balanced_cut(path, [0, 1, 1, 1], asymmetry=3)
     1.3333333333333333
+    >>> round(balanced_cut(path, [0, 1, 1, 1], class_priors=[0.25, 0.75]), 4)
+    1.3333
     """
     checked = check_graph(graph, symmetric=True)
     n = checked.shape[0]
@@ -75,9 +100,18 @@ def balanced_cut(
     elif clusters.dtype.kind not in "iu" or clusters.min() < 0 or clusters.max() >= n_clusters:
         raise ValueError(f"labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}.")
     check_asymmetry(asymmetry)
+    check_balance(balance)
+    lambdas: float | FloatArray | None = asymmetry
+    if class_priors is not None:
+        if asymmetry is not None:
+            raise ValueError(
+                "Both asymmetry and class_priors say how large clusters should be: give one of them."
+            )
+        lambdas = asymmetries_of(checked_priors(class_priors, n_clusters))
     if n_clusters == 1:
         return 0.0
-    return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, asymmetry)
+    weights = vertex_weights(checked, balance)
+    return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, lambdas, weights)
 
 
 def check_asymmetry(asymmetry: float | None) -> None:
@@ -90,17 +124,75 @@ def check_asymmetry(asymmetry: float | None) -> None:
         raise ValueError(f"asymmetry must be a finite number above 0 or None, got {asymmetry!r}.")
 
 
-def cut_of_edges(
-    edges: Edges, clusters: npt.NDArray[np.integer[Any]], n_clusters: int, asymmetry: float | None = None
-) -> float:
-    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2; nothing is checked."""
-    if asymmetry is None:
-        asymmetry = n_clusters - 1
+def check_balance(balance: str) -> None:
+    """Check what sizes count."""
+    if balance not in BALANCES:
+        raise ValueError(f"balance must be one of {', '.join(map(repr, BALANCES))}, got {balance!r}.")
+
+
+def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
+    """Return priors of so many classes as an array with sum 1; raise a ValueError if they are none."""
+    try:
+        checked = np.array(priors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_priors must be numbers, got {priors!r}.") from error
+    if checked.shape != (n_clusters,):
+        raise ValueError(
+            f"class_priors must have shape ({n_clusters},), one for each cluster, got {checked.shape}."
+        )
+    if not np.all(checked > 0) or not abs(checked.sum() - 1) <= _PRIORS_TOLERANCE:
+        raise ValueError(
+            "class_priors must be above 0 and sum to 1 (shares: divide numbers of rows by their sum), got "
+            f"{checked.tolist()[:10]} with sum {checked.sum():g}."
+        )
+    return checked / checked.sum()
+
+
+def asymmetries_of(priors: FloatArray) -> FloatArray:
+    """Return lambda of each class with such a prior; R - 1 for equal ones, whatever 1 / R is rounded to."""
+    lambdas = np.maximum(1 - priors, np.finfo(np.float64).eps) / priors
+    whole = np.maximum(np.rint(lambdas), 1)
+    return np.where(np.abs(lambdas - whole) <= 1e-12 * whole, whole, lambdas)
+
+
+def degrees_of(graph: sp.csr_array) -> FloatArray:
+    """Return the sum of the weights at each vertex, loops apart."""
+    return np.asarray(graph.sum(axis=1, dtype=np.float64)).ravel() - graph.diagonal()
+
+
+def vertex_weights(graph: sp.csr_array, balance: str) -> FloatArray | None:
+    """Return what vertices count in the sizes of clusters; None: 1 each, as also where there are no edges."""
+    if balance == "rows":
+        return None
+    degrees = degrees_of(graph)
+    return degrees if np.any(degrees > 0) else None
+
+
+def cuts_and_sizes(
+    edges: Edges, clusters: npt.NDArray[np.integer[Any]], n_clusters: int, weights: FloatArray | None = None
+) -> tuple[FloatArray, npt.NDArray[Any]]:
+    """Return the weights of the edges that leave each cluster, and the sizes of the clusters."""
     heads, tails = clusters[edges.heads], clusters[edges.tails]
     leaving = np.flatnonzero(heads != tails)
-    weights = edges.weights[leaving]
-    cuts = sum(np.bincount(ends[leaving], weights, minlength=n_clusters) for ends in (heads, tails))
-    sizes = np.bincount(clusters, minlength=n_clusters)
+    counted = edges.weights[leaving]
+    cuts = sum(np.bincount(ends[leaving], counted, minlength=n_clusters) for ends in (heads, tails))
+    return np.asarray(cuts), np.bincount(clusters, weights, minlength=n_clusters)
+
+
+def cut_of_edges(
+    edges: Edges,
+    clusters: npt.NDArray[np.integer[Any]],
+    n_clusters: int,
+    asymmetry: float | FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> float:
+    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2; nothing is checked.
+
+    `asymmetry` may have a number for each cluster; `weights` are those of the vertices in the sizes.
+    """
+    if asymmetry is None:
+        asymmetry = n_clusters - 1
+    cuts, sizes = cuts_and_sizes(edges, clusters, n_clusters, weights)
     if np.any(sizes == 0):
         return float("inf")
-    return float(np.sum(cuts / np.minimum(asymmetry * sizes, len(clusters) - sizes)))
+    return float(np.sum(cuts / np.minimum(asymmetry * sizes, sizes.sum() - sizes)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from coterie.arrays import FloatArray, IndexArray
@@ -43,7 +44,7 @@ class SpectralVectors:
 
 
 def spectral_vectors(
-    graph: sp.csr_array, n_vectors: int, seed: int, phase: Phase = UNHURRIED
+    graph: sp.csr_array, n_vectors: int, seed: int, phase: Phase = UNHURRIED, *, by_components: bool = False
 ) -> SpectralVectors:
     """Find the first eigenvectors of the normalised Laplacian: the relaxed normalised cut (Shi and Malik 2000).
 
@@ -57,6 +58,9 @@ def spectral_vectors(
         Of the vector that the search begins with.
     phase : Phase
         Says when it is too late to go on with a large graph.
+    by_components : bool
+        Whether those of the eigenvalue 0, one for each component, are all there, those of the components with the most
+        edges first. Lanczos' method finds but some where there are several.
 
     Returns
     -------
@@ -91,28 +95,55 @@ def spectral_vectors(
     if n <= _DENSE_VERTICES or n_vectors >= n // 2:
         values, vectors = np.linalg.eigh(similarity.toarray().astype(np.float64))
     else:
+        known = _component_vectors(similarity, np.sqrt(degrees)) if by_components else None
         first = np.random.RandomState(seed).uniform(0.5, 1.5, n)
-        try:
-            values, vectors = eigsh(
-                _watched(similarity, phase), k=n_vectors, which="LA", v0=first, tol=_TOLERANCE
-            )
-        except ArpackNoConvergence as error:
-            # What has converged is enough to begin with.
-            values, vectors = error.eigenvalues, error.eigenvectors
+        values, vectors = _largest(_watched(similarity, phase, known), n_vectors, first, known)
     largest = np.argsort(-values, kind="stable")[:n_vectors]
     vectors = np.asarray(vectors[:, largest], dtype=np.float64)
     vectors[degrees == 0] = 0
     return SpectralVectors(np.clip(1 - values[largest].astype(np.float64), 0, None), vectors)
 
 
-def _watched(matrix: sp.csr_array, phase: Phase) -> sp.csr_array | LinearOperator:
-    """Return a matrix that looks at the clock, where there is a hurry, before it is multiplied by a vector."""
-    if not phase.deadline.is_set:
+def _largest(
+    matrix: sp.csr_array | LinearOperator, n_vectors: int, first: FloatArray, known: sp.csr_array | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues and their vectors, by Lanczos' method: after the known ones, of eigenvalue 1."""
+    there = np.zeros((len(first), 0)) if known is None else known[:, :n_vectors].toarray()
+    n_wanted = n_vectors - there.shape[1]
+    values, vectors = np.zeros(0), np.zeros((len(first), 0))
+    if n_wanted > 0:
+        try:
+            values, vectors = eigsh(matrix, k=n_wanted, which="LA", v0=first, tol=_TOLERANCE)
+        except ArpackNoConvergence as error:
+            # What has converged is enough to begin with.
+            values, vectors = error.eigenvalues, error.eigenvectors
+    return np.append(np.ones(there.shape[1]), values), np.column_stack([there, vectors])
+
+
+def _component_vectors(similarity: sp.csr_array, roots: FloatArray) -> sp.csr_array | None:
+    """Return the eigenvectors of eigenvalue 1 of several components with edges; None if there are none but one."""
+    parts = connected_components(similarity, directed=False)[1]
+    lengths = np.sqrt(np.bincount(parts, roots**2))
+    numbers = np.argsort(np.argsort(-lengths, kind="stable"))
+    n_parts = int(np.count_nonzero(lengths))
+    if n_parts < 2:
+        return None
+    inside = np.flatnonzero(roots)
+    entries = roots[inside] / lengths[parts[inside]]
+    return sp.csr_array((entries, (inside, numbers[parts[inside]])), shape=(len(roots), n_parts))
+
+
+def _watched(
+    matrix: sp.csr_array, phase: Phase, known: sp.csr_array | None = None
+) -> sp.csr_array | LinearOperator:
+    """Return a matrix that looks at the clock, where there is a hurry, and forgets the known eigenvectors."""
+    if not phase.deadline.is_set and known is None:
         return matrix
 
     def product(vector: FloatArray) -> FloatArray:
         phase.check()
-        return np.asarray(matrix @ vector)
+        image = np.asarray(matrix @ vector)
+        return image if known is None else image - known @ (known.T @ vector)
 
     return LinearOperator(matrix.shape, matvec=product, dtype=matrix.dtype)
 

@@ -10,7 +10,7 @@ from coterie.centers.lloyd import ALGORITHMS, algorithm_of
 from coterie.centers.sized import listed
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
-from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
+from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT, SIZES
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.bisecting import STRATEGIES, BisectingKMeans
 from coterie.kmeans.exact import KMeans
@@ -47,16 +47,6 @@ _ZERO_ROWS = Option(
     "--zero-rows",
     "rows of zeros, which have no angle",
     choices={"error": "are refused", "ignore": "are left out and get the label -1"},
-)
-
-
-_SIZES = (
-    Option(
-        "size_min", "--size-min", "least size of a cluster: rows, or below 1 a fraction of all", type=float
-    ),
-    Option(
-        "size_max", "--size-max", "largest size of a cluster: rows, or below 1 a fraction of all", type=float
-    ),
 )
 
 
@@ -142,7 +132,7 @@ K_MEANS = Method(
     estimator=KMeans,
     summary="exact k-means",
     objective=_INERTIA,
-    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, *_SIZES, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
+    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, *SIZES, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
     memory=_memory_of_k_means,
     page=_PAGE,
@@ -156,7 +146,7 @@ NESTED = Method(
     options=(
         _METRIC,
         _ZERO_ROWS,
-        *_SIZES,
+        *SIZES,
         INIT,
         Option("batch_size", "--batch-size", "rows of the first batch", type=int),
         Option(
@@ -187,7 +177,7 @@ MINI_BATCH = Method(
     options=(
         _METRIC,
         _ZERO_ROWS,
-        *_SIZES,
+        *SIZES,
         INIT,
         N_INIT,
         Option("batch_size", "--batch-size", "rows of a batch", type=int),

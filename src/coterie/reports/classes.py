@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, BoolArray, IndexArray
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score, purity
 from coterie.reports.clusters import MOST_CARDS
 from coterie.reports.colours import colour_name
 from coterie.reports.page import Cell, Column, Facts, Mark, Part, Section, Table, Text
 from coterie.reports.subject import Subject
 
-__all__ = ["classes_section"]
+__all__ = ["classes_section", "is_known"]
 
 _MOST_CELLS = 60
 _MOST_STRANGERS = 20
@@ -34,7 +32,7 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
         raise ValueError(
             f"known must have one class for each of {len(subject.labels):,} rows, got shape {truth.shape}."
         )
-    counted = _is_known(truth) & (subject.labels >= 0)
+    counted = is_known(truth) & (subject.labels >= 0)
     if not counted.any():
         raise ValueError("known has no class of a row that is in a cluster.")
     # Numbers in their order, not in that of the alphabet.
@@ -64,11 +62,12 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
     return Section("Known classes", parts)
 
 
-def _is_known(truth: Array) -> Any:
+def is_known(truth: Array) -> BoolArray:
+    """Return which of some classes are known: not None, NaN, -1 or an empty text."""
     if truth.dtype.kind == "f":
-        return ~np.isnan(truth) & (truth != -1)
+        return np.asarray(~np.isnan(truth) & (truth != -1))
     if truth.dtype.kind in "iu":
-        return truth != -1
+        return np.asarray(truth != -1)
     return np.array(
         [value is not None and value == value and str(value) not in ("", "-1") for value in truth]
     )

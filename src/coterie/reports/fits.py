@@ -18,6 +18,9 @@ __all__ = ["fit_section"]
 # What a table or a picture can show of clusters.
 _MOST_BOXES, _MOST_LINES, _MOST_CROSSED = 40, 100, 20
 
+# From so many times the range of the later steps on, of which there are so many, the first ones are not drawn.
+_MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
+
 # Pictures with a line for each row.
 _MOST_ROWS_DRAWN = 5_000
 
@@ -55,7 +58,7 @@ def _convergence(subject: Subject) -> list[Part]:
     figure = new_figure((6.4, 3.2))
     ax = figure.subplots()
     for run in runs if len(runs) > 1 else ():
-        ax.plot(run.iteration, run.objective, color="#999999", lw=0.8, marker="." if len(run) == 1 else None)
+        ax.plot(run.iteration, run.objective, color="#8C8C8C", lw=0.8, marker="." if len(run) == 1 else None)
     marker = "o" if len(history) <= 60 else None
     ax.plot(
         history["iteration"], history["objective"], color=FEW_COLOURS[0], lw=1.8, marker=marker, markersize=4
@@ -63,15 +66,34 @@ def _convergence(subject: Subject) -> list[Part]:
     ax.set(xlabel=step, ylabel=f"{name} {watched.unit}".rstrip() if watched else name)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
     tidy(ax)
+    is_cut = _cut_first_steps(ax, [history, *runs])
+    beyond = "The first steps lie outside of the picture." if is_cut else ""
     seconds = float(history["seconds"][-1])
     return [
         Picture(
             figure,
             "convergence",
             f"Line: {name} from {first:.6g} to {last:.6g} in {counted(len(history), step)} and {seconds:.3g} s.",
-            f"The {name} after each {step}; {direction} is better. {_about_runs(subject, runs)}".strip(),
+            " ".join(
+                f"The {name} after each {step}; {direction} is better. {_about_runs(subject, runs)} {beyond}".split()
+            ),
         )
     ]
+
+
+def _cut_first_steps(ax: Any, runs: list[Any]) -> bool:
+    """Leave the first steps out of the picture where all others would be a flat line beside them; say whether."""
+    later = [run["objective"][run["iteration"] > 1] for run in runs]
+    late = np.concatenate(later)
+    if len(late) < _FEWEST_LATER:
+        return False
+    low, high = float(late.min()), float(late.max())
+    first = np.concatenate([run["objective"] for run in runs])
+    if np.ptp(first) <= _MOST_OF_FIRST * (high - low) or high == low:
+        return False
+    room = 0.05 * (high - low)
+    ax.set_ylim(low - room, high + room)
+    return True
 
 
 def _about_runs(subject: Subject, runs: list[Any]) -> str:

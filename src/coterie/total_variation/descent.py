@@ -7,49 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, padded_rows
+from coterie.arrays import Array, BoolArray, FloatArray, IntArray, padded_rows
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs.cuts import cut_of_edges
 from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.statistics import ColumnStatistics, RowStatistics, WeightedStatistics
 from coterie.total_variation.steps import FEWEST_ITERATIONS, PreconditionedSteps, Steps
 
-__all__ = ["ColumnStatistics", "OuterResult", "TotalVariationDescent"]
+__all__ = ["OuterResult", "TotalVariationDescent"]
 
 # Updates of duals that one call of the kernel may take: some 50 ms, for Ctrl-C is answered between calls.
 _CALL_DUALS = 5e7
-
-
-@dataclass(frozen=True)
-class ColumnStatistics:
-    """What an outer step needs to know of the columns f_r of F.
-
-    Attributes
-    ----------
-    medians : ndarray of shape (R,)
-        med(f_r), the (floor(N / (lambda + 1)) + 1)-st largest value.
-    balances : ndarray of shape (R,), float64
-        B(f_r), the asymmetric distance of f_r to its median.
-    variations : ndarray of shape (R,), float64
-        TV(f_r), each edge counted once.
-    n_above, n_below : ndarray of shape (R,), int64
-        Entries above and below the median.
-    """
-
-    medians: Array
-    balances: FloatArray
-    variations: FloatArray
-    n_above: IndexArray
-    n_below: IndexArray
-
-    @property
-    def energies(self) -> FloatArray:
-        """E(f_r) = TV / B."""
-        return self.variations / self.balances
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether no column is constant."""
-        return bool(np.all(self.balances > 0))
 
 
 @dataclass(frozen=True)
@@ -85,8 +53,10 @@ class TotalVariationDescent:
         The graph.
     n_columns : int
         Number of clusters R, at least 2.
-    asymmetry : float, optional
-        lambda of (P): how many times values above the median count in B. None: R - 1.
+    asymmetry : float or ndarray of shape (R,), optional
+        lambda of (P), or that of each column: how many times values above the median count in B. None: R - 1.
+    weights : ndarray of shape (n,), float64, optional
+        What vertices count in B, in the order of the graph: not negative, not all 0. None: 1 each.
     steps : Steps, optional
         How far inner iterations step and when they are tested; None: preconditioned.
     n_threads : int
@@ -98,14 +68,22 @@ class TotalVariationDescent:
         graph: CutGraph,
         n_columns: int,
         *,
-        asymmetry: float | None = None,
+        asymmetry: float | FloatArray | None = None,
+        weights: FloatArray | None = None,
         steps: Steps | None = None,
         n_threads: int,
     ) -> None:
         n, dtype = graph.n_vertices, graph.dtype
         self._graph, self._n_columns, self._n_threads = graph, n_columns, n_threads
-        self._asymmetry = float(n_columns - 1 if asymmetry is None else asymmetry)
-        self._rank = min(int(n // (self._asymmetry + 1)), n - 1)
+        self._asymmetries = np.empty(n_columns)
+        self._asymmetries[:] = n_columns - 1 if asymmetry is None else asymmetry
+        self._weights = weights
+        if weights is None:
+            self._statistics_of = RowStatistics(graph, self._asymmetries, n_threads)
+            self._row_weights = None
+        else:
+            self._statistics_of = WeightedStatistics(graph, self._asymmetries, weights, n_threads)
+            self._row_weights = weights.astype(dtype)
         self._steps = PreconditionedSteps(graph) if steps is None else steps
         self._memberships, self._extrapolated, self._spare, self._anchors = (
             padded_rows(n, n_columns, dtype) for _ in range(4)
@@ -151,7 +129,11 @@ class TotalVariationDescent:
             Infinite if a cluster is empty.
         """
         labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
-        return labels, cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetry)
+        return labels, self.cut(labels)
+
+    def cut(self, labels: IntArray) -> float:
+        """Return the energy (P) of clusters, infinite if one is empty."""
+        return cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetries, self._weights)
 
     def outer_step(self, eps: float, most: int = Steps.most_inner, phase: Phase = UNHURRIED) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
@@ -198,10 +180,9 @@ class TotalVariationDescent:
 
     def _linearise(self, statistics: ColumnStatistics) -> None:
         """Make F the anchor; write G - F, Gamma and the steps of the duals."""
-        balances, n, R, lam = statistics.balances, self._graph.n_vertices, self._n_columns, self._asymmetry
+        balances, R, lam = statistics.balances, self._n_columns, self._asymmetries
         largest = float(balances.max())
-        n_above, n_below = statistics.n_above, statistics.n_below
-        at_median = (n_below - lam * n_above) / (n - n_above - n_below)
+        at_median = (statistics.n_below - lam * statistics.n_above) / statistics.n_at
         slope = largest * statistics.energies / self._graph.unit / balances
         scales, dual_steps, medians, above, below, at = self._outer
         scales[:R], medians[:R] = largest / balances, statistics.medians
@@ -219,16 +200,8 @@ class TotalVariationDescent:
                 self._graph.kernel_graph, self._duals, self._memberships, self._extrapolated, self._spare,
                 self._anchors, self._fixed, self._row_steps, self._outer, self._steps.by_weight, self._tau,
                 self._steps.convexity, min(most, n_iterations - first), self._squares, self._n_threads,
+                self._row_weights,
             )  # fmt: skip
 
     def _statistics(self) -> ColumnStatistics:
-        R = self._n_columns
-        medians, sums = np.empty(R, dtype=self._graph.dtype), np.empty((3, R))
-        counts = np.empty((2, R), dtype=np.int64)
-        _kernels.column_statistics(
-            self._graph.kernel_graph, self._memberships, self._rank, medians, sums, counts, self._n_threads
-        )
-        above, below, variations = sums
-        return ColumnStatistics(
-            medians, self._asymmetry * above + below, variations * self._graph.unit, *counts
-        )
+        return self._statistics_of.of(self._memberships)

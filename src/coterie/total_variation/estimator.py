@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
@@ -20,10 +21,12 @@ from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
-from coterie.graphs.cuts import check_asymmetry
+from coterie.graphs.cuts import check_asymmetry, check_balance, checked_priors, vertex_weights
 from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
+from coterie.total_variation.priors import MOST_MOVES, find_cut_and_priors, priors_of_labels
 from coterie.total_variation.problem import CutProblem, draws_starts
+from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
 from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
@@ -66,6 +69,19 @@ class TotalVariationClustering(GraphEstimator):
     asymmetry : float, optional
         lambda of (P), see Notes: how many times a vertex of a cluster counts against one outside. A cluster costs
         least, for as many edges, if it has n / (lambda + 1) rows; None: R - 1, for equal sizes.
+    class_priors : sequence of float, "estimate" or "labels", optional
+        How large each cluster should be, as a part of all: above 0, with sum 1. Cluster r has a lambda of its own then,
+        (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
+        "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
+        on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalised
+        cut falls by a hundredth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
+        `asymmetry`.
+    balance : {"rows", "degrees"}
+        What sizes count in (P): rows, or the weights of their edges, as in the normalised cut.
+    size_min, size_max : float, optional
+        Bounds of the numbers of rows of a cluster, below 1 as parts of all: memberships are rounded to clusters of such
+        sizes, at the least loss, by prices on clusters; inside of a cluster, where they are all alike, a random walk on
+        the graph says which rows are nearest to others.
     n_swaps : int
         After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
         most, as long as it falls; then one more run from there.
@@ -108,7 +124,9 @@ class TotalVariationClustering(GraphEstimator):
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
-        (P) at the end of each run.
+        (P) at the end of each run; with `class_priors="estimate"` under the priors that it had.
+    class_priors_ : ndarray of shape (R,), float64
+        The priors, as they were given or found. Only with `class_priors`.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph W.
     converged_ : bool
@@ -132,16 +150,18 @@ class TotalVariationClustering(GraphEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
-        neighbours, an affinity matrix that is not square, symmetric or non-negative, labels that are not -1 to R - 1,
-        memberships that are not in the simplex or have a constant column, or an unknown option.
+        neighbours, sizes or priors that so many clusters cannot have, an affinity matrix that is not square, symmetric
+        or non-negative, labels that are not -1 to R - 1, memberships that are not in the simplex or have a constant
+        column, or an unknown option.
 
     Notes
     -----
     (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
-    each once, and lambda is `asymmetry`, R - 1 by default. Its relaxation is sum_r TV(f_r) / B(f_r) over memberships
-    F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f
-    from its median, the (floor(n / (lambda + 1)) + 1)-st largest value, larger ones counting lambda times. On
-    indicators both are the same (Theorem 1 of the paper, which counts each edge twice).
+    each once, and lambda is `asymmetry`, R - 1 by default, or that of each prior. Its relaxation is
+    sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of
+    ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st largest
+    value, larger ones counting lambda times. On indicators both are the same (Theorem 1 of the paper, which counts each
+    edge twice). With `balance="degrees"` rows count their degrees in sizes, medians and distances.
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
     as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
@@ -183,6 +203,10 @@ class TotalVariationClustering(GraphEstimator):
         init: Any = "diffusion",
         steps: str = "preconditioned",
         asymmetry: float | None = None,
+        class_priors: Any = None,
+        balance: str = "rows",
+        size_min: float | None = None,
+        size_max: float | None = None,
         n_swaps: int = 0,
         eps: float = 1e-3,
         tol: float = 1e-4,
@@ -200,6 +224,10 @@ class TotalVariationClustering(GraphEstimator):
         self.init = init
         self.steps = steps
         self.asymmetry = asymmetry
+        self.class_priors = class_priors
+        self.balance = balance
+        self.size_min = size_min
+        self.size_max = size_max
         self.n_swaps = n_swaps
         self.eps = eps
         self.tol = tol
@@ -238,12 +266,20 @@ class TotalVariationClustering(GraphEstimator):
         given = self._given_memberships(rows.shape[0])
         effort = self._effort(known, given)
         monitor.n_runs = effort.n_runs + (self.n_swaps > 0)
+        if self._estimates_priors:
+            monitor.n_runs += MOST_MOVES * (3 + effort.n_runs // 10)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                 graph, distances = self._graph_and_distances(rows, random, n_threads, phase)
-            problem = CutProblem(graph, self.n_clusters, known, given, random, n_threads, self.asymmetry)
-            best, energies = find_cut(problem, effort, monitor)
+            problem = CutProblem(
+                graph, self.n_clusters, known, given, random, n_threads, self.asymmetry,
+                priors=self._priors(known),
+                weights=vertex_weights(graph, self.balance),
+                bounds=self._bounds(known),
+            )  # fmt: skip
+            best, energies, priors = self._cut(problem, effort, monitor)
+        self._note_priors(priors)
         self._store(best, energies, graph)
         self.runs_ = monitor.runs()
         self._forget_distances()
@@ -259,6 +295,40 @@ class TotalVariationClustering(GraphEstimator):
         return Effort(
             int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps
         )
+
+    @property
+    def _estimates_priors(self) -> bool:
+        return isinstance(self.class_priors, str) and self.class_priors == "estimate"
+
+    def _priors(self, known: IntArray) -> FloatArray | None:
+        """Return the priors that are given, or those of the labels."""
+        if self.class_priors is None or self._estimates_priors:
+            return None
+        if isinstance(self.class_priors, str):
+            return priors_of_labels(known, self.n_clusters)
+        return checked_priors(self.class_priors, self.n_clusters)
+
+    def _bounds(self, known: IntArray) -> SizeBounds | None:
+        """Return the bounds of the sizes, if there can be such clusters."""
+        if self.size_min is None and self.size_max is None:
+            return None
+        n = len(known)
+        bounds = SizeBounds.of(self.size_min, self.size_max, n)
+        bounds.check(self.n_clusters, n)
+        check_known_sizes(known, self.n_clusters, bounds)
+        return bounds
+
+    def _cut(
+        self, problem: CutProblem, effort: Effort, monitor: FitMonitor
+    ) -> tuple[Run, FloatArray, FloatArray | None]:
+        if self._estimates_priors:
+            return find_cut_and_priors(problem, effort, monitor)
+        return *find_cut(problem, effort, monitor), problem.priors
+
+    def _note_priors(self, priors: FloatArray | None) -> None:
+        self.__dict__.pop("class_priors_", None)
+        if priors is not None:
+            self.class_priors_ = priors
 
     def _graph_and_distances(
         self, rows: RowSource, random: np.random.RandomState, n_threads: int, phase: Phase
@@ -295,6 +365,7 @@ class TotalVariationClustering(GraphEstimator):
             "energy_": One(finite=False),
             "relaxed_energy_": One(needed=False),
             "energies_": Numbers(("r",), needed=False, finite=False),
+            "class_priors_": Numbers(("k",), needed=False),
         }
 
     # --- a fitted model ------------------------------------------------------------------------------------------
@@ -368,8 +439,25 @@ class TotalVariationClustering(GraphEstimator):
             allowed = ", ".join(map(repr, STEPS))
             raise ValueError(f"steps must be one of {allowed}, got {self.steps!r}.")
         check_asymmetry(self.asymmetry)
+        check_balance(self.balance)
+        check_sizes(self.size_min, self.size_max)
+        self._check_priors()
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
+
+    def _check_priors(self) -> None:
+        if self.class_priors is None:
+            return
+        if self.asymmetry is not None:
+            raise ValueError(
+                "Both asymmetry and class_priors say how large clusters should be: give one of them."
+            )
+        if not isinstance(self.class_priors, str):
+            checked_priors(self.class_priors, self.n_clusters)
+        elif self.class_priors not in ("estimate", "labels"):
+            raise ValueError(
+                f"class_priors must be 'estimate', 'labels' or a prior for each cluster, got {self.class_priors!r}."
+            )
 
 
 def _check_names(labels: Array) -> None:

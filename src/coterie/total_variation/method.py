@@ -8,7 +8,7 @@ from typing import Any
 from coterie.estimators.belonging import own_memberships
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.method import Belonging, Method, Need, Objective, Option, Progress
-from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE
+from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE, SIZES
 from coterie.rows import RowSource
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -59,6 +59,22 @@ TOTAL_VARIATION = Method(
             "lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least (default: of equal size)",
             type=float,
         ),
+        Option(
+            "class_priors",
+            "--class-priors",
+            "how large clusters should be: parts of all such as '0.9,0.1', or what finds them",
+            choices={
+                "estimate": "those that lower the normalised cut",
+                "labels": "the shares of the known classes",
+            },
+        ),
+        Option(
+            "balance",
+            "--balance",
+            "what the sizes of clusters count",
+            choices={"rows": "", "degrees": "the weights of their edges"},
+        ),
+        *SIZES,
         OBJECTIVE_TOLERANCE,
     ),
     takes_labels=True,

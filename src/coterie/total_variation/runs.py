@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
@@ -15,6 +17,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.rounding import labels_within, matched_numbers
 from coterie.total_variation.steps import STEPS
 
 __all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
@@ -158,14 +161,16 @@ class CutRuns:
     ) -> None:
         # The paper takes weights as they are.
         self._graph = CutGraph(problem.graph, order, unit=1.0 if effort.steps == "paper" else None)
+        self._weights = None if problem.weights is None else self._graph.arranged(problem.weights)
         self._descent = TotalVariationDescent(
             self._graph,
             problem.n_clusters,
-            asymmetry=problem.asymmetry,
+            asymmetry=problem.asymmetries,
+            weights=self._weights,
             steps=STEPS[effort.steps](self._graph),
             n_threads=problem.n_threads,
         )
-        self._known = self._graph.arranged(problem.known)
+        self._problem, self._known = problem, self._graph.arranged(problem.known)
         self._effort, self._monitor = effort, monitor
         self._best: Run | None = None
         self.energies: list[float] = []
@@ -190,9 +195,41 @@ class CutRuns:
         start[fixed] = np.eye(start.shape[1])[self._known[fixed]]
         energy = self._descent.start(start, fixed)
         if np.isfinite(energy):
-            run = self._descend(energy)
+            run = self._matched(self._descend(energy))
             self._best = run if self._best is None else min(self._best, run, key=lambda run: run.rank)
             self.energies.append(run.energy)
+
+    def _matched(self, run: Run) -> Run:
+        """Return a run whose clusters have the priors that suit them; where that lowers (P) it goes on from there."""
+        if not self._problem.is_matched:
+            return run
+        numbers = matched_numbers(self._graph.edges, run.labels, self._problem.asymmetries, self._weights)
+        labels = numbers[run.labels].astype(np.int32)
+        memberships, cut = run.memberships[:, np.argsort(numbers)], self._descent.cut(labels)
+        energy = self._descent.start(memberships) if cut <= run.energy else np.inf
+        if not np.isfinite(energy):
+            return run
+        matched = replace(run, energy=cut, relaxed_energy=energy, labels=labels, memberships=memberships)
+        if cut >= (1 - self._effort.tol) * run.energy:
+            return matched
+        return min(matched, self._descend(energy), key=lambda run: run.rank)
+
+    def _rounded(self) -> tuple[IntArray, float]:
+        """Return the clusters that memberships round to, within the bounds of their sizes, and (P)."""
+        labels, cut = self._descent.rounded()
+        if self._problem.bounds is None:
+            return labels, cut
+        labels = labels_within(
+            self._walks, self._descent.memberships, labels, self._problem.bounds, self._known >= 0,
+            self._problem.n_threads,
+        )  # fmt: skip
+        return labels, self._descent.cut(labels)
+
+    @cached_property
+    def _walks(self) -> sp.csr_array:
+        """The graph in its order."""
+        order = self._graph.order
+        return sp.csr_array(self._problem.graph[order][:, order])
 
     def _descend(self, energy: float) -> Run:
         """Descend from where the descent has been started, as long as better clusters are found.
@@ -204,7 +241,7 @@ class CutRuns:
         descent, monitor, effort = self._descent, self._monitor, self._effort
         ending = _ENDINGS[effort.steps]
         monitor.start_run()
-        labels, cut = descent.rounded()
+        labels, cut = self._rounded()
         best = Run(cut, energy, labels, descent.memberships)
         n_inner, n_best, n_still, converged = 0, 0, 0, False
         while n_inner < effort.max_iter and not converged:
@@ -218,7 +255,7 @@ class CutRuns:
                 # There are no iterations left, for otherwise they had gone on.
                 descent.undo()
                 energy = before
-            labels, cut = descent.rounded()
+            labels, cut = self._rounded()
             if cut < (1 - effort.tol) * best.energy:
                 n_best = n_inner
             # The last of equal ones: memberships become sharper.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -11,14 +12,16 @@ import scipy.sparse as sp
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.fitting.deadline import OutOfTime, Phase
 from coterie.fitting.monitor import FitMonitor
+from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import local_order, spectral_vectors
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.rounding import matched_numbers
 from coterie.total_variation.runs import CutRuns, Effort, Run, Unwatched
 from coterie.total_variation.starts import normalized_cut, starts_of
 from coterie.total_variation.swaps import swapped_clusters
 
-__all__ = ["find_cut"]
+__all__ = ["Beginning", "begin_cut", "find_cut"]
 
 
 # Vectors that the order of the vertices is made of where no more are needed.
@@ -34,7 +37,30 @@ _SPECTRAL_SHARE, _SWAPS_SHARE = 1 / 3, 0.5
 _HALVING = Effort(n_runs=2, max_iter=100)
 
 
-def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched) -> tuple[Run, FloatArray]:
+@dataclass(frozen=True)
+class Beginning:
+    """What the runs on one graph begin with.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,), int64, or None
+        A local order of the vertices; None: as they come.
+    clusters : ndarray of shape (n,), int32, or None
+        Rough clusters to draw from; None where nothing is drawn.
+    """
+
+    order: IndexArray | None
+    clusters: IntArray | None
+
+
+def find_cut(
+    problem: CutProblem,
+    effort: Effort,
+    monitor: FitMonitor | Unwatched,
+    beginning: Beginning | None = None,
+    *,
+    also: IntArray | None = None,
+) -> tuple[Run, FloatArray]:
     """Cut a graph: run from several starts, swap the best clusters, and run once more from there.
 
     Parameters
@@ -45,6 +71,10 @@ def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatche
         How many runs and swaps, and when a run ends.
     monitor : FitMonitor or Unwatched
         Is told of every outer step; says when to stop.
+    beginning : Beginning, optional
+        That of this graph, where it is there from a former search.
+    also : ndarray of shape (n,), int32, optional
+        Clusters that one more run begins with.
 
     Returns
     -------
@@ -60,13 +90,19 @@ def find_cut(problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatche
     """
     if problem.n_clusters == 1:
         return _whole(problem, monitor), np.zeros(1)
-    with monitor.phase("eigenvectors", monitor.step.deadline.share(_SPECTRAL_SHARE)) as phase:
-        order, clusters = _order_and_clusters(problem, phase)
-    runs = CutRuns(problem, order, effort, monitor)
+    beginning = begin_cut(problem, monitor) if beginning is None else beginning
+    runs = CutRuns(problem, beginning.order, effort, monitor)
+    n_runs = effort.n_runs
+    if also is not None:
+        runs.run(np.eye(problem.n_clusters)[_matched(problem, also)])
+        n_runs += len(runs.energies)
+    clusters = _matched(problem, beginning.clusters)
     starts = starts_of(problem, clusters, cut_first=effort.steps == "paper", phase=monitor.step)
     for start in islice(starts, effort.n_runs + _DRAWS):
+        if monitor.stopped_by is not None and runs.energies:
+            break
         runs.run(start)
-        if len(runs.energies) == effort.n_runs or monitor.stopped_by is not None:
+        if len(runs.energies) == n_runs or monitor.stopped_by is not None:
             break
     if not runs.energies:
         raise ValueError(
@@ -87,26 +123,42 @@ def _whole(problem: CutProblem, monitor: FitMonitor | Unwatched) -> Run:
     return Run(0.0, 0.0, np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=dtype), history=monitor.history())
 
 
-def _order_and_clusters(problem: CutProblem, phase: Phase) -> tuple[IndexArray | None, IntArray | None]:
-    """Return a local order of the vertices, and rough clusters to draw from; None where they are not needed."""
+def begin_cut(problem: CutProblem, monitor: FitMonitor | Unwatched) -> Beginning:
+    """Return a local order of the vertices and rough clusters, as far as they are needed."""
+    with monitor.phase("eigenvectors", monitor.step.deadline.share(_SPECTRAL_SHARE)) as phase:
+        return _begin(problem, phase)
+
+
+def _begin(problem: CutProblem, phase: Phase) -> Beginning:
     n, n_clusters, draws = problem.n_vertices, problem.n_clusters, problem.draws_starts
     has_blocks = n > CutGraph.rows_of_a_block(n)
     seed = problem.draw_seed()
     if not (draws or has_blocks):
-        return None, None
+        return Beginning(None, None)
     n_vectors = max(n_clusters if draws else 0, _ORDER_VECTORS)
     try:
-        spectrum = spectral_vectors(problem.graph, n_vectors, seed, phase)
+        spectrum = spectral_vectors(
+            problem.graph, n_vectors, seed, phase, by_components=problem.priors is not None
+        )
     except OutOfTime:
         # Vertices as they come, and starts out of all of them.
-        return None, np.zeros(n, dtype=np.int32) if draws else None
+        return Beginning(None, np.zeros(n, dtype=np.int32) if draws else None)
     order = local_order(spectrum) if has_blocks else None
     if not draws:
-        return order, None
+        return Beginning(order, None)
     clusters = normalized_cut(
         spectrum, n_clusters, seed=seed, n_threads=problem.n_threads, deadline=phase.deadline
     )
-    return order, clusters
+    return Beginning(order, clusters)
+
+
+def _matched(problem: CutProblem, clusters: IntArray | None) -> IntArray | None:
+    """Number rough clusters such that their sizes suit the priors, where these differ."""
+    if clusters is None or not problem.is_matched:
+        return clusters
+    edges = edges_of_graph(problem.graph)
+    numbers = matched_numbers(edges, clusters, problem.asymmetries, problem.weights)
+    return numbers[clusters].astype(np.int32)
 
 
 def _halving(problem: CutProblem, phase: Phase) -> Callable[[sp.csr_array], IntArray]:

@@ -89,12 +89,18 @@ def starts_of(
             if number == (0 if cut_first else 1) and np.all(problem.known < 0):
                 yield np.eye(problem.n_clusters)[clusters]
             else:
-                labels = drawn_vertices(clusters, problem.known, problem.n_clusters, problem.random)
+                labels = drawn_vertices(
+                    clusters, problem.known, problem.n_clusters, problem.random, problem.priors
+                )
                 yield diffused_labels(labels)
 
 
 def drawn_vertices(
-    clusters: IntArray, labels: IntArray, n_clusters: int, random: np.random.RandomState
+    clusters: IntArray,
+    labels: IntArray,
+    n_clusters: int,
+    random: np.random.RandomState,
+    priors: FloatArray | None = None,
 ) -> IntArray:
     """Draw a vertex for each class that has no label; return the labels with those vertices labelled too.
 
@@ -111,6 +117,8 @@ def drawn_vertices(
         Number of classes.
     random : RandomState
         Draws.
+    priors : ndarray of shape (R,), optional
+        Those of the classes: the largest gets the largest cluster.
 
     Returns
     -------
@@ -121,6 +129,8 @@ def drawn_vertices(
     sizes = np.bincount(clusters, minlength=n_clusters)
     ranked = np.lexsort((-sizes, n_labels))
     missing = np.setdiff1d(np.arange(n_clusters), labels)
+    if priors is not None:
+        missing = missing[np.argsort(-priors[missing], kind="stable")]
     for label, cluster in zip(missing, ranked):
         free = np.flatnonzero((labels < 0) & (clusters == cluster))
         if len(free) == 0:

@@ -14,6 +14,7 @@ from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph
 from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.rounding import matched_numbers
 
 __all__ = ["swapped_clusters"]
 
@@ -60,8 +61,8 @@ def swapped_clusters(
     which is asked again only for clusters that have changed.
     """
     graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
-    asymmetry = n_clusters - 1 if problem.asymmetry is None else problem.asymmetry
-    energy = cut_of_edges(edges, labels, n_clusters, asymmetry)
+    asymmetries, weights = problem.asymmetries, problem.weights
+    energy = cut_of_edges(edges, labels, n_clusters, asymmetries, weights)
     is_second = np.zeros(len(labels), dtype=bool)
     changed = np.arange(n_clusters)
     for _ in range(most):
@@ -70,12 +71,14 @@ def swapped_clusters(
                 return labels
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
-        swap = _best_swap(graph, labels, is_second, n_clusters, asymmetry)
+        swap = _best_swap(graph, labels, is_second, asymmetries, weights)
         moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
         moved[moved == swap.freed] = swap.kept
         moved[moved == n_clusters] = swap.freed
         moved = _with_known(moved, problem.known, n_clusters)
-        found = cut_of_edges(edges, moved, n_clusters, asymmetry)
+        if problem.is_matched:
+            moved = matched_numbers(edges, moved, asymmetries, weights)[moved].astype(np.int32)
+        found = cut_of_edges(edges, moved, n_clusters, asymmetries, weights)
         if not found < energy:
             break
         changed = _changed(labels, moved, n_clusters)
@@ -103,37 +106,51 @@ def _with_known(labels: Array, known: IntArray, n_clusters: int) -> IntArray:
 
 
 def _best_swap(
-    graph: sp.csr_array, labels: IntArray, is_second: BoolArray, n_clusters: int, asymmetry: float
+    graph: sp.csr_array,
+    labels: IntArray,
+    is_second: BoolArray,
+    asymmetries: FloatArray,
+    weights_of_vertices: FloatArray | None = None,
 ) -> _Swap:
     """Return the swap with the lowest (P); the second half of the divided cluster counts as number R."""
-    R = n_clusters
+    R = len(asymmetries)
     halves = 2 * labels.astype(np.int64) + is_second
     pairs = np.repeat(halves, np.diff(graph.indptr)) * (2 * R) + halves[graph.indices]
     weights = np.bincount(pairs, graph.data, minlength=4 * R * R).reshape(2 * R, 2 * R)
-    sizes = np.bincount(halves, minlength=2 * R)
+    sizes = np.bincount(halves, weights_of_vertices, minlength=2 * R)
     swaps = []
     for divided in range(R):
         groups = np.arange(2 * R) // 2
         groups[2 * divided + 1] = R
         joined = np.eye(R + 1)[groups].T
-        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, asymmetry)
+        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, asymmetries)
         energies[divided, R] = energies[R, divided] = np.inf
         kept, freed = np.unravel_index(int(energies.argmin()), energies.shape)
         swaps.append(_Swap(float(energies[kept, freed]), divided, int(kept), int(freed)))
     return min(swaps, key=lambda swap: swap.energy)
 
 
-def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetry: float) -> FloatArray:
-    """Return (P) of R clusters for each pair of R + 1 that becomes one; kept < freed, else infinite."""
-    n = sizes.sum()
+def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetries: FloatArray) -> FloatArray:
+    """Return (P) of R clusters for each pair of R + 1 that becomes one, [kept, freed]; infinite on the diagonal.
 
-    def energy(cut: FloatArray, size: FloatArray) -> FloatArray:
+    What is joined has the lambda of the kept number, and number R, which is left, that of the freed one. So with R + 1
+    equal ones each pair comes once, kept < freed.
+    """
+    n = sizes.sum()
+    is_equal = np.ptp(asymmetries) == 0
+    # Number R alone, with the lambda of each number that it may get; in the sums below it has the last one.
+    of_all = np.append(asymmetries, asymmetries[-1])
+
+    def energy(cut: FloatArray, size: FloatArray, asymmetry: FloatArray) -> FloatArray:
         limits = np.minimum(asymmetry * size, n - size)
         return np.where(limits > 0, cut / np.where(limits > 0, limits, 1), _EMPTY)
 
     cuts = weights.sum(axis=1) - np.diag(weights)
-    alone = energy(cuts, sizes)
-    together = energy(cuts[:, None] + cuts - weights - weights.T, sizes[:, None] + sizes)
+    alone = energy(cuts, sizes, of_all)
+    joined_cuts, joined_sizes = cuts[:, None] + cuts - weights - weights.T, sizes[:, None] + sizes
+    together = energy(joined_cuts, joined_sizes, of_all[:, None])
     energies = alone.sum() - alone[:, None] - alone + together
-    energies[np.tri(len(sizes), dtype=bool)] = np.inf
+    energies += energy(cuts[-1:], sizes[-1:], of_all) - alone[-1]
+    energies[np.tri(len(sizes), dtype=bool) if is_equal else np.eye(len(sizes), dtype=bool)] = np.inf
+    energies[-1] = np.inf
     return energies

@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from coterie.cli.arguments import (
     File,
-    FileIfAny,
     Impute,
     Limit,
     Quiet,
@@ -41,7 +40,7 @@ def compare(
     k: Annotated[int, Parameter(name=["-k", "--clusters"]), NUMBER],
     budget: str = "5m",
     methods: str | None = None,
-    labels: FileIfAny = None,
+    labels: str | None = None,
     sample: Limit = None,
     seed: Seed = 0,
     n_threads: Threads = None,
@@ -72,10 +71,11 @@ def compare(
     methods
         Only these methods, with commas between them; by default those that suit so many rows of this kind.
     labels
-        A file of known classes, -1 where a class is not known: adds accuracy, NMI and ARI. The advice does not use
-        them.
+        Known classes: a column of the table, a .npy file, or a text file with a line for each row; nothing or -1 where
+        a class is not known. Adds accuracy, NMI and ARI. The advice does not use them.
     sample
-        Rows to compare on; by default at most 20,000, or 4,000 with less than a minute.
+        Rows to compare on; by default at most 20,000, or with less than five minutes in proportion fewer, at least
+        4,000.
     seed
         Same seed, same clusters, where the budget cuts no fit.
     n_threads

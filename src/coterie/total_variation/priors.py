@@ -1,0 +1,133 @@
+"""How large each cluster should be, where nobody says: priors that lower the normalised cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from coterie.arrays import FloatArray, IntArray
+from coterie.fitting.monitor import FitMonitor
+from coterie.graphs.cuts import cuts_and_sizes, degrees_of
+from coterie.graphs.edges import Edges, edges_of_graph
+from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.runs import Effort, Run, Unwatched
+from coterie.total_variation.search import Beginning, begin_cut, find_cut
+
+__all__ = ["MOST_MOVES", "find_cut_and_priors", "normalised_cut", "priors_of_labels"]
+
+# Sizes of clusters that are tried, each this many times the next larger one's.
+_RATIOS = (1.0, 0.7, 0.45, 0.25)
+
+# Swaps after the runs of each move, at least: descent alone does not leave a large cluster that is cut in two.
+_SWAPS = 5
+
+# Part by which the normalised cut must fall: there are many cuts of about the same.
+_WORTHWHILE = 0.01
+
+# Part of all runs that a move of the priors takes, and moves towards the sizes found, at most.
+_PART_OF_RUNS, _MOST_STEPS = 0.1, 5
+
+MOST_MOVES = len(_RATIOS) + _MOST_STEPS
+
+
+def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
+    """Return the shares of the classes among the known labels, by Laplace's rule: as if there were one more of each."""
+    counts = np.bincount(known[known >= 0], minlength=n_clusters) + 1.0
+    return np.asarray(counts / counts.sum())
+
+
+def find_cut_and_priors(
+    problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched
+) -> tuple[Run, FloatArray, FloatArray]:
+    """Cut a graph into clusters of sizes that are found with them.
+
+    Cuts under different priors cannot be compared by (P), so the normalised cut says which is better. It begins with
+    equal priors; then come swaps of clusters, and sizes that are each a part of the next larger one, less and less
+    alike; and from the best of these on the priors move towards the sizes that were found, as long as the normalised
+    cut falls by a hundredth. Where classes are known clusters cannot change their places, and only the latter is tried.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        What is to be cut; its priors are not looked at.
+    effort : Effort
+        How many runs there are with equal priors, and when a run ends. Each move of the priors takes a tenth of them,
+        one from the best clusters, and swaps.
+    monitor : FitMonitor or Unwatched
+        Is told of every outer step; says when to stop.
+
+    Returns
+    -------
+    best : Run
+        In the order of the data.
+    energies : ndarray of shape (n_runs,)
+        (P) at the end of each run, under the priors that it had.
+    priors : ndarray of shape (R,)
+        Of the best run.
+    """
+    R = problem.n_clusters
+    equal = replace(problem, priors=np.full(R, 1 / R))
+    if R == 1:
+        return *find_cut(equal, effort, monitor), np.ones(1)
+    search = _PriorSearch(equal, effort, monitor, begin_cut(equal, monitor))
+    for ratio in _RATIOS if np.all(problem.known < 0) and problem.given is None else ():
+        search.move(_normalised(ratio ** np.arange(R, dtype=np.float64), problem.n_vertices))
+    for _ in range(_MOST_STEPS):
+        if not search.move(search.towards_the_sizes()):
+            break
+    return search.best, np.concatenate(search.energies), search.priors
+
+
+class _PriorSearch:
+    """The best clusters so far, and moves of the priors from there."""
+
+    def __init__(
+        self, problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched, beginning: Beginning
+    ) -> None:
+        assert problem.priors is not None
+        self._problem, self._monitor, self._beginning = problem, monitor, beginning
+        n_runs, n_swaps = max(1, round(_PART_OF_RUNS * effort.n_runs)), max(_SWAPS, effort.n_swaps)
+        self._few = replace(effort, n_runs=n_runs, n_swaps=n_swaps)
+        self._edges, self._degrees = edges_of_graph(problem.graph), degrees_of(problem.graph)
+        self.priors = problem.priors
+        self.best, energies = find_cut(problem, effort, monitor, beginning)
+        self.energies = [energies]
+        self._cut = self._normalised_cut(self.best.labels)
+
+    def move(self, priors: FloatArray) -> bool:
+        """Search with other priors, from the best clusters too; return whether the normalised cut has fallen."""
+        if self._monitor.stopped_by is not None or self._cut == 0:
+            return False
+        problem = replace(self._problem, priors=priors)
+        run, energies = find_cut(problem, self._few, self._monitor, self._beginning, also=self.best.labels)
+        self.energies.append(energies)
+        cut = self._normalised_cut(run.labels)
+        if not cut < (1 - _WORTHWHILE) * self._cut:
+            return False
+        self.best, self.priors, self._cut = run, priors, cut
+        return True
+
+    def towards_the_sizes(self) -> FloatArray:
+        """Return priors half-way to the sizes of the best clusters."""
+        labels, weights = self.best.labels, self._problem.weights
+        sizes = np.bincount(labels, weights, minlength=self._problem.n_clusters)
+        return _normalised(self.priors + sizes / sizes.sum(), self._problem.n_vertices)
+
+    def _normalised_cut(self, labels: IntArray) -> float:
+        return normalised_cut(self._edges, labels, self._problem.n_clusters, self._degrees)
+
+
+def normalised_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:
+    """Return the sum over the clusters of the edges that leave them, each over its degrees (Shi and Malik 2000)."""
+    cuts, volumes = cuts_and_sizes(edges, labels, n_clusters, degrees)
+    is_empty = np.bincount(labels, minlength=n_clusters) == 0
+    if np.any(is_empty) or (np.any(volumes == 0) and len(edges) > 0):
+        return float("inf")
+    return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
+
+
+def _normalised(shares: FloatArray, n_vertices: int) -> FloatArray:
+    """Return shares as priors, none of which is below one vertex."""
+    priors = np.maximum(shares / shares.sum(), 1 / n_vertices)
+    return np.asarray(priors / priors.sum())

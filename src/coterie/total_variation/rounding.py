@@ -1,0 +1,119 @@
+"""Memberships rounded to clusters of bounded size, and clusters matched with priors."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.centers.priced_lists import PricedLists
+from coterie.centers.prices import assign_within
+from coterie.centers.sizes import SizeBounds
+from coterie.graphs.cuts import cuts_and_sizes, degrees_of
+from coterie.graphs.edges import Edges
+
+__all__ = ["check_known_sizes", "labels_within", "matched_numbers"]
+
+# Steps of the walk that tells rows inside of a cluster from those at its border, and how often it goes back.
+_STEPS, _RETURN = 20, 0.5
+
+# Memberships that count as none, and what an assignment within bounds may lose against the best one, per row: both in
+# their logarithms, for linear costs would rather give a row to a cluster far away than shift two borders.
+_NONE, _GAP = 1e-12, 1e-4
+
+
+def labels_within(
+    graph: sp.csr_array,
+    memberships: Array,
+    labels: IntArray,
+    bounds: SizeBounds,
+    fixed: BoolArray,
+    n_threads: int = 1,
+) -> IntArray:
+    """Round memberships to clusters of so many rows, by prices on clusters.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Memberships are near indicators, so most rows of a cluster are equal: which of them are at its border, a random
+        walk on this graph says.
+    memberships : ndarray of shape (n, R)
+        Rows in the simplex.
+    labels : ndarray of shape (n,), int32
+        Their largest columns: they stay where the sizes are within the bounds.
+    bounds : SizeBounds
+        Of the numbers of rows.
+    fixed : ndarray of shape (n,), bool
+        Rows that stay in their clusters.
+    n_threads : int
+        Threads; they make no difference to the result.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    R = memberships.shape[1]
+    sizes = np.bincount(labels, minlength=R)
+    if np.all((sizes >= bounds.least) & (sizes <= bounds.most)):
+        return labels
+    scores = -np.log(np.maximum(_walked(graph, memberships), _NONE))
+    # A way of R moves costs less than that.
+    scores[fixed] = -R * np.log(_NONE) * (1 - np.eye(R)[labels[fixed]])
+    lists = PricedLists.of_all(scores, n_threads)
+    return assign_within(lists, bounds, allowed=_GAP * len(labels)).labels
+
+
+def _walked(graph: sp.csr_array, memberships: Array) -> FloatArray:
+    """Return the mean memberships where a walk with returns comes by."""
+    degrees = degrees_of(graph)
+    own = np.ascontiguousarray(memberships, dtype=np.float64)
+    steps = sp.diags_array(np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)) @ graph
+    walked = own
+    for _ in range(_STEPS):
+        walked = _RETURN * own + (1 - _RETURN) * (steps @ walked)
+    return walked
+
+
+def check_known_sizes(known: IntArray, n_clusters: int, bounds: SizeBounds) -> None:
+    """Raise a ValueError if known classes leave no clusters of such sizes."""
+    sizes = np.bincount(known[known >= 0], minlength=n_clusters)
+    if sizes.max() > bounds.most:
+        raise ValueError(
+            f"y puts {sizes.max()} rows into class {sizes.argmax()}, and size_max allows {bounds.most:g}: allow "
+            "more, or give fewer labels."
+        )
+    needed = float(np.maximum(sizes, np.ceil(bounds.least)).sum())
+    if needed > len(known):
+        raise ValueError(
+            f"With the classes of y, size_min={bounds.least:g} for each of {n_clusters} clusters asks for {needed:g} "
+            f"rows, and there are {len(known)}: ask for less, or give fewer labels."
+        )
+
+
+def matched_numbers(
+    edges: Edges, labels: IntArray, asymmetries: FloatArray, weights: FloatArray | None
+) -> IndexArray:
+    """Return the new number of each cluster such that (P) is least: each cluster gets the prior that suits its size.
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph.
+    labels : ndarray of shape (n,)
+        The clusters.
+    asymmetries : ndarray of shape (R,)
+        lambda of each number.
+    weights : ndarray of shape (n,), or None
+        What vertices count.
+
+    Returns
+    -------
+    ndarray of shape (R,), int64
+    """
+    cuts, sizes = cuts_and_sizes(edges, labels, len(asymmetries), weights)
+    limits = np.minimum(np.outer(sizes, asymmetries), (sizes.sum() - sizes)[:, None])
+    # Of no size or without a cut any number will do, but the largest should be that of the largest prior.
+    energies = cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny)
+    energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), asymmetries) * 1e-12)
+    return np.asarray(linear_sum_assignment(energies)[1], dtype=np.int64)
