@@ -2,8 +2,15 @@
 
 #include "bindings.hpp"
 
+#if defined(__clang__)
+#define COTERIE_COMPILER "Clang " __clang_version__
+#else
+#define COTERIE_COMPILER "GCC " __VERSION__
+#endif
+
 NB_MODULE(_kernels, m) {
     m.attr("__version__") = COTERIE_VERSION;
+    m.attr("__compiler__") = COTERIE_COMPILER;
     coterie::bind_machine(m);
     coterie::bind_centers(m);
     coterie::bind_seeding(m);

@@ -1,6 +1,7 @@
 // A pool of threads that sleep between loops.
+#if !defined(_WIN32)
 #include <pthread.h>
-#include <sched.h>
+#endif
 
 #include <chrono>
 #include <condition_variable>
@@ -67,7 +68,7 @@ class Pool {
     void linger(unsigned long seen) const {
         const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
         while (__atomic_load_n(&loop_, __ATOMIC_ACQUIRE) == seen && std::chrono::steady_clock::now() < end)
-            sched_yield();
+            std::this_thread::yield();
     }
 
     std::mutex turn_, mutex_;
@@ -85,7 +86,9 @@ Pool& current_pool() {
     static std::once_flag once;
     std::call_once(once, [] {
         pool = new Pool;
+#if !defined(_WIN32)
         pthread_atfork(nullptr, nullptr, [] { pool = new Pool; });
+#endif
     });
     return *pool;
 }

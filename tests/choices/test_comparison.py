@@ -100,6 +100,19 @@ def test_what_was_cut_off_is_not_called_worse():
     assert "gmm is not advised: its time was over before it was done." in reasons
 
 
+@pytest.mark.parametrize(("stability", "named"), [((0.7, 0.8), True), ((0.1, 0.2), False)])
+def test_what_was_cut_off_may_be_ahead_already(stability, named):
+    trials = [
+        trial("k-means", [0, 1], agreements=(0.3, 0.4)),
+        trial("nested", [0, 1], agreements=(0.2, 0.3)),
+        trial("gmm", [0, 1], was_cut=True, agreements=stability),
+    ]
+    name, reasons = advise(trials, np.ones((3, 3)), SAME, 2)
+    assert name is None
+    assert ("gmm was cut off before it was done, and finds its clusters again best" in reasons[0]) == named
+    assert ("none clearly finds its clusters again" in reasons[0]) != named
+
+
 def test_agreement_is_told_of_those_that_agree():
     trials = [trial("k-means", [0, 1]), trial("gmm", [0, 0]), trial("nested", [0, 1], seconds=0.5)]
     name, reasons = advise(trials, np.ones((3, 3)), SAME, 2)

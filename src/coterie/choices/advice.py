@@ -55,6 +55,14 @@ def advise(
             f"Take {whole[0].method.name}: it is the only method that found {n_clusters} clusters.",
             *told,
         )
+    ahead = _cut_off_ahead(trials, whole)
+    if ahead is not None:
+        return None, (
+            f"The budget is too short to say which method to take: {ahead.method.name} was cut off before it was done, "
+            f"and finds its clusters again best already, ARI {_in_words(ahead)}; the next has "
+            f"{_in_words(_next_to(ahead, whole))}. Give it more time (--budget), or compare on fewer rows (--sample).",
+            *told,
+        )
     stable = _stablest(whole)
     intervals = [trial.stability for trial in whole if trial.stability is not None]
     if intervals and max(interval.low for interval in intervals) < _UNSTABLE:
@@ -86,7 +94,7 @@ def advise(
         return names[0], (
             f"Take {names[0]}: of the methods that are as stable as any it is the best or within {_EQUAL:.0%} of it by "
             "every criterion, those that favour other methods too"
-            + (f", and faster than {', '.join(names[1:])}, which are as good." if names[1:] else "."),
+            + (f", as good as {', '.join(names[1:])} and faster." if names[1:] else "."),
             *told,
         )
     return None, (
@@ -111,19 +119,30 @@ def _flaw_of(trial: Trial, n_clusters: int) -> str:
     return f"it lost {lost} of {n_clusters} clusters" if lost > 0 else ""
 
 
+def _cut_off_ahead(trials: list[Trial], whole: list[Trial]) -> Trial | None:
+    """Return the method that was cut off and is more stable than all that were not, None if there is none."""
+    best = max(trials, key=_mean_stability)
+    rivals = max(map(_mean_stability, whole))
+    return best if best.was_cut and _mean_stability(best) > rivals else None
+
+
+def _mean_stability(trial: Trial) -> float:
+    return 0.0 if trial.stability is None else trial.stability.mean
+
+
 def _stablest(trials: list[Trial]) -> list[Trial]:
     """Return the methods whose stability the best one's does not clearly exceed: their intervals meet."""
     known = [trial for trial in trials if trial.stability is not None]
     if not known:
         return trials
-    best = max(known, key=lambda trial: trial.stability.mean if trial.stability else 0.0)
+    best = max(known, key=_mean_stability)
     least = best.stability.low if best.stability else 0.0
     return [trial for trial in known if trial.stability is not None and trial.stability.high >= least]
 
 
 def _next_to(only: Trial, trials: list[Trial]) -> Trial:
     others = [trial for trial in trials if trial is not only and trial.stability is not None]
-    return max(others, key=lambda trial: trial.stability.mean if trial.stability else 0.0, default=only)
+    return max(others, key=_mean_stability, default=only)
 
 
 def _in_words(trial: Trial) -> str:

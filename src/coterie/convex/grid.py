@@ -27,6 +27,9 @@ _MOST_FACTORED = 20_000
 # With a deadline, for how many nodes there is time for a factorisation in each second that is left.
 _FACTORED_PER_SECOND = 3000
 
+# Numbers of a flow that are looked at at a time: they stay in the cache.
+_NUMBERS_AT_A_TIME = 1 << 16
+
 # What a flow may miss of the demand, relative to it.
 _MISSES = 1e-6
 
@@ -145,9 +148,7 @@ def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
     lowest = np.inf
     for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
         potentials = _potentials(problem, conductance)(demand)
-        flow = conductance[:, None] * (potentials[edges.heads] - potentials[edges.tails])
-        with np.errstate(over="ignore"):
-            loads = problem.dual_norms(flow) / weights
+        loads = _loads(problem, conductance, potentials)
         highest = float(loads.max())
         if not np.isfinite(highest):
             raise ValueError(
@@ -156,7 +157,7 @@ def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
             )
         if highest == 0:
             return 1.0
-        if _misses(problem, flow, demand) > _MISSES and lowest < np.inf:
+        if lowest < np.inf and _misses(problem, conductance, potentials, demand) > _MISSES:
             break
         lowest = min(lowest, highest)
         if phase.is_late:
@@ -200,17 +201,23 @@ def _first_gamma(problem: ConvexProblem) -> float:
     return float(np.quantile(bounds, _FIRST_SHARE)) if len(bounds) else 1.0
 
 
-def _misses(problem: ConvexProblem, flow: FloatArray, demand: FloatArray) -> float:
+def _loads(problem: ConvexProblem, conductance: FloatArray, potentials: Array) -> FloatArray:
+    """Return the dual norm of the flow over each edge, relative to its weight."""
     edges = problem.edges
-    ones, numbers = np.ones(len(edges)), np.arange(len(edges))
-    signs = (
-        np.concatenate([ones, -ones]),
-        (
-            np.concatenate([edges.heads, edges.tails]),
-            np.concatenate([numbers] * 2),
-        ),
-    )
-    given = sp.csr_array(signs, shape=(edges.n_nodes, len(edges))) @ flow
+    loads = np.empty(len(edges))
+    at_a_time = max(1, _NUMBERS_AT_A_TIME // potentials.shape[1])
+    for first in range(0, len(edges), at_a_time):
+        part = slice(first, first + at_a_time)
+        differences = potentials[edges.heads[part]] - potentials[edges.tails[part]]
+        with np.errstate(over="ignore"):
+            norms = problem.dual_norms(conductance[part, None] * differences)
+            loads[part] = norms / edges.weights[part].astype(np.float64)
+    return loads
+
+
+def _misses(problem: ConvexProblem, conductance: FloatArray, potentials: Array, demand: FloatArray) -> float:
+    """Return what the flow misses of the demand, relative to it."""
+    given = graph_laplacian(problem.edges.adjacency(conductance)) @ potentials
     return float(np.linalg.norm(given - demand) / np.linalg.norm(demand))
 
 

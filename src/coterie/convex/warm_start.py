@@ -12,8 +12,8 @@ from coterie.convex.solvers import Solver
 __all__ = ["WarmStart"]
 
 
-# Edges that are predicted at a time: what is needed besides stays small.
-_EDGES_AT_A_TIME = 1 << 14
+# Numbers that are predicted at a time: what is needed besides stays small, and in the cache.
+_NUMBERS_AT_A_TIME = 1 << 16
 
 
 class WarmStart:
@@ -53,9 +53,10 @@ class WarmStart:
         solver = self._solver
         assert self._gamma is not None
         lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
-        widths = np.diff(solver.problem.group_starts)
-        for first in range(0, len(solver.duals), _EDGES_AT_A_TIME):
-            part = slice(first, first + _EDGES_AT_A_TIME)
+        widths = np.diff(solver.problem.group_starts) if solver.problem.n_groups > 1 else 1
+        at_a_time = max(1, _NUMBERS_AT_A_TIME // solver.duals.shape[1])
+        for first in range(0, len(solver.duals), at_a_time):
+            part = slice(first, first + at_a_time)
             is_apart = np.repeat(lengths[:, part].T > 0, widths, axis=1)
             found, before = solver.duals[part].copy(), self._before[part]
             start = solver.duals[part]

@@ -7,7 +7,7 @@ import pytest
 
 from coterie import open_rows
 from coterie.blocks import kernel_rows
-from coterie.rows.formats import raw
+from coterie.rows import flat
 from tests.rows.formats import assert_same_rows, numbers
 
 N_ROWS = 200
@@ -16,10 +16,10 @@ N_ROWS = 200
 @pytest.fixture
 def small_reads(monkeypatch):
     """Rows are read in many portions and runs."""
-    monkeypatch.setattr(raw, "_PORTION_BYTES", 300)
-    monkeypatch.setattr(raw, "_COLUMNS_BYTES", 700)
-    monkeypatch.setattr(raw, "_GAP_BYTES", 100)
-    monkeypatch.setattr(raw, "_RUN_BYTES", 500)
+    monkeypatch.setattr(flat, "_PORTION_BYTES", 300)
+    monkeypatch.setattr(flat, "_COLUMNS_BYTES", 700)
+    monkeypatch.setattr(flat, "_GAP_BYTES", 100)
+    monkeypatch.setattr(flat, "_RUN_BYTES", 500)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -65,7 +65,7 @@ def test_small_files_are_kept_and_large_ones_read_anew(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_what_is_converted_is_held_once(order, tmp_path, monkeypatch):
-    monkeypatch.setattr(raw, "_COLUMNS_BYTES", 2**20)
+    monkeypatch.setattr(flat, "_COLUMNS_BYTES", 2**20)
     X = np.arange(2**20).reshape(-1, 8)
     np.save(tmp_path / "x.npy", np.asarray(X, order=order))
     rows = open_rows(tmp_path / "x.npy")
