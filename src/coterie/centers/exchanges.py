@@ -88,6 +88,7 @@ class _Moves:
         self._weights = np.ones(self._n) if weights is None else weights.astype(np.float64)
         # Rows of different weights cannot fill a cluster exactly.
         self._grain = 0.0 if weights is None else float(self._weights.max()) / 2
+        self._place = float(self._weights.mean())
         self._sizes = point.sizes.copy()
         if self._grain > 0:
             self._held = np.clip(point.sizes, problem.bounds.least, problem.bounds.most)
@@ -206,10 +207,11 @@ class _Moves:
         return True
 
     def _has_room(self, source: int, target: int) -> bool:
+        """Tell whether a cluster may give a place of the mean weight to the room, or take one."""
         bounds = self._problem.bounds
         if target == self._k:
-            return bool(self._held[source] + 1 <= bounds.most + self._grain)
-        return bool(self._held[target] - 1 >= bounds.least - self._grain)
+            return bool(self._held[source] + self._place <= bounds.most + self._grain)
+        return bool(self._held[target] - self._place >= bounds.least - self._grain)
 
     # --- the graph -----------------------------------------------------------------------------------------------
 
