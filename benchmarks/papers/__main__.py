@@ -80,10 +80,11 @@ def make(full: str, options: argparse.Namespace) -> bool:
         print(f"{full}: {why}", file=sys.stderr)
         return True
     report = Report(full, command(full, *given(options)), stem_of(full, options.quick))
-    report.data["item"] = full
+    report.data |= {"item": full, "is_whole": False}
     try:
         with begun(options, report, PaperRun) as run:
             item.make(run)
+            report.data["is_whole"] = True
     except Exception:
         traceback.print_exc()
         print(f"{full}: failed", file=sys.stderr)

@@ -94,6 +94,8 @@ def _made(full: str, images: Path, used: set[str]) -> Iterator[str]:
     text = re.sub(r"\n+Written to .*\n", "\n", text).strip()
     text = text.replace("](" + full, "](images/" + full)
     yield from ("", text, "")
+    if not data.get("is_whole", True):
+        yield from ("Not all of it: the run was ended before it was done.", "")
     yield f"`{data['command']}`, {data['machine']['date'][:10]}"
 
 
