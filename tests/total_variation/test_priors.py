@@ -232,7 +232,7 @@ class TestEstimator:
         X, y = uneven
         model = TotalVariationClustering(4, class_priors=SHARES, n_init=4, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.97
-        np.testing.assert_allclose(np.bincount(model.labels_), SIZES, atol=20)
+        np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
 
     def test_estimated_priors_find_them_too_where_equal_ones_do_not(self, uneven):
         X, y = uneven
