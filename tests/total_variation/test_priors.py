@@ -204,7 +204,9 @@ class TestSizes:
     def test_an_estimator_within_bounds(self, uneven):
         X, y = uneven
         known = np.where(np.arange(len(y)) % 60 == 0, y, -1)
-        model = TotalVariationClustering(4, size_min=200, size_max=0.3, random_state=0).fit(X, known)
+        model = TotalVariationClustering(
+            4, size_min=200, size_max=0.3, n_init=1, max_iter=200, random_state=0
+        ).fit(X, known)
         sizes = np.bincount(model.labels_)
         assert sizes.min() >= 200
         assert sizes.max() <= 267

@@ -74,7 +74,7 @@ class TotalVariationClustering(GraphEstimator):
         (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
         "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
         on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalised
-        cut falls by a hundredth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
+        cut falls by a fifth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
         `asymmetry`.
     balance : {"rows", "degrees"}
         What sizes count in (P): rows, or the weights of their edges, as in the normalised cut.
