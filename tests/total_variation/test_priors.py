@@ -204,7 +204,9 @@ class TestSizes:
     def test_an_estimator_within_bounds(self, uneven):
         X, y = uneven
         known = np.where(np.arange(len(y)) % 60 == 0, y, -1)
-        model = TotalVariationClustering(4, size_min=200, size_max=0.3, random_state=0).fit(X, known)
+        model = TotalVariationClustering(
+            4, size_min=200, size_max=0.3, n_init=1, max_iter=200, random_state=0
+        ).fit(X, known)
         sizes = np.bincount(model.labels_)
         assert sizes.min() >= 200
         assert sizes.max() <= 267
@@ -232,7 +234,7 @@ class TestEstimator:
         X, y = uneven
         model = TotalVariationClustering(4, class_priors=SHARES, n_init=4, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.97
-        np.testing.assert_allclose(np.bincount(model.labels_), SIZES, atol=20)
+        np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
 
     def test_estimated_priors_find_them_too_where_equal_ones_do_not(self, uneven):
         X, y = uneven

@@ -73,11 +73,10 @@ class TotalVariationClustering(GraphEstimator):
         least, for as many edges, if it has n / (lambda + 1) rows; None: R - 1, for equal sizes.
     class_priors : sequence of float, "estimate" or "labels", optional
         How large each cluster should be, as a part of all: above 0, with sum 1. Cluster r has a lambda of its own then,
-        (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least, or of those
-        that cost the same the nearest to their sizes.
+        (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
         "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
         on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalised
-        cut falls by a hundredth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
+        cut falls by a fifth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
         `asymmetry`.
     balance : {"rows", "degrees"}
         What sizes count in (P): rows, or the weights of their edges, as in the normalised cut.

@@ -22,9 +22,6 @@ _STEPS, _RETURN = 20, 0.5
 # their logarithms, for linear costs would rather give a row to a cluster far away than shift two borders.
 _NONE, _GAP = 1e-12, 1e-4
 
-# Relative to the energies of clusters, what decides between priors that cost the same.
-_TIE = 1e-9
-
 
 def labels_within(
     graph: sp.csr_array,
@@ -116,8 +113,7 @@ def matched_numbers(
     """
     cuts, sizes = cuts_and_sizes(edges, labels, len(asymmetries), weights)
     limits = np.minimum(np.outer(sizes, asymmetries), (sizes.sum() - sizes)[:, None])
-    energies = np.where(cuts[:, None] > 0, cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny), 0)
-    # Larger sizes than the prior and equal ones often cost the same: then the nearest prior is the one.
-    shares, priors = sizes / sizes.sum(), 1 / (1 + asymmetries)
-    energies += _TIE * (float(energies.max()) or 1.0) * np.abs(shares[:, None] - priors)
+    # Of no size or without a cut any number will do, but the largest should be that of the largest prior.
+    energies = cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny)
+    energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), asymmetries) * 1e-12)
     return np.asarray(linear_sum_assignment(energies)[1], dtype=np.int64)

@@ -206,8 +206,7 @@ class CutRuns:
         numbers = matched_numbers(self._graph.edges, run.labels, self._problem.asymmetries, self._weights)
         labels = numbers[run.labels].astype(np.int32)
         memberships, cut = run.memberships[:, np.argsort(numbers)], self._descent.cut(labels)
-        # But for rounding: priors may cost the same.
-        energy = self._descent.start(memberships) if cut <= (1 + 1e-8) * run.energy else np.inf
+        energy = self._descent.start(memberships) if cut <= run.energy else np.inf
         if not np.isfinite(energy):
             return run
         matched = replace(run, energy=cut, relaxed_energy=energy, labels=labels, memberships=memberships)
