@@ -27,7 +27,13 @@ def test_choose_k(rows, capsys):
     assert main(["choose-k", "rows.npy", "--k", "2:4", "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
     assert "The natural number of clusters is 3." in printed
-    assert everything(rows / "out") == ["choose-k.html", "choose-k.png", "curves.csv", "summary.json"]
+    assert everything(rows / "out") == [
+        "choose-k.html",
+        "choose-k.png",
+        "curves.csv",
+        "run.toml",
+        "summary.json",
+    ]
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert (summary["clusters"], summary["sample_rows"], summary["k_range"]) == (3, 120, [2, 4])
     page = (rows / "out" / "choose-k.html").read_text()
@@ -56,7 +62,13 @@ def test_compare(rows, capsys):
     printed = capsys.readouterr().out
     assert "Take " in printed
     assert "agreement" in printed
-    assert everything(rows / "out") == ["comparison.csv", "comparison.html", "comparison.png", "summary.json"]
+    assert everything(rows / "out") == [
+        "comparison.csv",
+        "comparison.html",
+        "comparison.png",
+        "run.toml",
+        "summary.json",
+    ]
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert [record["method"] for record in summary["methods"]] == ["k-means", "gmm"]
     assert summary["methods"][0]["accuracy"] > 0.95

@@ -41,7 +41,7 @@ def test_fit_writes_a_report(folder, rows, capsys):
 
 def test_the_report_of_a_folder(folder, people, capsys):
     assert main(["report", "coterie-out", "--stability", "2", "--known", "kind"]) == 0
-    assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n"
+    assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n  coterie-out/report-run.toml\n"
     page = (folder / "coterie-out/report.html").read_text()
     assert "people.parquet" in page
     assert "Known classes" in page
