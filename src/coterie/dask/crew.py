@@ -301,11 +301,15 @@ class Crew:
     def _answers(
         self, name: str, orders: Mapping[str, Order], payload: Any
     ) -> Iterable[tuple[Order, Answer | None]]:
-        """Send the orders; yield the answers as they come, None for that of a worker that has died."""
+        """Send the orders; yield the answers as they come, None for that of a worker that has died.
+
+        Where some fail, the others are waited for, and the error of the first chunk is raised, whichever came first.
+        """
         event = threading.Event()
         if bytes_of(payload) > _SCATTERED_BYTES and len(orders) > 1:
             payload = self.client.scatter(payload, hash=False)
         sent: dict[str, Any] = {}
+        errors: list[Exception] = []
         for worker, order in orders.items():
             future = self.client.submit(
                 carry_out, order, payload, self._data(order), workers=[worker], allow_other_workers=False,
@@ -327,30 +331,35 @@ class Crew:
                 if worker not in sent:
                     continue
                 future = sent[worker]
-                if future.status == "pending" or not (found := self._answer(worker, orders[worker], future)):
-                    future.cancel()
-                    found = [None]
-                elif found == ["wait"]:
-                    continue
+                answer = None if future.status == "pending" else self._answer(worker, future)
                 del sent[worker]
-                yield orders[worker], found[0]
+                if isinstance(answer, Exception):
+                    errors.append(answer)
+                    continue
+                if answer is None:
+                    future.cancel()
+                yield orders[worker], answer
+        if errors:
+            raise min(errors, key=_chunk_of) from None
         self._sent = []
 
-    def _answer(self, worker: str, order: Order, future: Any) -> list[Any]:
-        """Return the answer of a task that is done in a list; nothing if it is lost with its worker."""
+    def _answer(self, worker: str, future: Any) -> Answer | Exception | None:
+        """Return the answer of a task that is done, or its error; None if it is lost with its worker."""
         library = distributed()
         lost = (CancelledError, library.KilledWorker, library.comm.CommClosedError, StoppedError)
         for seconds in (10, 60, 600):
             try:
-                return [future.result(timeout=seconds)]
+                answer: Answer = future.result(timeout=seconds)
+                return answer
             except lost:
-                return []
+                return None
             except TimeoutError:
                 if worker not in self._workers():
-                    return []
+                    return None
             except Exception as error:
-                raise _error_of_worker(error) from None
-        return []
+                # Its traceback tells nothing of the caller's.
+                return error.with_traceback(None)
+        return None
 
     def _data(self, order: Order) -> list[Any] | None:
         """Return what Dask computes for the chunks that an order opens."""
@@ -371,9 +380,9 @@ def _unreadable(chunk: Any, future: Any) -> Exception:
     )
 
 
-def _error_of_worker(error: Exception) -> Exception:
-    """Return an error of a worker without its traceback, which tells nothing of the caller's."""
-    return error.with_traceback(None)
+def _chunk_of(error: Exception) -> int:
+    """Return the chunk at which a worker failed; -1 where it says none."""
+    return int(vars(error).get("chunk_number", -1))
 
 
 def bytes_of(value: Any) -> int:

@@ -372,10 +372,16 @@ def carry_out(order: Order, payload: Any, data: list[Any] | None = None) -> Answ
         for part in order.parts:
             session.check(order)
             here = next(waiting) if part.chunk is not None and data is not None else None
-            visit.at(session.chunk(part, visit, here))
-            if part.chunk is not None:
-                visit.recall(part)
-            results[part.number] = order.operation(visit, part.given)
+            try:
+                visit.at(session.chunk(part, visit, here))
+                if part.chunk is not None:
+                    visit.recall(part)
+                results[part.number] = order.operation(visit, part.given)
+            except Exception as error:
+                vars(error)["chunk_number"] = (
+                    part.number
+                )  # of several errors the client tells the first in the rows
+                raise
         return Answer(results, sums)
 
 
