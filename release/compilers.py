@@ -45,7 +45,6 @@ def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
         for tool in ("cc", "c++", "ar", "ranlib", "rc")
     }
     arguments = {
-        "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SYSTEM_PROCESSOR": target.processor,
         # Those of this system know no objects of others.
         "CMAKE_AR": tools["ar"],
