@@ -27,7 +27,7 @@ exec "{python}" -m ziglang {tool} "$@"
 """
 
 
-def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
+def settings_of(target: Target, python: Path, folder: Path, nanobind: Path) -> dict[str, str]:
     """Return the environment variables that make scikit-build-core compile for a platform.
 
     Parameters
@@ -38,6 +38,8 @@ def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
         The Python that builds; its headers are taken.
     folder : Path
         Where to put the compilers: scripts, for CMake wants one word.
+    nanobind : Path
+        Where nanobind has its lists of names.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tools = {
@@ -57,7 +59,7 @@ def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
         arguments["CMAKE_INSTALL_NAME_TOOL"] = "/bin/false"
     if target.system == "Windows":
         arguments["CMAKE_RC_COMPILER"] = tools["rc"]
-        arguments.update(python_of_windows(python, folder / "python"))
+        arguments.update(python_of_windows(python, folder / "python", nanobind))
     return {
         "CC": tools["cc"],
         "CXX": tools["c++"],

@@ -49,7 +49,7 @@ def test_a_wheel_that_is_too_large_or_for_another_system_is_refused(tmp_path):
 @pytest.mark.parametrize("name", [name for name in TARGETS if "windows" not in name])
 def test_what_cmake_is_told(name, tmp_path):
     target = TARGETS[name]
-    told = settings_of(target, Path(sys.executable), tmp_path)
+    told = settings_of(target, Path(sys.executable), tmp_path, tmp_path)
     arguments = dict(argument.removeprefix("-D").split("=", 1) for argument in told["CMAKE_ARGS"].split())
     assert arguments["CMAKE_SYSTEM_PROCESSOR"] == target.processor
     assert arguments.get("CMAKE_SYSTEM_NAME", "") == target.system
@@ -60,7 +60,7 @@ def test_what_cmake_is_told(name, tmp_path):
 
 
 def test_a_list_of_symbols_becomes_what_zig_reads(tmp_path):
-    compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path)["CXX"])
+    compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path, tmp_path)["CXX"])
     compiler.write_text(compiler.read_text().replace("exec ", "echo "))
     command = [compiler, "-shared", "-Wl,@some names.sym", "a b.o"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
