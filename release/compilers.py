@@ -10,12 +10,14 @@ from release.windows import python_of_windows
 
 __all__ = ["settings_of"]
 
-# Zig's linker reads no list of symbols from a file; what nanobind lists there is all of Python's.
+# Zig's linker reads no list of symbols from a file (what nanobind lists there is all of Python's), and falls over bundles;
+# macOS loads a module that is a shared library as well.
 _COMPILER = """#!/bin/sh
 for argument do
     shift
     case $argument in
         -Wl,@*) set -- "$@" -Wl,-undefined,dynamic_lookup ;;
+        -bundle) set -- "$@" -shared ;;
         *) set -- "$@" "$argument" ;;
     esac
 done

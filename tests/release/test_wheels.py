@@ -59,10 +59,10 @@ def test_what_cmake_is_told(name, tmp_path):
     assert host == (f"linux_{target.processor}" if target.is_linux else target.platform)
 
 
-def test_a_list_of_symbols_becomes_what_zig_reads(tmp_path):
+def test_what_zig_does_not_know_becomes_what_it_does(tmp_path):
     compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path, tmp_path)["CXX"])
     compiler.write_text(compiler.read_text().replace("exec ", "echo "))
-    command = [compiler, "-shared", "-Wl,@some names.sym", "a b.o"]
+    command = [compiler, "-bundle", "-Wl,@some names.sym", "a b.o"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.endswith("-s -shared -Wl,-undefined,dynamic_lookup a b.o\n")
 
