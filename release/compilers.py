@@ -10,8 +10,8 @@ from release.windows import python_of_windows
 
 __all__ = ["settings_of"]
 
-# Zig's linker reads no list of symbols from a file (what nanobind lists there is all of Python's), and falls over bundles;
-# macOS loads a module that is a shared library as well.
+# Zig's linker reads no list of symbols from a file (what nanobind lists there is all of Python's), and it falls over
+# bundles; macOS loads a module that is a shared library as well.
 _COMPILER = """#!/bin/sh
 for argument do
     shift
