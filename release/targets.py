@@ -22,7 +22,7 @@ class Target:
     suffix : str
         The ending of an extension module of CPython 3.11.
     system : str
-        CMake's name of the system, where system or processor are not those that build: it looks at no processor without.
+        CMake's name of the system, where it or the processor are not those that build; without, CMake takes these.
     """
 
     zig: str
