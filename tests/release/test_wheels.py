@@ -64,7 +64,7 @@ def test_what_zig_does_not_know_becomes_what_it_does(tmp_path):
     compiler.write_text(compiler.read_text().replace("exec ", "echo "))
     command = [compiler, "-bundle", "-Wl,@some names.sym", "a b.o"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.endswith("-s -shared -Wl,-undefined,dynamic_lookup a b.o\n")
+    assert said.endswith("-s -O3 -shared -Wl,-undefined,dynamic_lookup a b.o\n")
 
 
 def test_of_the_global_lock_sources_and_metadata_say_the_same():
