@@ -21,8 +21,8 @@ for argument do
         *) set -- "$@" "$argument" ;;
     esac
 done
-# -s: nothing but what Python looks for is kept in the table of symbols. -O3: Zig compiles its C++ library for each set of
-# such flags, which takes minutes; so CMake's first questions and the module get the same one.
+# -s: nothing but what Python looks for is kept in the table of symbols. -O3: Zig compiles its C++ library for each set
+# of such flags, which takes minutes; so CMake's first questions and the module get the same one.
 exec "{python}" -m ziglang {tool} -target {target} -s -O3 "$@"
 """
 _TOOL = """#!/bin/sh
