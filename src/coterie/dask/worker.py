@@ -49,7 +49,7 @@ _ENDED: deque[str] = deque(maxlen=1000)
 
 
 class StoppedError(RuntimeError):
-    """The fit that a task belongs to has ended, or has sent a later one."""
+    """A task cannot be carried out here: its fit has ended or has sent a later one, or its chunks are not here."""
 
 
 @dataclass(frozen=True)
@@ -340,6 +340,8 @@ class _Session:
         """Return a chunk that is held, or opened now."""
         if part.chunk is not None:
             self.chunks[part.number] = _opened(part, visit, data, self.n_threads)
+        elif part.number not in self.chunks:  # a worker that was started again under the same address
+            raise StoppedError(f"This worker does not hold chunk {part.number} any more.")
         return self.chunks[part.number]
 
 
