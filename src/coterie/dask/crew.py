@@ -92,6 +92,7 @@ class Crew:
         self._first: dict[int, Any] = {}
         self._sent: list[Any] = []
         self._alive: list[str] = []
+        self._looked = -math.inf
 
     def __enter__(self) -> Crew:
         return self
@@ -250,7 +251,7 @@ class Crew:
                 time.sleep(_LOOK)
                 continue
             if workers:
-                self._alive = workers
+                self._alive, self._looked = workers, time.monotonic()
                 return workers
             if time.monotonic() > end:
                 raise ConnectionError(
@@ -319,11 +320,10 @@ class Crew:
         for future in sent.values():
             future.add_done_callback(lambda _: event.set())
         errors: list[Exception] = []
-        looked = -math.inf  # first while the workers are at work, so that no pass waits for it
         while sent:
             gone = []
-            if time.monotonic() - looked > _LOOK:
-                alive, looked = self._look(), time.monotonic()
+            if time.monotonic() - self._looked > _LOOK:  # while the workers compute: no pass waits for it
+                alive = self._look()
                 gone = [worker for worker in sent if worker not in alive]
             if not gone:
                 event.wait(_LOOK)

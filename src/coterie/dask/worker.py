@@ -274,8 +274,12 @@ class Visit:
     def checked(self, rows: FitRows) -> Iterator[tuple[slice, Any]]:
         """Yield the blocks of rows, unless the fit has ended meanwhile."""
         for block in rows.blocks():
-            self._session.check(self._order)
+            self.check()
             yield block
+
+    def check(self) -> None:
+        """Raise a StoppedError if the fit has ended meanwhile."""
+        self._session.check(self._order)
 
     def assignment(self) -> Assignment:
         """Return what gives the rows of the chunk their labels, with those of the pass before."""
