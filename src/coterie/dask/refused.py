@@ -68,7 +68,7 @@ class LaplacianKModes(_Refused):
 
 
 class TotalVariationClustering(_Refused):
-    """Total variation clustering does not run on a cluster: fit it to `knn_graph` or to a coreset, as the error says."""
+    """Total variation does not run on a cluster: fit it to `knn_graph` or to a coreset, as the error says."""
 
 
 class MiniBatchKMeans(_Refused):
