@@ -1,8 +1,8 @@
 """Layers of topics: Toponymy with the tree of coterie's bisecting k-means in place of its own clusters.
 
-Toponymy lets a language model name clusters of texts, coarse ones and finer ones within them. `BisectingKMeans` is fitted
-once and cut at each of the numbers, so that every cluster lies within one of the layer above. Here no model is asked:
-`Toponymy(llm, embedder, clusterer=BisectedLayers(4, 16))` would. Needs `pip install toponymy`.
+Toponymy lets a language model name clusters of texts, coarse ones and finer ones within them. `BisectingKMeans` is
+fitted once and cut at each of the numbers, so that every cluster lies within one of the layer above. Here no model is
+asked: `Toponymy(llm, embedder, clusterer=BisectedLayers(4, 16))` would. Needs `pip install toponymy`.
 """
 
 import numpy as np
