@@ -33,8 +33,13 @@ class Target:
 
     @property
     def is_linux(self) -> bool:
-        """Whether `auditwheel` knows it, and emulators run it."""
+        """Whether `auditwheel` knows it, and tests run with it here."""
         return "linux" in self.platform
+
+    @property
+    def built_as(self) -> str:
+        """The platform as Python says it while the wheel is built; of Linux, a build knows no version."""
+        return f"linux-{self.processor}" if self.is_linux else self.platform.replace("_", "-")
 
 
 TARGETS = {

@@ -1,7 +1,10 @@
-"""Wheels of Linux for x86-64 and 64-bit ARM, on one machine: `python -m release.wheels`.
+"""Wheels of all platforms, on one machine: `python -m release.wheels`.
 
 Zig's Clang compiles for all of them (`ziglang` on PyPI), against the oldest C library that a wheel may ask for. Each
 target gets two wheels: one for CPython 3.11, and one for the stable interface of CPython 3.12 and all after it.
+
+Those of Linux go to `dist`; the tests run with them, the ones for 64-bit ARM in an emulator. Those of macOS and Windows
+show that all is compiled and linked there. No test runs with them here, so they stay in `build/untested`.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ import time
 import tomllib
 from pathlib import Path
 
+from release.compilers import settings_of
 from release.targets import TARGETS, Target
 
 __all__ = ["build_wheel", "check", "environment_of", "is_as_old", "main"]
 
 _ROOT = Path(__file__).parents[1]
 _WORK = _ROOT / "build" / "wheels"
+_UNTESTED = _ROOT / "build" / "untested"
 _PYTHONS = ("3.11", "3.12")
 _MOST_BYTES = 3 * 10**6
 
@@ -29,21 +34,22 @@ _MOST_BYTES = 3 * 10**6
 def main(arguments: list[str] | None = None) -> None:
     """Build the wheels that the command line names, and look at them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    linux = [name for name, target in TARGETS.items() if target.is_linux]
     parser.add_argument(
-        "targets", nargs="*", default=linux, help=f"of {', '.join(linux)}; all of them by default"
+        "targets", nargs="*", default=list(TARGETS), help=f"of {', '.join(TARGETS)}; all of them by default"
     )
     parser.add_argument("--pythons", nargs="+", default=_PYTHONS, help="versions of CPython to build with")
-    parser.add_argument("--out", type=Path, default=_ROOT / "dist")
+    parser.add_argument("--out", type=Path, help="dist and build/untested by default")
     asked = parser.parse_args(arguments)
-    if unknown := set(asked.targets) - set(linux):
+    if unknown := set(asked.targets) - set(TARGETS):
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
-    asked.out.mkdir(parents=True, exist_ok=True)
     for name in asked.targets:
+        target = TARGETS[name]
+        out = asked.out or (_ROOT / "dist" if target.is_linux else _UNTESTED)
+        out.mkdir(parents=True, exist_ok=True)
         for python in asked.pythons:
             begin = time.perf_counter()
-            wheel = build_wheel(name, TARGETS[name], environment_of(python), asked.out)
-            check(wheel)
+            wheel = build_wheel(name, target, environment_of(python), out)
+            check(wheel, target)
             seconds = time.perf_counter() - begin
             print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB in {seconds:.0f} s", flush=True)
 
@@ -52,66 +58,62 @@ def environment_of(version: str) -> Path:
     """Return the Python of an environment of that version with all that a build needs; make it if it is missing."""
     python = _WORK / f"python{version}" / "bin" / "python"
     if not python.exists():
-        interpreter = shutil.which(f"python{version}")
-        if interpreter is None:
-            sys.exit(f"CPython {version} is not on the path: install it, or choose others by --pythons.")
-        # A shim may be there of a version that is not.
-        _run([interpreter, "-m", "venv", str(python.parents[1])], f"CPython {version} makes no environment")
+        _run(
+            [_interpreter(version), "-m", "venv", str(python.parents[1])],
+            f"CPython {version} makes no environment",
+        )
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text())
-    needed = [*project["build-system"]["requires"], "ziglang", "cmake>=3.18", "ninja", "pip>=23"]
+    needed = [*project["build-system"]["requires"], "pip>=23"]
     _run([str(python), "-m", "pip", "install", "--quiet", *needed], "what builds need cannot be installed")
     return python
+
+
+def _interpreter(version: str) -> str:
+    # pyenv has a shim on the path for each version that it knows; those that are not switched on do not run.
+    others = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for interpreter in (shutil.which(f"python{version}"), *map(str, others)):
+        if (
+            interpreter
+            and subprocess.run([interpreter, "-V"], capture_output=True, check=False).returncode == 0
+        ):
+            return interpreter
+    sys.exit(f"CPython {version} is not on the path: install it, or choose others by --pythons.")
 
 
 def build_wheel(name: str, target: Target, python: Path, out: Path) -> Path:
     """Build one wheel into a folder; returns its path.
 
-    A wheel of the same name is replaced.
+    A wheel of the same name is replaced. The kernels know nothing of Python: they are compiled once for a target, in
+    the folder where CMake builds for each Python in turn.
     """
-    compilers = _compilers(name, target, python)
-    version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
-    built = _WORK / name / version
-    environment = {
-        **os.environ,
-        **compilers,
-        "CMAKE_ARGS": f"-DCMAKE_SYSTEM_PROCESSOR={target.processor} -DCMAKE_BUILD_TYPE=Release",
-        "SETUPTOOLS_EXT_SUFFIX": target.suffix,
-        "_PYTHON_HOST_PLATFORM": target.platform.replace("_", "-"),
-    }
-    made = built / "wheel"
+    folder = _WORK / name
+    environment = {**os.environ, **settings_of(target, python, folder / "bin")}
+    made = folder / "wheel"
     shutil.rmtree(made, ignore_errors=True)
     command = [
         str(python), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(made),
-        f"--config-settings=build-dir={built / 'cmake'}", "--config-settings=install.strip=false", str(_ROOT),
+        f"--config-settings=build-dir={folder / 'cmake'}", "--config-settings=install.strip=false", str(_ROOT),
     ]  # fmt: skip
     _run(command, f"the wheel of {name} cannot be built", environment)
+    (wheel,) = made.glob("*.whl")
+    # The platform that the compiler was told of; `check` has auditwheel look whether it is true.
+    tag = ["wheel", "tags", "--remove", "--platform-tag", target.platform, str(wheel)]
+    _run([sys.executable, "-m", *tag], f"{wheel.name} gets no platform")
     (wheel,) = made.glob("*.whl")
     return Path(shutil.copy(wheel, out))
 
 
-def _compilers(name: str, target: Target, python: Path) -> dict[str, str]:
-    """Return the environment variables that name Zig's compilers: scripts, for CMake wants one word."""
-    folder = _WORK / name / "bin"
-    folder.mkdir(parents=True, exist_ok=True)
-    compilers = {}
-    for variable, command in (("CC", "cc"), ("CXX", "c++")):
-        script = folder / command
-        # -s: nothing but what Python looks for is kept in the table of symbols.
-        script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {command} -target {target.zig} -s "$@"\n')
-        script.chmod(0o755)
-        compilers[variable] = str(script)
-    return compilers
-
-
-def check(wheel: Path) -> None:
+def check(wheel: Path, target: Target) -> None:
     """Raise `SystemExit` if the wheel is not what its name says, or too large."""
     if wheel.stat().st_size > _MOST_BYTES:
         sys.exit(f"{wheel.name} is larger than {_MOST_BYTES / 1e6:.0f} MB.")
-    platform = wheel.stem.rsplit("-", 1)[1]
-    shown = _run([sys.executable, "-m", "auditwheel", "show", str(wheel)], f"auditwheel refuses {wheel.name}")
-    if not is_as_old(shown, platform):
-        sys.exit(f"auditwheel does not call {wheel.name} {platform}:\n{shown}")
-    _run([sys.executable, "-m", "twine", "check", "--strict", str(wheel)], f"twine refuses {wheel.name}")
+    if not wheel.stem.endswith(target.platform):
+        sys.exit(f"{wheel.name} is not for {target.platform}.")
+    if target.is_linux:
+        shown = _run(["auditwheel", "show", str(wheel)], f"auditwheel refuses {wheel.name}")
+        if not is_as_old(shown, target.platform):
+            sys.exit(f"auditwheel does not call {wheel.name} {target.platform}:\n{shown}")
+    _run(["twine", "check", "--strict", str(wheel)], f"twine refuses {wheel.name}")
     if "abi3" in wheel.name:
         _run(["abi3audit", "--strict", str(wheel)], f"abi3audit refuses {wheel.name}")
 

@@ -1,24 +1,44 @@
 #include "dispatch.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <stdexcept>
 
 namespace coterie {
 namespace {
 
+#if defined(__x86_64__)
+struct Processor {
+    bool avx2 = false, avx512 = false;
+};
+
+// The processor itself is asked: __builtin_cpu_supports looks into the compiler's own library, and with Zig's it finds
+// nothing. Then whether the system saves the registers: 0x06 are those of AVX, 0xe0 what AVX-512 adds.
+Processor this_processor() {
+    Processor found;
+    unsigned a, b, c, d, saved, unused;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return found;
+    const bool fma = c & bit_FMA;
+    __asm__("xgetbv" : "=a"(saved), "=d"(unused) : "c"(0));
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return found;
+    constexpr unsigned kAvx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+    found.avx2 = fma && (b & bit_AVX2) && (saved & 0x06) == 0x06;
+    found.avx512 = found.avx2 && (b & kAvx512) == kAvx512 && (saved & 0xe0) == 0xe0;
+    return found;
+}
+#endif
+
 // Best first.
 std::vector<const KernelTable*> runnable_tables() {
     std::vector<const KernelTable*> tables;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#endif
 #if defined(COTERIE_COMPILED_avx512)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        tables.push_back(&kAvx512Kernels);
+    if (this_processor().avx512) tables.push_back(&kAvx512Kernels);
 #endif
 #if defined(COTERIE_COMPILED_avx2)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(&kAvx2Kernels);
+    if (this_processor().avx2) tables.push_back(&kAvx2Kernels);
 #endif
     tables.push_back(&kBaselineKernels);
     return tables;

@@ -1,5 +1,6 @@
 """`coterie --version`, and with `--verbose` what a report of a fault should hold."""
 
+import platform
 import re
 import tomllib
 from pathlib import Path
@@ -35,3 +36,17 @@ def test_all_libraries_of_the_requirements_and_extras_are_told():
     for extra in re.search(r"\[(.*)\]", extras["all"][0])[1].split(","):
         wanted += extras[extra]
     assert {re.split(r"[^\w-]", requirement)[0] for requirement in wanted} == set(LIBRARIES)
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64",
+    reason="Linux tells what an x86-64 processor has",
+)
+def test_the_best_instruction_set_of_the_processor_is_taken():
+    flags = set(re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1].split())
+    best = "baseline"
+    if {"avx2", "fma"} <= flags:
+        best = "avx2"
+        if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
+            best = "avx512"
+    assert _kernels.available_instruction_sets()[0] == best

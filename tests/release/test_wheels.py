@@ -1,10 +1,15 @@
-"""What `auditwheel` says of a wheel is held against its name; which systems there are."""
+"""What `auditwheel` says of a wheel is held against its name; what CMake is told of each system."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from release.compilers import settings_of
 from release.targets import TARGETS
-from release.wheels import is_as_old
+from release.wheels import check, is_as_old
 
 SHOWN = """
 coterie-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl is consistent with
@@ -29,3 +34,41 @@ def test_the_stable_interface_begins_where_the_wheels_of_a_version_end():
     assert settings["tool"]["scikit-build"]["wheel"]["py-api"] == "cp312"
     assert settings["tool"]["cibuildwheel"]["build"] == ["cp311-*", "cp312-*"]
     assert all(".cpython-311-" in target.suffix or ".cp311-" in target.suffix for target in TARGETS.values())
+
+
+def test_a_wheel_that_is_too_large_or_for_another_system_is_refused(tmp_path):
+    wheel = tmp_path / "coterie-0.1.0-cp312-abi3-macosx_11_0_arm64.whl"
+    wheel.write_bytes(bytes(1000))
+    with pytest.raises(SystemExit, match="is not for macosx_10_15_x86_64"):
+        check(wheel, TARGETS["macos-x86_64"])
+    wheel.write_bytes(bytes(3_000_001))
+    with pytest.raises(SystemExit, match="larger than 3 MB"):
+        check(wheel, TARGETS["macos-arm64"])
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if "windows" not in name])
+def test_what_cmake_is_told(name, tmp_path):
+    target = TARGETS[name]
+    told = settings_of(target, Path(sys.executable), tmp_path)
+    arguments = dict(argument.removeprefix("-D").split("=", 1) for argument in told["CMAKE_ARGS"].split())
+    assert arguments["CMAKE_SYSTEM_PROCESSOR"] == target.processor
+    assert arguments.get("CMAKE_SYSTEM_NAME", "") == target.system
+    assert f"-target {target.zig} " in Path(told["CXX"]).read_text()
+    # packaging says "cp311-none" of a platform that is called manylinux or musllinux before `wheel tags` names it.
+    host = told["_PYTHON_HOST_PLATFORM"].replace("-", "_")
+    assert host == (f"linux_{target.processor}" if target.is_linux else target.platform)
+
+
+def test_a_list_of_symbols_becomes_what_zig_reads(tmp_path):
+    compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path)["CXX"])
+    compiler.write_text(compiler.read_text().replace("exec ", "echo "))
+    command = [compiler, "-shared", "-Wl,@some names.sym", "a b.o"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.endswith("-s -shared -Wl,-undefined,dynamic_lookup a b.o\n")
+
+
+def test_of_the_global_lock_sources_and_metadata_say_the_same():
+    # A module that does not declare otherwise turns the lock on when a free-threaded CPython imports it.
+    root = Path(__file__).parents[2]
+    declared = "FREE_THREADED" in (root / "CMakeLists.txt").read_text()
+    assert declared == ("Free Threading" in (root / "pyproject.toml").read_text())

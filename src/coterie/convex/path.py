@@ -240,7 +240,7 @@ class ConvexClusterPath(ConvexEstimator):
                 f"max_iter={self.max_iter} iterations each.",
                 ConvergenceWarning,
             )
-        if n_open or gammas.following(done[-1].certificate.n_clusters) is not None:
+        if n_open or _following(gammas, setting, done) is not None:
             monitor.warn_if_out_of_time()
         return self
 
@@ -365,7 +365,7 @@ class ConvexClusterPath(ConvexEstimator):
         )  # fmt: skip
         residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
-        while (gamma := gammas.following(done[-1].certificate.n_clusters if done else 0)) is not None:
+        while (gamma := _following(gammas, setting, done)) is not None:
             certificate, n_steps = solver.solve(gamma)
             if has_settled:
                 residuals.append(setting.residuals(self.tol))
@@ -409,3 +409,10 @@ class ConvexClusterPath(ConvexEstimator):
         if not np.all(np.isfinite(gammas)) or gammas[0] < 0 or np.any(np.diff(gammas) <= 0):
             raise ValueError("gammas must be finite, not negative and ascending.")
         return gammas
+
+
+def _following(gammas: FittingGammas | GivenGammas, setting: Setting, done: list[_Step]) -> float | None:
+    """Return the gamma after those that are done, None where they end."""
+    if not done:
+        return gammas.following(0, setting.solver.problem.rows)
+    return gammas.following(done[-1].certificate.n_clusters, done[-1].certificate.centroids)

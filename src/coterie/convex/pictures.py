@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
@@ -214,6 +213,8 @@ def _drawn_rows(n_rows: int) -> IndexArray:
 
 def _projected(curves: Array) -> tuple[Array, list[float]]:
     """Return the curves on the components of their first points, and the share of variance of each component."""
+    from sklearn.decomposition import PCA  # takes a tenth of a second, for those who draw no path
+
     n_components = min(2, curves.shape[1], curves.shape[2])
     with np.errstate(invalid="ignore", divide="ignore"):
         pca = PCA(n_components, random_state=0).fit(curves[0])

@@ -1,0 +1,202 @@
+"""The rows: which contenders of which benchmark, and how many seconds are wanted of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from benchmarks.graphs.contenders import GRAPHS
+from benchmarks.graphs.runs import run_graph
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.contenders import Contender
+from benchmarks.harness.rounds import Result
+from benchmarks.harness.seedings import run_seeding
+from benchmarks.kmeans.fits import FITS as KMEANS
+from benchmarks.kmeans.fits import OURS as KMEANS_AUTO
+from benchmarks.kmeans.fits import run_fit as run_k_means
+from benchmarks.kmeans.rows import FIT_ROWS
+from benchmarks.kmeans.seedings import GREEDY, SEEDING_ROW, SEEDINGS
+from benchmarks.mixture.contenders import FITS as MIXTURES
+from benchmarks.mixture.contenders import OWN_CHAIN, PEER_CHAIN, VAR_GMM_S, VC_GMM
+from benchmarks.mixture.runs import run_fit as run_mixture
+from benchmarks.mixture.settings import ROWS as MIXTURE_ROWS
+from benchmarks.speed.small import SMALL, run_first_pass, run_small, run_trials
+
+__all__ = ["ROWS", "SpeedRow"]
+
+Run = Callable[[str, int], Result]
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """One line of the table.
+
+    Attributes
+    ----------
+    work : str
+        What is done.
+    wanted : float
+        Seconds that are wanted.
+    contenders : mapping
+        Those of the benchmark that the work is from; the first one is ours.
+    prepare : callable
+        Writes the data and returns what runs a contender.
+    quality : str
+        The number that says how good a result is, "" for none.
+    rounds : int
+        How often it is measured at most.
+    """
+
+    work: str
+    wanted: float
+    contenders: Mapping[str, Contender]
+    prepare: Callable[[Benchmark], Run]
+    quality: str = ""
+    rounds: int = 99
+
+    @property
+    def ours(self) -> str:
+        """The contender that the row is about."""
+        return next(iter(self.contenders))
+
+    def most_rounds(self, wanted: int) -> int:
+        """Return how often it is measured where so many rounds are asked for."""
+        return min(self.rounds, wanted)
+
+
+def _k_means(key: str) -> Callable[[Benchmark], Run]:
+    def prepare(benchmark: Benchmark) -> Run:
+        row = FIT_ROWS[key].for_options(benchmark)
+        files = row.files(benchmark)
+        return lambda name, _: benchmark.isolated(
+            run_k_means, name, *files, row.max_iter, benchmark.options.threads
+        )
+
+    return prepare
+
+
+def _mixture(key: str) -> Callable[[Benchmark], Run]:
+    def prepare(benchmark: Benchmark) -> Run:
+        row = MIXTURE_ROWS[key].for_options(benchmark)
+        data = row.file(benchmark, key)
+        return lambda name, seed: benchmark.isolated(
+            run_mixture, name, data, row.setting, seed, benchmark.options.threads
+        )
+
+    return prepare
+
+
+def _graph(data: str, n_rows: int) -> Callable[[Benchmark], Run]:
+    def prepare(benchmark: Benchmark) -> Run:
+        path = benchmark.data(data, 3000 if benchmark.options.quick else n_rows)
+        return lambda name, _: benchmark.isolated(run_graph, name, path, 15, benchmark.options.threads)
+
+    return prepare
+
+
+def _seeding(benchmark: Benchmark) -> Run:
+    row = SEEDING_ROW.for_options(benchmark)
+    data = benchmark.data(row.data, row.n_rows)
+    return lambda name, seed: benchmark.isolated(
+        run_seeding, SEEDINGS[name], data, row.n_clusters, seed, benchmark.options.threads
+    )
+
+
+def _first_pass(benchmark: Benchmark) -> Run:
+    row = replace(FIT_ROWS["c"], n_rows=4096, n_clusters=500).for_options(benchmark)
+    files = row.files(benchmark)
+    return lambda name, _: benchmark.isolated(run_first_pass, name.split()[1], *files)
+
+
+def _trials(benchmark: Benchmark) -> Run:
+    sizes = (2000, 3) if benchmark.options.quick else (20_000, 30)
+    return lambda _, seed: benchmark.isolated(run_trials, *sizes, seed, benchmark.options.threads)
+
+
+def _small(kind: str) -> Callable[[Benchmark], Run]:
+    return lambda benchmark: (
+        lambda name, _: benchmark.isolated(run_small, kind, name, benchmark.options.threads)
+    )
+
+
+def _of(contenders: Mapping[str, Contender], *names: str) -> dict[str, Contender]:
+    return {name: contenders[name] for name in names}
+
+
+_EXACT = _of(KMEANS, KMEANS_AUTO, "coterie lloyd", "coterie yinyang", "superkmeans")
+_TO_THE_END = _of(
+    KMEANS, KMEANS_AUTO, "coterie lloyd", "coterie yinyang", "coterie elkan", "scikit-learn elkan"
+)
+_WITH_ELKAN = _EXACT | _of(KMEANS, "coterie elkan")
+_ON_CORESET = _of(MIXTURES, VC_GMM, OWN_CHAIN)
+_OURS = Contender("coterie", partial)
+
+
+def _graphs(recall: str) -> dict[str, Contender]:
+    return _of(GRAPHS, recall, "pynndescent", "hnswlib M=16 ef=100/64")
+
+
+ROWS: dict[str, SpeedRow] = {
+    "k-means-a": SpeedRow(
+        "MNIST 70,000 x 784, k = 50, to the end", 1.2, _TO_THE_END, _k_means("a"), "inertia"
+    ),
+    "k-means-b": SpeedRow(
+        "1M x 32, k = 1,000, 25 iterations", 3.3, _EXACT | _of(KMEANS, "faiss"), _k_means("b"), "inertia", 1
+    ),
+    "k-means-c": SpeedRow(
+        "MNIST 20,000 x 784, k = 1,000, 10 iterations", 0.45, _WITH_ELKAN, _k_means("c"), "inertia"
+    ),
+    "k-means-d": SpeedRow(
+        "embeddings 100,000 x 768, k = 1,000", 1.2, _WITH_ELKAN, _k_means("d"), "inertia", 2
+    ),
+    "first-pass": SpeedRow(
+        "first pass with bounds, 4,096 x 784, k = 500, one thread",
+        0.04,
+        _of(KMEANS, "coterie elkan", "coterie yinyang", "coterie lloyd"),
+        _first_pass,
+    ),
+    "mixture-aug90": SpeedRow("vc-GMM aug90, C = 4,000", 0.55, _ON_CORESET, _mixture("aug90"), "error"),
+    "mixture-blobs64": SpeedRow("vc-GMM blobs64, C = 2,048", 0.45, _ON_CORESET, _mixture("blobs64"), "error"),
+    "mixture-mnist": SpeedRow(
+        "vc-GMM MNIST, C = 500",
+        0.18,
+        _ON_CORESET | _of(MIXTURES, PEER_CHAIN),
+        _mixture("mnist"),
+        "error",
+    ),
+    "mixture-all-rows": SpeedRow(
+        "var-GMM-S aug90", 2.5, _of(MIXTURES, VAR_GMM_S), _mixture("aug90"), "error", 1
+    ),
+    "graph-mnist": SpeedRow(
+        "kNN graph, MNIST, k = 15", 1.6, _graphs("coterie approximate"), _graph("mnist", 70_000), "recall", 1
+    ),
+    "graph-embeddings": SpeedRow(
+        "kNN graph, embeddings 20,000 x 768, k = 15",
+        0.25,
+        _graphs("coterie recall=0.98"),
+        _graph("embeddings", 20_000),
+        "recall",
+    ),
+    "seeding": SpeedRow(
+        "greedy k-means++, 250,000 x 32, k = 1,000",
+        0.8,
+        _of(SEEDINGS, f"coterie {GREEDY}", f"scikit-learn {GREEDY}"),
+        _seeding,
+        "potential",
+        1,
+    ),
+    "total-variation": SpeedRow(
+        "total variation, 20,000 rows, 20 clusters, 30 trials",
+        10.0,
+        {"coterie": _OURS},
+        _trials,
+        "energy",
+        1,
+    ),
+    "small-k-means": SpeedRow("k-means of 150 x 4, k = 3", 0.0005, SMALL, _small("k-means")),
+    "small-mini-batch": SpeedRow("mini-batches of 150 x 4, k = 3", 0.002, SMALL, _small("mini-batch")),
+    "small-mixture": SpeedRow("mixture of 150 x 4, C = 3", 0.002, SMALL, _small("mixture")),
+    "predict-one": SpeedRow("labels of one row, k = 3", 0.0001, SMALL, _small("predict")),
+    "first-fit": SpeedRow("first fit of a process", 0.008, SMALL, _small("first")),
+}
