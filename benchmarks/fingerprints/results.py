@@ -41,9 +41,10 @@ def content(value: Any) -> Iterator[bytes]:
 
 
 def array_content(array: npt.NDArray[Any]) -> Iterator[bytes]:
-    """Yield type, shape and bits of an array; of a record array those of all fields but the seconds."""
+    """Yield type, shape and bits of an array; of a record array those of all fields that no clock decides."""
     if array.dtype.names:
-        yield from content({name: array[name] for name in array.dtype.names if name != "seconds"})
+        fields = [name for name in array.dtype.names if name not in ("seconds", "algorithm")]
+        yield from content({name: array[name] for name in fields})
     elif array.dtype.kind == "O":
         yield repr(array.tolist()).encode()
     else:

@@ -11,11 +11,16 @@ import numpy as np
 from benchmarks.harness.contenders import Contender
 
 __all__ = [
-    "CONTENDERS", "GRAPH_METHODS", "LEIDEN", "METHODS_OF_OURS", "NOISE", "SLK_BO", "TV_3", "TV_30", "Task", "bisected",
+    "CONTENDERS", "GRAPH_METHODS", "LEIDEN", "METHODS_OF_OURS", "NOISE", "SLK_BO", "TV_3", "TV_30", "TV_PRIORS", "Task",
+    "bisected",
 ]  # fmt: skip
 
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
-TV_3, TV_30 = "total variation (3)", "total variation (30)"
+TV_3, TV_30, TV_PRIORS = (
+    "total variation (3)",
+    "total variation (30)",
+    "total variation (3), estimated priors",
+)
 SPECTRAL, LEIDEN, EVOC = "spectral", "Leiden", "EVoC"
 NOISE = -1
 N_INIT = 10
@@ -75,14 +80,15 @@ def _k_modes(mode_update: str) -> Callable[[Task], np.ndarray]:
     return run
 
 
-def _total_variation(n_init: int) -> Callable[[Task], np.ndarray]:
+def _total_variation(n_init: int, class_priors: str | None = None) -> Callable[[Task], np.ndarray]:
     def run(task: Task) -> np.ndarray:
         from coterie import TotalVariationClustering
 
         affinity = "precomputed" if task.is_graph else "knn"
         model = TotalVariationClustering(
-            task.n_clusters, affinity=affinity, n_init=n_init, random_state=task.seed, n_threads=1
-        )
+            task.n_clusters, affinity=affinity, n_init=n_init, class_priors=class_priors, random_state=task.seed,
+            n_threads=1,
+        )  # fmt: skip
         return model.fit(task.rows).labels_
 
     return run
@@ -180,6 +186,7 @@ METHODS_OF_OURS: dict[str, Contender] = {
     SLK_MS: Contender("coterie", _k_modes("mean_shift")),
     TV_3: Contender("coterie", _total_variation(3)),
     TV_30: Contender("coterie", _total_variation(30)),
+    TV_PRIORS: Contender("coterie", _total_variation(3, "estimate")),
 }
 CONTENDERS: dict[str, Contender] = {
     **METHODS_OF_OURS,
@@ -192,4 +199,4 @@ CONTENDERS: dict[str, Contender] = {
     EVOC: Contender("evoc", _evoc),
 }
 # These take a graph as it is.
-GRAPH_METHODS = (SLK_BO, TV_3, TV_30, SPECTRAL, LEIDEN)
+GRAPH_METHODS = (SLK_BO, TV_3, TV_30, TV_PRIORS, SPECTRAL, LEIDEN)

@@ -44,7 +44,8 @@ are processor seconds, not those of a clock.
   their own, also with standardised columns. Texts (webkb4, 20news, rcv1) are given to all as 100 columns of latent
   semantic analysis, of length 1, as most of these methods take no sparse rows. Left out are the one row of a class
   (votes) and rows without a single topic (rcv1); missing numbers are medians (donors).
-- k-means of both kinds: ten starts. Total variation: 3 and 30 trials. Laplacian K-modes, mixture: defaults. Spectral:
+- k-means of both kinds: ten starts. Total variation: 3 and 30 trials, and 3 with `class_priors="estimate"`. Laplacian
+  K-modes, mixture: defaults. Spectral:
   `cluster_qr`, neighbours. Leiden: 15 neighbours, at the first resolution of a bisection that gives k, else the one
   that comes nearest. HDBSCAN (scikit-learn's) has no number of clusters: at least a tenth of n / k rows a cluster, and
   rows that it calls noise count as one cluster more. Genie: its defaults. EVoC: `approx_n_clusters`.

@@ -43,7 +43,7 @@ def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
     late = Phase(Deadline(0.0))
     gamma = coalescing_gamma(problem, late)
     assert gamma >= coalescing_gamma(problem)
-    assert FittingGammas(problem, 5, late).following(0) == 0
+    assert FittingGammas(problem, 5, late).following(0, X) == 0
     model = ConvexClustering(gamma, weights="precomputed", norm=norm, tol=1e-9).fit(X, graph=graph)
     assert model.n_clusters_ == 1
 
@@ -69,7 +69,7 @@ class TestFittingGammas:
         X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
         problem, _ = kernel_problem(X, edges, w, "l2")
         fitting, found, count = FittingGammas(problem, n_gammas), [], 0
-        while (gamma := fitting.following(count)) is not None:
+        while (gamma := fitting.following(count, X)) is not None:
             found.append(gamma)
             count = count_of(gamma)
         return np.array(found), coalescing_gamma(problem)
@@ -99,3 +99,15 @@ class TestFittingGammas:
         gammas, last = self.gammas(lambda gamma: max(2, int(30 / (1 + 50 * gamma))), n_gammas)
         assert len(gammas) <= n_gammas
         assert gammas[-1] >= last
+
+    def test_before_the_first_fusion_they_go_where_edges_would_vanish(self):
+        X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
+        problem, _ = kernel_problem(X, edges, w, "l2")
+        fitting, gamma = FittingGammas(problem, 100), 0.0
+        vanish = 0.4 * coalescing_gamma(problem)
+        found = []
+        for _ in range(3):
+            gamma = fitting.following(30, max(0.0, 1 - gamma / vanish) * X)
+            found.append(gamma)
+        assert found[0] == 0
+        assert found[2:] == [pytest.approx(vanish)]

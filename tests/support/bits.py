@@ -40,7 +40,7 @@ def fitted_attributes(model: Any) -> dict[str, Any]:
         name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")
     }
     for name in {"history_", "runs_"} & found.keys():
-        found[name] = recfunctions.drop_fields(np.asarray(found[name]), "seconds")
+        found[name] = recfunctions.drop_fields(np.asarray(found[name]), ["seconds", "algorithm"])
     return found
 
 

@@ -24,6 +24,10 @@ class Assignment(Protocol):
 
     labels: IntArray
 
+    @property
+    def algorithm(self) -> str:
+        """Which algorithm of `coterie.KMeans` finds the labels; all find the same."""
+
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass."""
 
@@ -36,6 +40,8 @@ class Assignment(Protocol):
 
 class PlainAssignment:
     """Lloyd's assignment: every row against every centroid."""
+
+    algorithm = "lloyd"
 
     def __init__(self, data: FitRows) -> None:
         self._data = data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ __all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
 
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
+
+# Numbers that are taken over at once from other bounds.
+_CONVERTED = 1 << 20
 
 # Rows by which the length of centroids is chosen that bounds are of, and the least length.
 _ROWS_OF_LENGTH = 1024
@@ -47,17 +51,76 @@ class BoundedAssignment:
         self._slots = np.empty(len(frame), dtype=np.int32)
         filled = np.flatnonzero(self._order >= 0)
         self._slots[self._order[filled]] = filled
-        n_panels = len(self._order) // lanes
-        self._panels_per_group = 0 if n_groups is None else -(-n_panels // min(n_groups, n_panels))
-        n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
-        self._cumulative_drift = np.zeros(n_bounds)
+        self._lanes = lanes
         self._frame: CenterFrame | None = None
         # The length of the centroids that bounds are of, None where it is yet to be chosen.
         self._length: float | None = None if unit_length else 1.0
         self._n_bounded = 0
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
         self._upper = np.empty(data.n_rows, dtype=data.dtype)
-        self._lower = np.empty((data.n_rows, n_bounds), dtype=data.dtype)
+        self._group(n_groups)
+
+    @property
+    def is_per_center(self) -> bool:
+        """Whether there is a lower bound for each centroid."""
+        return self._panels_per_group == 0
+
+    @property
+    def algorithm(self) -> str:
+        """Which algorithm of `coterie.KMeans` this is."""
+        if self.is_per_center:
+            return "elkan"
+        return "hamerly" if self._lower.shape[1] == 1 else "yinyang"
+
+    def _group(self, n_groups: int | None) -> None:
+        n_panels = len(self._order) // self._lanes
+        self._panels_per_group = 0 if n_groups is None else -(-n_panels // min(n_groups, n_panels))
+        n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
+        self._cumulative_drift = np.zeros(n_bounds)
+        self._cumulative = np.zeros(n_bounds, dtype=self._data.dtype)
+        self._lower = np.empty((self._data.n_rows, n_bounds), dtype=self._data.dtype)
+
+    def regrouped(self, n_groups: int | None) -> BoundedAssignment:
+        """Return an assignment of the same rows, which all have bounds, with so many lower ones, yet to be taken over.
+
+        Labels and upper bounds are those of this one, which goes on with the rows that the other has not taken over.
+        """
+        other = copy.copy(self)
+        other._group(n_groups)
+        return other
+
+    def take_over(self, part: slice, other: BoundedAssignment) -> None:
+        """Take the lower bounds of some rows from an assignment that is `regrouped` from this one, or this from it."""
+        step = max(1, _CONVERTED // self._lower.shape[1])
+        for start in range(part.start, part.stop, step):
+            rows = slice(start, min(start + step, part.stop))
+            in_force = _lowered(other._lower[rows]) - _raised(other._cumulative)
+            if self.is_per_center:
+                self._spread(rows, in_force, other)
+            else:
+                firsts = np.arange(0, in_force.shape[1], self._width)
+                joined = np.minimum.reduceat(in_force, firsts, axis=1)
+                self._lower[rows] = _lowered(joined) + _lowered(self._cumulative)
+
+    @property
+    def _width(self) -> int:
+        """Slots of a group."""
+        return self._panels_per_group * self._lanes
+
+    def _spread(self, rows: slice, in_force: Array, other: BoundedAssignment) -> None:
+        """Give each slot the bound of the group that it was in."""
+        lower, drift, width = self._lower[rows], _lowered(self._cumulative), other._width
+        in_force = _lowered(in_force)
+        n_whole = lower.shape[1] // width
+        whole = lower[:, : n_whole * width].reshape(len(lower), n_whole, width)
+        np.add(in_force[:, :n_whole, None], drift[: n_whole * width].reshape(n_whole, width), out=whole)
+        lower[:, n_whole * width :] = in_force[:, n_whole:] + drift[n_whole * width :]
+        # Bounds of groups are of the other centroids only.
+        lower[np.arange(len(lower)), self._slots[self.labels[rows]]] = np.inf
+
+    def touch(self, part: slice) -> None:
+        """Write to the memory of the lower bounds of some rows, which a system gives only then."""
+        self._lower[part] = 0
 
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass and add how far they have moved."""
@@ -70,8 +133,8 @@ class BoundedAssignment:
         by_slot = np.zeros(len(self._order))
         by_slot[self._slots] = drift
         if self._panels_per_group:
-            lanes = len(self._order) // (-(-len(self._order) * self._data.dtype.itemsize // 64))
-            by_slot = np.maximum.reduceat(by_slot, np.arange(0, len(by_slot), lanes * self._panels_per_group))
+            starts = np.arange(0, len(by_slot), self._lanes * self._panels_per_group)
+            by_slot = np.maximum.reduceat(by_slot, starts)
         self._cumulative_drift += by_slot
         self._drift = self._rounded_up(drift)
         self._cumulative = self._rounded_up(self._cumulative_drift)
@@ -147,6 +210,15 @@ class BoundedAssignment:
         self.labels[rows] = labels
         self._lower[rows] = -np.inf
         self._upper[rows] = np.inf
+
+
+def _lowered(bounds: Array) -> Array:
+    """Return numbers that are less, by more than rounding adds to a sum or difference of two of them."""
+    return bounds - 2 * np.finfo(bounds.dtype).eps * np.where(np.isfinite(bounds), np.abs(bounds), 0)
+
+
+def _raised(drifts: Array) -> Array:
+    return drifts * (1 + 2 * np.finfo(drifts.dtype).eps)
 
 
 def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:

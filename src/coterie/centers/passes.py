@@ -39,6 +39,10 @@ class ClusterPasses(Protocol):
         """The rows as a whole."""
 
     @property
+    def algorithm(self) -> str:
+        """Which algorithm of `coterie.KMeans` has made the last pass, over most of the rows."""
+
+    @property
     def sums(self) -> Totals:
         """The sums of the clusters, up to date after `assign` and `move`."""
 
@@ -97,6 +101,10 @@ class LocalPasses:
         self.data = data
         self.sums = ClusterSums(data, n_clusters, unit_length=unit_length)
         self._assignment = assignment
+
+    @property
+    def algorithm(self) -> str:
+        return self._assignment.algorithm
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
         assignment = self._assignment

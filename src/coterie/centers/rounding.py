@@ -231,6 +231,11 @@ class SettledAssignment:
         self.labels = assignment.labels
         self.squares = np.empty(data.n_rows)
 
+    @property
+    def algorithm(self) -> str:
+        """Which algorithm chooses by scores."""
+        return self._assignment.algorithm
+
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass."""
         assert isinstance(frame, CenterFrame)

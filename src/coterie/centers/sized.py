@@ -161,6 +161,8 @@ class SizedAssignment:
         Assigns them.
     """
 
+    algorithm = "lloyd"
+
     def __init__(self, data: FitRows, search: SizedSearch) -> None:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)

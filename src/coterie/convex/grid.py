@@ -39,6 +39,9 @@ _SHRINKS, _GROWS = 0.25, 1.5
 # Steps before the first fusion, the longest, and the shortest as a share of equal ones.
 _FIRST_STEP, _LONGEST_STEP, _LEAST_SHARE = 0.25, 0.7, 0.25
 
+# Before the first fusion the next gamma may be the one at which this share of the edges would have no length.
+_MAY_FUSE = 0.01
+
 # So many of the steps that are left are meant for fusions.
 _SHARE_OF_FUSIONS = 0.75
 
@@ -52,8 +55,8 @@ class GivenGammas:
     def __init__(self, gammas: FloatArray) -> None:
         self._gammas = iter(gammas.tolist())
 
-    def following(self, n_clusters: int) -> float | None:
-        """Return the next gamma, None after the last one; how many clusters the one before left makes no difference."""
+    def following(self, n_clusters: int, centroids: Array) -> float | None:
+        """Return the next gamma, None after the last one; what was found at the one before makes no difference."""
         return next(self._gammas, None)
 
 
@@ -62,7 +65,8 @@ class FittingGammas:
 
     How far the next gamma is depends on how many clusters the last step took, as a solver of differential equations
     chooses its steps: half of the steps that are left should suffice for the clusters that are left, each taking the
-    same share of them; where nothing fuses, steps grow.
+    same share of them; where nothing fuses, steps grow. Before the first fusion they go where the edges,
+    shrinking as in the last step, would begin to vanish; mostly they shrink ever more slowly, so nothing is passed by.
 
     Parameters
     ----------
@@ -75,21 +79,26 @@ class FittingGammas:
     """
 
     def __init__(self, problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> None:
+        self._problem = problem
         self._last = _BEYOND * coalescing_gamma(problem, phase)
-        self._first = min(_first_gamma(problem), 0.1 * self._last)
+        self._lengths = _edge_lengths(problem, problem.rows)
+        self._first = min(_first_gamma(problem, self._lengths), 0.1 * self._last)
         self._n_components = int(_components(problem).max()) + 1
         self._n_left = n_gammas
         self._gamma: float | None = None
+        self._before = 0.0
         self._count = self._count_at_zero = 0
         self._step = _FIRST_STEP
 
-    def following(self, n_clusters: int) -> float | None:
+    def following(self, n_clusters: int, centroids: Array) -> float | None:
         """Return the next gamma, None after the last one.
 
         Parameters
         ----------
         n_clusters : int
             How many the gamma before left; of no account for the first one.
+        centroids : ndarray of shape (n, p)
+            Those of the gamma before.
         """
         if self._n_left == 0 or (self._gamma is not None and n_clusters <= self._n_components):
             return None
@@ -99,20 +108,35 @@ class FittingGammas:
             self._gamma = 0.0
         elif self._gamma == 0:
             self._gamma, self._count_at_zero = self._first, n_clusters
+        elif n_clusters == self._count_at_zero:
+            self._gamma = self._towards_the_first_fusion(self._gamma, centroids)
         else:
-            self._gamma *= float(np.exp(self._next_step(n_clusters)))
+            self._gamma *= float(np.exp(self._next_step(self._gamma, n_clusters)))
         if self._gamma >= self._last:
             self._gamma, self._n_left = self._last, 1
         self._count = n_clusters
         self._n_left -= 1
         return self._gamma
 
-    def _next_step(self, n_clusters: int) -> float:
+    def _towards_the_first_fusion(self, gamma: float, centroids: Array) -> float:
+        """Return where the first edges vanish if all go on to shrink as they did in the last step, or a usual step."""
+        lengths, before, width = _edge_lengths(self._problem, centroids), self._lengths, gamma - self._before
+        self._lengths, self._before = lengths, gamma
+        usual = gamma * float(np.exp(max(_FIRST_STEP, self._usual_step(gamma))))
+        shrinks = lengths < before
+        vanish = np.full(len(lengths), np.inf)
+        vanish[shrinks] = gamma + width * lengths[shrinks] / (before - lengths)[shrinks]
+        place = int(_MAY_FUSE * len(vanish))
+        first = float(np.partition(vanish, place)[place])
+        return max(usual, first) if np.isfinite(first) else usual
+
+    def _usual_step(self, gamma: float) -> float:
+        """Return how far equal steps are in log gamma."""
+        return float(np.log(self._last / gamma)) / self._n_left
+
+    def _next_step(self, gamma: float, n_clusters: int) -> float:
         """Return how far the next gamma is in log gamma."""
-        assert self._gamma is not None
-        usual = float(np.log(self._last / self._gamma)) / self._n_left
-        if n_clusters == self._count_at_zero:  # how fast rows will fuse is not known before they begin to
-            return max(_FIRST_STEP, usual)
+        usual = self._usual_step(gamma)
         taken = float(np.log(self._count / n_clusters))
         wanted = float(np.log(n_clusters / self._n_components)) / (_SHARE_OF_FUSIONS * self._n_left)
         factor = np.clip(wanted / taken, _SHRINKS, _GROWS) if taken > 0 else _GROWS
@@ -123,7 +147,7 @@ class FittingGammas:
 def default_gammas(problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> FloatArray:
     """Return 0 and a geometric grid up to a gamma at which each component of the graph is one cluster."""
     last = coalescing_gamma(problem, phase)
-    first = min(_first_gamma(problem), 0.1 * last)
+    first = min(_first_gamma(problem, _edge_lengths(problem, problem.rows)), 0.1 * last)
     if n_gammas == 1:
         return np.array([last])
     return np.concatenate([[0.0], np.geomspace(first, last, n_gammas - 1)])
@@ -187,7 +211,7 @@ def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
         return float((problem.dual_norms(behind[nodes]) / edges.weights[places]).max())
 
 
-def _first_gamma(problem: ConvexProblem) -> float:
+def _first_gamma(problem: ConvexProblem, lengths: FloatArray) -> float:
     """Return a gamma below which few edges can fuse: no end moves by more than gamma times its weights."""
     edges = problem.edges
     if len(edges) == 0:
@@ -195,10 +219,21 @@ def _first_gamma(problem: ConvexProblem) -> float:
     reach = np.bincount(edges.heads, edges.weights, edges.n_nodes) + np.bincount(
         edges.tails, edges.weights, edges.n_nodes
     )
-    lengths = np.linalg.norm(problem.rows[edges.heads] - problem.rows[edges.tails], axis=1)
     bounds = lengths / (reach[edges.heads] + reach[edges.tails])
     bounds = bounds[bounds > 0]
     return float(np.quantile(bounds, _FIRST_SHARE)) if len(bounds) else 1.0
+
+
+def _edge_lengths(problem: ConvexProblem, points: Array) -> FloatArray:
+    """Return how far the ends of each edge are apart."""
+    edges = problem.edges
+    lengths = np.empty(len(edges))
+    at_a_time = max(1, _NUMBERS_AT_A_TIME // points.shape[1])
+    for first in range(0, len(edges), at_a_time):
+        part = slice(first, first + at_a_time)
+        differences = points[edges.heads[part]] - points[edges.tails[part]]
+        lengths[part] = np.linalg.norm(differences, axis=1)
+    return lengths
 
 
 def _loads(problem: ConvexProblem, conductance: FloatArray, potentials: Array) -> FloatArray:

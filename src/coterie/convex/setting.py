@@ -114,7 +114,7 @@ class Setting:
         out = np.empty_like(found)
         signs = np.where(self.is_turned, -1, 1).astype(found.dtype)
         out[self.places[:, None], self.columns] = signs[:, None] * found
-        return out if self.basis is None else (out @ self.basis.T).astype(out.dtype)
+        return (out if self.basis is None else out @ self.basis.T).astype(self.data.dtype, copy=False)
 
 
 def make_setting(
@@ -151,7 +151,8 @@ def make_setting(
     ValueError
         If the step size is larger than is safe on this graph.
     """
-    edges = edges_of_graph(graph, data.dtype)
+    # In single precision steps of the duals are lost beside the duals before a gap of 1e-5 is certified.
+    edges = edges_of_graph(graph, np.float64)
     order = edges.order_of_neighbors()
     inner, places, is_turned = edges.renumbered(order)
     mean = data.mean(axis=0, dtype=np.float64)
@@ -160,7 +161,7 @@ def make_setting(
     if basis is not None:
         centered, norm = centered @ basis, find_norm("l2", basis.shape[1])
     columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
-    inside = centered.astype(data.dtype)[order[:, None], columns]
+    inside = centered[order[:, None], columns]
     is_admm = solver == "admm"
     acceleration = acceleration and solver == "ama"
     step = _admm_step(inner, step_size) if is_admm else _ama_step(inner, step_size, acceleration)

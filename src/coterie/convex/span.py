@@ -19,6 +19,10 @@ from coterie.convex.problem import ConvexProblem
 __all__ = ["SpanProblem", "span_of_means"]
 
 
+# Numbers that are looked at at a time: they stay in the cache.
+_NUMBERS_AT_A_TIME = 1 << 18
+
+
 class SpanProblem(ConvexProblem):
     """The part of a problem in a subspace. Its objectives and gaps are those of the whole problem.
 
@@ -104,7 +108,10 @@ def span_of_means(rows: Array, labels: IntArray, n_clusters: int) -> FloatArray:
 
 def _squares_outside(vectors: Array, basis: FloatArray) -> FloatArray:
     """Return the squared lengths of what the vectors are outside of the subspace."""
-    inside = vectors @ basis
-    rest = vectors - inside @ basis.T
-    squares: FloatArray = np.einsum("ij,ij->i", rest, rest, dtype=np.float64)
+    squares = np.empty(len(vectors))
+    at_a_time = max(1, _NUMBERS_AT_A_TIME // vectors.shape[1])
+    for first in range(0, len(vectors), at_a_time):
+        part = vectors[first : first + at_a_time]
+        rest = part - (part @ basis) @ basis.T
+        squares[first : first + at_a_time] = np.einsum("ij,ij->i", rest, rest, dtype=np.float64)
     return squares

@@ -31,7 +31,10 @@ __all__ = ["HISTORY_FIELDS", "KMeans", "Run"]
 # step, whose bounds cost as much as the rest, and labels.
 _SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
 
-HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64))
+HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("algorithm", np.int8))
+
+# What the numbers in the history's column `algorithm` stand for.
+_RUNNING = ("lloyd", "elkan", "yinyang", "hamerly")
 
 
 @dataclass
@@ -121,8 +124,9 @@ class KMeans(CentroidEstimator):
     history_ : record array
         One row per iteration of the best start: `iteration`, `seconds` (since the fit began), `objective` (inertia
         of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
-        movements of the centroids), and with bounds of sizes `gap` (what could be gained by other labels within the
-        bounds at most, relative to the objective).
+        movements of the centroids), `algorithm` (which one ran over most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3
+        "hamerly"; a clock chooses it, so it need not be the same again), and with bounds of sizes `gap` (what could be
+        gained by other labels within the bounds at most, relative to the objective).
     runs_ : record array
         What each start reported: `iteration`, `seconds`, `objective` and `run`, the number of the start; of each 100
         iterations at most, of those after the hundredth start the last one.
@@ -145,8 +149,12 @@ class KMeans(CentroidEstimator):
     12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 4 k bytes more, those of "yinyang"
     k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
 
-    The rule of "auto", measured (docs/benchmarks/kmeans.md): "lloyd" for k < 4 and for sparse rows; "elkan" for
-    d >= 256 and k <= 2 d if its bounds fit in 128 MiB; "yinyang" otherwise.
+    The rule of "auto": "lloyd" for k < 4, for sparse rows, and for fewer than 4 iterations. Else, where an iteration is
+    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB, these race with "yinyang"
+    in the fit: some rows try the other kind of bounds in the first iterations and now and then later, and the others
+    follow if that pays on this machine (`history_.algorithm`). Bounds of both kinds are exact, so a clock decides which
+    ones there are, never a label. Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit in
+    128 MiB, "yinyang" otherwise.
 
     Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
     assignment within them, fractions of rows included. They are found by Newton's method on lists of the nearest
@@ -290,10 +298,11 @@ class KMeans(CentroidEstimator):
                     )
                 fitted_rows = as_rows(coreset)
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
+            data.n_passes_left = self.max_iter
             monitor.reserve = labelling = self._seconds_of_pass(rows, monitor)
             own = labelling if self.coreset_size is None else self._seconds_of_pass(data.rows, monitor)
             if own > 0:
-                data.n_passes_left = monitor.deadline.left / own
+                data.n_passes_left = min(data.n_passes_left, monitor.deadline.left / own)
             self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
             self.runs_ = monitor.runs()
             if self.coreset_size is not None:
@@ -354,6 +363,7 @@ class KMeans(CentroidEstimator):
                 closeness=step.center_shift / tolerance if tolerance > 0 else step.n_changed,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
+                algorithm=_RUNNING.index(lloyd.passes.algorithm),
                 gap=0.0 if self._search is None else self._search.gap,
             )
             if stop or step.center_shift <= tolerance:

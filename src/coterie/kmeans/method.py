@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.centers.bounded import n_bounds_of
-from coterie.centers.lloyd import ALGORITHMS, algorithm_of
+from coterie.centers.lloyd import ALGORITHMS, algorithm_of, races
 from coterie.centers.sized import listed
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
@@ -82,6 +82,9 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
     algorithm = algorithm_of(
         model.algorithm, (n_rows, n_columns), n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse
     )
+    shape = n_rows, n_columns
+    if model.algorithm == "auto" and races(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse):
+        algorithm = "elkan"  # the one that takes more
     needs += _lists(model, n_rows, itemsize)
     if algorithm != "lloyd" and n_clusters > 1 and model.size_min is None and model.size_max is None:
         n_bounds = n_bounds_of(algorithm, n_rows, n_clusters, itemsize)

@@ -1,0 +1,158 @@
+"""Assignment that finds out which bounds are faster on this machine and these rows; its labels are those of any.
+
+One lower bound for each centroid skips more distances than one for a panel of them, but takes sixteen times the memory,
+which is to be had for the first time, and read in every pass. What that costs is not the same on any two machines. So
+some rows try the other kind: bounds of one kind follow from those of the other, without a distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import IndexArray, IntArray
+from coterie.blocks.dataset import Dataset
+from coterie.centers.assignment import Frame
+from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.frame import CenterFrame
+from coterie.fitting.deadline import now
+
+__all__ = ["RacingAssignment"]
+
+# One row in so many tries the other kind of bounds.
+_ROWS_PER_TRIED = 10
+
+# The first pass of the first trial of bounds for each centroid and of those for groups, which can be the faster only
+# where little is left to compare; and how much later each next trial begins: what is skipped changes less and less.
+_FIRST_TRIAL, _FIRST_TRIAL_OF_GROUPS, _LATER = 2, 10, 3
+
+# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and some that count.
+_COMPARED, _PASSES_OF_TRIAL = 2, 5
+
+# Bounds for each centroid are there from the first pass on if their memory takes less than this part of its time.
+_CHEAP = 0.5
+
+# The other kind must be faster by this factor, and a fit is taken to go on for so many times the passes it has made.
+_FASTER, _PASSES_TO_COME = 0.9, 3
+
+
+@dataclass
+class _Seconds:
+    """What one pass took for the rows of the trial and for all others."""
+
+    tried: float = 0.0
+    rest: float = 0.0
+
+
+class RacingAssignment:
+    """Bounds by groups of centroids or one for each, whichever is the faster; some rows try the other now and then.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense rows.
+    frame : CenterFrame
+        The first centroids.
+    unit_length : bool
+        See `BoundedAssignment`.
+    """
+
+    def __init__(self, data: Dataset, frame: CenterFrame, *, unit_length: bool = False) -> None:
+        self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame), data.dtype.itemsize)
+        self._used = BoundedAssignment(data, frame, self._n_groups, unit_length=unit_length)
+        self._other: BoundedAssignment | None = None
+        self._most_passes = data.n_passes_left
+        self._n_passes = 0
+        self._next_trial = _FIRST_TRIAL
+        self._seconds: list[_Seconds] = []
+        self._converting = 0.0
+        self._parts: list[slice] = []
+        self.labels = self._used.labels
+
+    @property
+    def algorithm(self) -> str:
+        """Which bounds most rows have."""
+        return "elkan" if self._used.is_per_center else "yinyang"
+
+    def start(self, frame: Frame) -> None:
+        """Take the centroids of the coming pass; begin a trial or end one."""
+        self._n_passes += 1
+        if len(self._seconds) == _PASSES_OF_TRIAL:
+            self._judge()
+        if self._n_passes >= self._next_trial:
+            if len(self._seconds) == _COMPARED:
+                self._try_other()
+            self._seconds.append(_Seconds())
+        self._used.start(frame)
+        if self._other is not None:
+            self._other.start(frame)
+
+    def assign(self, part: slice, x: Any) -> None:
+        """Bring the labels of one block up to date."""
+        if self._n_passes == 1:
+            self._parts.append(part)
+        begins = self._n_passes == 1 and part.start == 0
+        if not (begins or self._seconds):
+            self._used.assign(part, x)
+            return
+        tried, rest = _divided(part)
+        n_rows = tried.stop - tried.start
+        begin = now()
+        if n_rows:
+            (self._other or self._used).assign(tried, _kernels.select_rows(x, np.arange(n_rows)))
+        middle = now()
+        if begins:
+            self._choose_first(tried, middle - begin)
+        self._used.assign(rest, _kernels.select_rows(x, np.arange(n_rows, part.stop - part.start)))
+        if self._seconds:
+            self._seconds[-1].tried += middle - begin
+            self._seconds[-1].rest += now() - middle
+
+    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
+        """Give some rows labels that a distance did not choose; their bounds are forgotten."""
+        self._used.relabel(rows, labels)
+        if self._other is not None:
+            self._other.relabel(rows, labels)
+
+    def _choose_first(self, tried: slice, seconds: float) -> None:
+        """Begin with bounds for each centroid where their memory is to be had soon; some rows have others already."""
+        other = self._used.regrouped(None)
+        begin = now()
+        other.touch(tried)
+        if now() - begin < _CHEAP * seconds:
+            other.take_over(tried, self._used)
+            self._used, self._next_trial = other, _FIRST_TRIAL_OF_GROUPS
+
+    def _try_other(self) -> None:
+        begin = now()
+        self._other = self._used.regrouped(self._n_groups if self._used.is_per_center else None)
+        for part in self._parts:
+            self._other.take_over(_divided(part)[0], self._used)
+        self._converting = now() - begin
+
+    def _judge(self) -> None:
+        """End the trial: let all rows have the bounds that are the faster."""
+        assert self._other is not None
+        # A coarse clock may have seen no time pass.
+        tried, rest = np.maximum([(each.tried, each.rest) for each in self._seconds], 1e-9).T
+        before, after = slice(_COMPARED), slice(_COMPARED + 1, None)
+        # How the seconds of the others have changed tells what these rows would have taken.
+        ratio = tried[after].sum() / tried[before].sum() * rest[before].sum() / rest[after].sum()
+        to_come = min(self._most_passes - self._n_passes, _PASSES_TO_COME * self._n_passes)
+        saved = (1 - ratio) * rest[-1] * to_come
+        pays = ratio < _FASTER and saved > _ROWS_PER_TRIED * self._converting
+        old, new = (self._used, self._other) if pays else (self._other, self._used)
+        for part in self._parts:
+            few, others = _divided(part)
+            new.take_over(others if pays else few, old)
+        self._used, self._other, self._seconds = new, None, []
+        self._next_trial = _LATER * self._n_passes
+
+
+def _divided(part: slice) -> tuple[slice, slice]:
+    """Return which rows of a block are in a trial, and the others."""
+    end = part.start + (part.stop - part.start) // _ROWS_PER_TRIED
+    return slice(part.start, end), slice(end, part.stop)

@@ -1,0 +1,102 @@
+"""A race of bounds: whoever wins, the labels are those of the plain search."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from coterie import KMeans
+from coterie.blocks.dataset import Dataset
+from coterie.centers import racing
+from coterie.centers.bounded import BoundedAssignment
+from coterie.centers.frame import CenterFrame
+from coterie.centers.lloyd import Lloyd, local_passes, races
+from coterie.rows import as_rows
+from tests.reference import k_means as oracle
+
+ALGORITHMS = ("lloyd", "elkan", "yinyang", "hamerly")
+
+
+def some_rows(dtype, n=6000, d=32, k=60):
+    random = np.random.default_rng(0)
+    return (random.normal(size=(n, d)) + 2 * random.normal(size=(k, d))[random.integers(k, size=n)]).astype(
+        dtype
+    )
+
+
+def raced(X, k, passes, monkeypatch, seconds):
+    """Run passes with a clock that says what it is told; return labels, centroids and what ran."""
+    ticks = itertools.accumulate(itertools.chain(seconds, itertools.repeat(1.0)))
+    monkeypatch.setattr(racing, "now", lambda: next(ticks))
+    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
+    frame = CenterFrame(X[:k].copy(), data.shift, 2)
+    lloyd = Lloyd(local_passes(data, X[:k].copy(), "lloyd"), X[:k].copy())
+    lloyd.passes._assignment = racing.RacingAssignment(data, frame)
+    ran = []
+    for _ in range(passes):
+        lloyd.step()
+        ran.append(lloyd.passes.algorithm)
+    return lloyd.passes._assignment.labels.copy(), lloyd.centers, ran
+
+
+# The clock is asked when rows on trial begin and when they end; in the first pass around the touching of memory, in a
+# trial when the other rows end, too.
+QUICK_MEMORY, SLOW_MEMORY = [0, 1, 0, 0.1], [0, 1, 0, 9]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("memory", [QUICK_MEMORY, SLOW_MEMORY])
+@pytest.mark.parametrize("trial", [0.1, 5.0])
+def test_labels_do_not_depend_on_the_clock(dtype, memory, trial, monkeypatch):
+    X, k = some_rows(dtype), 60
+    before, after = [0, 1, 1] * 2, [0, trial, 1] * 3
+    labels, centers, ran = raced(X, k, 24, monkeypatch, [*memory, *before, 0, 0, *after])
+    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
+    plain = Lloyd(local_passes(data, X[:k].copy(), "lloyd"), X[:k].copy())
+    for _ in range(24):
+        plain.step()
+    np.testing.assert_array_equal(labels, plain.passes._assignment.labels)
+    np.testing.assert_array_equal(centers, plain.centers)
+    assert ran[0] == ("elkan" if memory is QUICK_MEMORY else "yinyang")
+    assert (len(set(ran)) == 2) == (trial < 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_groups", [1, 2, 4])
+def test_bounds_that_are_taken_over_hold(dtype, n_groups):
+    X, k = some_rows(dtype, n=500), 60
+    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=1)
+    ((part, x),) = data.blocks()
+    first = CenterFrame(X[:k].copy(), data.shift)
+    groups = BoundedAssignment(data, first, n_groups)
+    groups.start(first)
+    groups.assign(part, x)
+    moved = X[:k] + 0.05
+    lanes = groups.regrouped(None)
+    lanes.take_over(part, groups)
+    again = lanes.regrouped(n_groups)
+    again.take_over(part, lanes)
+    for assignment, before in ((groups, None), (lanes, groups), (again, lanes)):
+        assignment.start(CenterFrame(moved.copy(), data.shift))
+        in_force = assignment._lower.astype(np.float64) - assignment._cumulative
+        distances = np.sqrt(oracle.square_distances(X, moved))
+        for slot, center in enumerate(assignment._order):
+            group = slot if assignment.is_per_center else slot // assignment._width
+            others = assignment.labels != center
+            if center >= 0:
+                assert np.all(in_force[others, group] <= distances[others, center])
+        if before is not None:  # and tell as much as those that they are from
+            assert np.mean(in_force[np.isfinite(in_force)]) > 0
+
+
+def test_many_rows_race_and_the_history_tells():
+    X, k = some_rows(np.float32, n=105_000), 60
+    assert races(X.shape, k, itemsize=4, is_sparse=False)
+    assert not races((100, 32), k, itemsize=4, is_sparse=False)
+    assert not races((10**7, 32), k, itemsize=4, is_sparse=False)  # too much memory
+    assert not races(X.shape, k, itemsize=4, is_sparse=True)
+    model = KMeans(k, init=X[:k], max_iter=8, tol=0).fit(X)
+    assert {ALGORITHMS[number] for number in model.history_.algorithm} <= {"elkan", "yinyang"}
+    plain = KMeans(k, init=X[:k], max_iter=8, tol=0, algorithm="lloyd").fit(X)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    assert set(plain.history_.algorithm) == {0}
