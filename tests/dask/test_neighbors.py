@@ -40,7 +40,9 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_they_are_those_of_one_machine(client, dtype, metric):
     X = rows(500, 7, dtype)
-    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(90, 7)), 6, metric=metric)
+    found = coterie.dask.nearest_neighbors(
+        da.from_array(X, chunks=(90, 7)), 6, metric=metric
+    )  # "auto": few rows
     assert_same(found, nearest_neighbors(X, 6, metric=metric, method="exact"))
 
 
@@ -69,6 +71,25 @@ def test_workers_do_not_change_them(tmp_path):
         in_threads(stack, 3)
         found = coterie.dask.nearest_neighbors(str(tmp_path / "part-*.npy"), 3)
     assert_same(found, nearest_neighbors(X, 3, method="exact"))
+
+
+def test_most_of_them_by_cells(client, monkeypatch):
+    monkeypatch.setattr("coterie.dask.neighbors._QUERY_BYTES_OF_CELLS", 40_000)
+    random = np.random.default_rng(3)
+    X = (random.normal(size=(20, 6)) * 3)[random.integers(20, size=3000)] + random.normal(size=(3000, 6))
+    chunks, options = da.from_array(X, chunks=(700, 6)), {"method": "approximate", "recall": 0.95}
+    found = coterie.dask.nearest_neighbors(chunks, 5, random_state=0, **options)
+    expected = nearest_neighbors(X, 5, method="exact")
+    are_found = [len(np.intersect1d(*pair)) for pair in zip(found.ids, expected.ids)]
+    assert 0.9 < np.sum(are_found) / expected.ids.size < 1
+    assert found.method == "approximate"
+    assert 0.9 < found.recall < 1
+    assert not np.any(found.ids == np.arange(3000)[:, None])
+    with contextlib.ExitStack() as stack:
+        in_threads(stack, 1)
+        again = coterie.dask.nearest_neighbors(chunks, 5, random_state=0, **options)
+    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.square_distances, found.square_distances)
 
 
 def test_laplacian_k_modes_of_a_graph_of_a_cluster(client):
@@ -106,6 +127,8 @@ def test_merged_in_any_order_they_are_the_same():
         ({"n_neighbors": 30}, "n_neighbors must be less than the number of rows, got 30 of 30 rows."),
         ({"n_neighbors": 0}, "n_neighbors must be a positive integer"),
         ({"n_neighbors": 2, "metric": "manhattan"}, "metric must be one of"),
+        ({"n_neighbors": 2, "method": "cells"}, "method must be one of"),
+        ({"n_neighbors": 2, "recall": 1.0}, "recall must be a number above 0 and below 1"),
     ],
 )
 def test_wrong_arguments(client, options, message):

@@ -33,6 +33,9 @@ _MOST_DEATHS = 4
 # Payloads beyond this are scattered, and fetched by the workers from each other.
 _SCATTERED_BYTES = 1 << 18
 
+# So are those to a single worker that are too much for a message to the scheduler.
+_MESSAGE_BYTES = 8 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
@@ -351,7 +354,8 @@ class Crew:
         """
         import dask
 
-        if bytes_of(payload) > _SCATTERED_BYTES and len(orders) > 1:
+        most = _SCATTERED_BYTES if len(orders) > 1 else _MESSAGE_BYTES
+        if bytes_of(payload) > most:
             payload = self.client.scatter(payload, hash=False)
         data = self._data(orders.values())
         homes = {

@@ -1,4 +1,8 @@
-"""The nearest rows of rows on a Dask cluster: blocks of rows travel as queries, who is the nearest comes back."""
+"""The nearest rows of rows on a Dask cluster: blocks of rows travel as queries, who is the nearest comes back.
+
+Every chunk is searched for itself, exactly or by cells of its own rows, and of what all of them find the nearest are
+kept. So nothing depends on who holds which chunk, and nothing is lost with a worker.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IntArray
 from coterie.dask.chunks import chunks_of
@@ -19,17 +24,19 @@ from coterie.dask.worker import Plan, Visit
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import Neighbors, graph_of_neighbors
+from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.graphs.knn import Weights, check_weights
-from coterie.graphs.neighbors import METRICS
+from coterie.graphs.neighbors import LEAST_WORK, METHODS, METRICS, Seed, check_recall, warn_of_missed
 from coterie.limits.memory import Need, check_memory
 
 __all__ = ["Nearest", "knn_graph", "nearest_neighbors"]
 
-# Queries that travel at a time.
-_QUERY_BYTES = 4 << 20
+# Queries that travel at a time. Where rows are put into cells first, there are more, for that is done anew each time.
+_QUERY_BYTES, _QUERY_BYTES_OF_CELLS = 4 << 20, 64 << 20
 
-# Multiply-adds after which a worker looks whether the fit has ended: half a second of one thread.
+# Multiply-adds after which a worker looks whether the fit has ended: half a second of one thread. What takes less is
+# searched exactly.
 _CALL_MULTIPLY_ADDS = 2e10
 
 _NOBODY = np.iinfo(np.int32).max
@@ -75,23 +82,34 @@ class Nearest:
         self.add(slice(None), other.ids, other.squares)
 
 
-def search(visit: Visit, first: int) -> None:
-    """Look for the nearest rows of the queries in a chunk, whose first row has this number."""
-    chunk, queries = visit.chunk, visit.payload["queries"]
-    points, nearest = np.asarray(chunk.rows.read()), visit.sums["nearest"]
-    n_neighbors, begin = nearest.ids.shape[1], visit.payload["first"]
+def search(visit: Visit, first: int) -> float:
+    """Look for the nearest rows of the queries in a chunk, whose first row has this number.
+
+    Return the share of them that was found, times the pairs of a query and a row.
+    """
+    chunk, payload, nearest = visit.chunk, visit.payload, visit.sums["nearest"]
+    points, queries, aim, recall = np.asarray(chunk.rows.read()), payload["queries"], payload["aim"], 1.0
     size = max(64, int(_CALL_MULTIPLY_ADDS / points.size))
+    if len(queries) <= size:
+        aim = None
+    elif aim is not None:
+        size = len(queries)
     for start in range(0, len(queries), size):
         visit.check()
         part = slice(start, min(start + size, len(queries)))
-        own = np.arange(begin + part.start, begin + part.stop) - first
+        own = np.arange(payload["first"] + part.start, payload["first"] + part.stop) - first
         are_here = own[0] < len(points) and own[-1] >= 0
-        n_found = min(n_neighbors + are_here, len(points))
-        ids, squares = exact_neighbors(points, queries[part], n_found, chunk.n_threads)
+        n_found = min(nearest.ids.shape[1] + are_here, len(points))
+        if aim is None:
+            ids, squares = exact_neighbors(points, queries[part], n_found, chunk.n_threads)
+        else:
+            seed = (payload["seed"] + chunk.number) % _NOBODY
+            ids, squares, recall = approximate_neighbors(points, queries, n_found, aim, seed, chunk.n_threads)
         is_self = ids == own[:, None]
         ids += np.int32(first)
         ids[is_self], squares[is_self] = _NOBODY, np.inf
         nearest.add(part, ids, squares)
+    return recall * len(queries) * len(points)
 
 
 def nearest_neighbors(
@@ -99,11 +117,14 @@ def nearest_neighbors(
     n_neighbors: int,
     *,
     metric: str = "euclidean",
+    method: str = "auto",
+    recall: float = 0.99,
+    random_state: Seed = None,
     n_threads: int | None = None,
     client: Any = None,
     open_options: Mapping[str, Any] | None = None,
 ) -> Neighbors:
-    """Find the nearest rows of each row on a Dask cluster, exactly: the bits of `coterie.graphs.nearest_neighbors`.
+    """Find the nearest rows of each row on a Dask cluster: `coterie.graphs.nearest_neighbors`, and exact ones its bits.
 
     Parameters
     ----------
@@ -113,6 +134,13 @@ def nearest_neighbors(
         How many to find for each row, less than n. A row is never its own neighbour, but rows equal to it are.
     metric : {"euclidean", "cosine"}
         "cosine": rows are scaled to length 1 first. Rows of zeros are refused.
+    method : {"auto", "exact", "approximate"}
+        See `coterie.graphs.nearest_neighbors`. "approximate": each worker puts the rows of each of its chunks into
+        cells, and queries look into some of those of each chunk.
+    recall : float
+        The share of the nearest rows that the approximate method is to find.
+    random_state : int, RandomState or None
+        Seed of the approximate method.
     n_threads : int, optional
         Threads of each worker's kernels. None: as many as the worker has.
     client : distributed.Client, optional
@@ -135,10 +163,11 @@ def nearest_neighbors(
 
     Notes
     -----
-    All rows travel: 4 MiB at a time come to the client and go to each worker as queries, which looks among the rows
-    that it holds, and sends the nearest of them back. So n d numbers go to each worker in all, and 8 or 12 bytes for
-    each neighbour come back from each. It takes O(n^2 d) operations, shared by the workers. Nothing is kept between
-    passes: what a worker that dies has left is searched by another one.
+    All rows travel: 4 MiB at a time (64 MiB, if approximate) come to the client and go to each worker as queries, which
+    looks among the rows that it holds, and sends the nearest of them back. So n d numbers go to each worker in all, and
+    8 or 12 bytes for each neighbour come back from each. It takes O(n^2 d) operations if exact, and O(n^2 d / sqrt(c))
+    for chunks of c rows if not, shared by the workers. Nothing is kept between passes: what a worker that dies has left
+    is searched by another one, and the bits do not depend on the workers.
 
     Examples
     --------
@@ -146,19 +175,25 @@ def nearest_neighbors(
     >>> ids, squares = nearest_neighbors("s3://bucket/*.parquet", 5)  # doctest: +SKIP
     """
     check_option("metric", metric, METRICS)
+    check_option("method", method, METHODS)
+    check_recall(recall)
     check_positive_integer("n_neighbors", n_neighbors)
     plan = Plan(1, by_angle=metric == "cosine", n_threads=n_threads)
     with Crew(client_of(client), chunks_of(X, open_options), plan) as crew, single_threaded_blas():
         data = WorkerRows(crew, None, effective_n_threads(None))
         _check_sizes(data, n_neighbors)
-        ids = np.empty((data.n_rows, n_neighbors), dtype=np.int32)
-        squares = np.empty(ids.shape, dtype=data.dtype)
-        size = max(1, _QUERY_BYTES // (data.n_columns * data.dtype.itemsize))
-        for first in range(0, data.n_rows, size):
-            part = slice(first, min(first + size, data.n_rows))
-            found = _of_block(data, part, n_neighbors)
-            ids[part], squares[part] = found.ids, found.squares
-    return Neighbors(ids, squares, "exact", 1.0)
+        is_exact = method == "exact" or (
+            method == "auto" and float(data.n_rows) ** 2 * data.n_columns <= LEAST_WORK
+        )
+        if is_exact:
+            return Neighbors(
+                *_search_blocks(data, n_neighbors, {"aim": None}, _QUERY_BYTES)[:2], "exact", 1.0
+            )
+        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        how = {"aim": Aim(float(recall)), "seed": seed}
+        found = _search_blocks(data, n_neighbors, how, _QUERY_BYTES_OF_CELLS)
+    warn_of_missed(found[2], recall)
+    return Neighbors(*found[:2], "approximate", found[2])
 
 
 def knn_graph(
@@ -170,6 +205,9 @@ def knn_graph(
     bandwidth: float | None = None,
     symmetrize: Any = "max",
     include_self: bool = False,
+    method: str = "auto",
+    recall: float = 0.99,
+    random_state: Seed = None,
     n_threads: int | None = None,
     client: Any = None,
     open_options: Mapping[str, Any] | None = None,
@@ -178,7 +216,7 @@ def knn_graph(
 
     Parameters
     ----------
-    X, n_neighbors, metric, n_threads, client, open_options
+    X, n_neighbors, metric, method, recall, random_state, n_threads, client, open_options
         See `nearest_neighbors`.
     weights, bandwidth, symmetrize, include_self
         See `coterie.graphs.knn_graph`.
@@ -186,7 +224,7 @@ def knn_graph(
     Returns
     -------
     csr_array of shape (n, n)
-        The bits of `coterie.graphs.knn_graph` of the same rows with ``method="exact"``.
+        With ``method="exact"`` the bits of `coterie.graphs.knn_graph` of the same rows.
 
     Examples
     --------
@@ -197,8 +235,9 @@ def knn_graph(
     """
     check_weights(weights, bandwidth)
     ids, squares = nearest_neighbors(
-        X, n_neighbors, metric=metric, n_threads=n_threads, client=client, open_options=open_options
-    )
+        X, n_neighbors, metric=metric, method=method, recall=recall, random_state=random_state,
+        n_threads=n_threads, client=client, open_options=open_options,
+    )  # fmt: skip
     return graph_of_neighbors(
         ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize, include_self=include_self
     )
@@ -216,13 +255,21 @@ def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
     check_memory([need], f"{n_neighbors} neighbours of {data.n_rows:,} rows")
 
 
-def _of_block(data: WorkerRows, part: slice, n_neighbors: int) -> Nearest:
-    """Return the nearest of all rows to some of them."""
-    numbers = np.arange(part.start, part.stop)
-    payload = {"queries": data.take(numbers), "first": part.start}
-    empty = partial(Nearest, len(numbers), n_neighbors, data.dtype)
-    answer = data.crew.run(
-        "neighbors", search, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}
-    )
-    found: Nearest = answer.sums["nearest"]
-    return found
+def _search_blocks(
+    data: WorkerRows, n_neighbors: int, how: dict[str, Any], n_bytes: int
+) -> tuple[IntArray, Array, float]:
+    """Return the nearest of all rows to each, their squared distances, and the recall, with so many bytes at a time."""
+    ids = np.empty((data.n_rows, n_neighbors), dtype=np.int32)
+    squares, pairs = np.empty(ids.shape, dtype=data.dtype), 0.0
+    size = max(1, n_bytes // (data.n_columns * data.dtype.itemsize))
+    for first in range(0, data.n_rows, size):
+        part = slice(first, min(first + size, data.n_rows))
+        payload = how | {"queries": data.take(np.arange(part.start, part.stop)), "first": first}
+        empty = partial(Nearest, part.stop - part.start, n_neighbors, data.dtype)
+        answer = data.crew.run(
+            "neighbors", search, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}
+        )
+        found = answer.sums["nearest"]
+        ids[part], squares[part] = found.ids, found.squares
+        pairs += sum(answer.results.values())
+    return ids, squares, pairs / float(data.n_rows) ** 2

@@ -21,6 +21,7 @@ from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.forecast import StagedForecast
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -353,6 +354,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
         """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
         means, descent = votes.means, _Descent()
+        forecast = StagedForecast(data.n_rows, monitor.seconds)
+        monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
@@ -360,10 +363,11 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 votes.update()
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
+            is_still = center_shift <= self.tol * votes.variance_of_sample()
+            forecast.note(data.size, n_changed, monitor.seconds, would_end=is_still)
             stop = monitor.report(
                 self._inertia_of(votes.scaled_up(within)),
                 lambda: means.centers,
-                closeness=n_changed * data.n_rows / data.size,
                 batch_size=data.size,
                 n_changed=n_changed,
                 center_shift=center_shift,
