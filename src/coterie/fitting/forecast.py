@@ -89,7 +89,7 @@ _MOST_BY_CLOCK = 0.98
 class StagedForecast:
     """Guesses when a fit ends that goes over a sample until little changes, doubles it, and so on to all rows.
 
-    Stages are alike: as much of them is over when so large a part of the sample still changes, and each takes some times
+    Stages are alike: as much of them is over when so large a part of the sample changes, and each takes some times
     as long as the one before. Both are learnt from the stages that are over.
 
     Parameters
@@ -164,7 +164,7 @@ class StagedForecast:
 
 
 class _Stage:
-    """The rounds over one sample: when they ended, and the logarithm of the fewest changes in a million rows by then."""
+    """The rounds over one sample: when they ended, and the logarithm of the fewest changes of a million rows."""
 
     def __init__(self, size: int, begin: float) -> None:
         self.size, self._begin = size, begin
