@@ -80,14 +80,17 @@ def _line(places: FloatArray, values: FloatArray) -> _Line:
 
 
 # Times that a stage takes of the one before for each doubling of the sample: as a rule, at least and at most.
-_USUAL_GROWTH, _LEAST_GROWTH, _MOST_GROWTH = 2.2, 1.5, 3.0
+_USUAL_GROWTH, _LEAST_GROWTH, _MOST_GROWTH = 2.0, 1.5, 3.0
+
+# A stage that takes longer than the one before foretold is not over.
+_MOST_BY_CLOCK = 0.98
 
 
 class StagedForecast:
     """Guesses when a fit ends that goes over a sample until little changes, doubles it, and so on to all rows.
 
-    Stages are alike: as much of them is over when so much still changes, and each takes some times as long as the one
-    before. Both are learnt from the stages that are over.
+    Stages are alike: as much of them is over when so large a part of the sample changes, and each takes some times
+    as long as the one before. Both are learnt from the stages that are over.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ class StagedForecast:
     ...     forecast.note(100, changes, 1.0 + second)
     >>> forecast.note(200, 100, 4.0)
     >>> round(forecast.seconds_left())
-    27
+    13
     """
 
     def __init__(self, n_rows: int, seconds: float = 0.0) -> None:
@@ -139,9 +142,11 @@ class StagedForecast:
         # The last stage need not go on until nothing changes.
         of_last = before.share_needed
         part = of_last if now.size == self._n_rows else 1.0
-        share = min(before.share_until(now.lowest[-1]) / part, 1.0)
-        # What the stage before says of the whole one, and, the more of it is over, what this one says itself.
         whole = part * before.seconds * self._growth(before.size, now.size)
+        # How much of the stage is over: changes say it, and the clock, which goes on where they halt.
+        by_changes = min(before.share_until(now.lowest[-1]) / part, 1.0)
+        share = (by_changes + min(now.seconds / max(whole, 1e-9), _MOST_BY_CLOCK)) / 2
+        # What the stage before says of the whole one, and, the more of it is over, what this one says itself.
         left = (1 - share) * ((1 - share) * whole + now.seconds)
         stage, size = now.seconds + left, now.size
         while size < self._n_rows:
@@ -159,7 +164,7 @@ class StagedForecast:
 
 
 class _Stage:
-    """The rounds over one sample: when they ended, and the logarithm of the fewest changes by then."""
+    """The rounds over one sample: when they ended, and the logarithm of the fewest changes of a million rows."""
 
     def __init__(self, size: int, begin: float) -> None:
         self.size, self._begin = size, begin
@@ -178,7 +183,7 @@ class _Stage:
 
     def note(self, n_changed: int, seconds: float, would_end: bool) -> None:
         self.ends.append(seconds - self._begin)
-        self.lowest.append(min([math.log1p(n_changed), *self.lowest[-1:]]))
+        self.lowest.append(min([math.log1p(1e6 * n_changed / self.size), *self.lowest[-1:]]))
         if would_end and self._needed is None:
             self._needed = self.seconds
 
