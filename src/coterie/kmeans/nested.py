@@ -353,14 +353,17 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
         """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
-        means, descent = votes.means, _Descent()
-        forecast = StagedForecast(data.n_rows, monitor.seconds)
+        means, descent, begin = votes.means, _Descent(), monitor.seconds
+        forecast = StagedForecast(data.n_rows, begin)
         monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
                 votes.settle()
                 votes.update()
+            if iteration == 0 and self.compute_labels:
+                # The first round compares its rows with all centroids, as labels do.
+                forecast.seconds_after = (monitor.seconds - begin) * data.n_rows / data.size
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
             is_still = center_shift <= self.tol * votes.variance_of_sample()
