@@ -24,6 +24,7 @@ from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.further_rows import FurtherRows
 from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
@@ -69,6 +70,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     doubling_threshold : float
         The sample is doubled when each centroid moves by less than its standard error divided by this (rho), or only by
         rounding. Smaller: more rows sooner. 0: in every round.
+    least_gain : float
+        The fit ends, too, when the rows that are not in the sample yet can be expected to lower the inertia by less
+        than this part of it: 0.001 means 0.1%. 0: it goes on until all rows are in the sample. See Notes.
     max_iter : int
         Rounds, at most.
     tol : float
@@ -146,6 +150,11 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     them a blocked product was faster than any bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per
     bound (float32) beside them, and 20 k d bytes for the centroids. The clusters do not depend on the bounds.
 
+    Few rows for many. How much worse the centroids suit rows that they have not seen is measured whenever the sample
+    grows; half of it is what all rows could gain at most, and it falls in proportion to the rows of the sample. With
+    `least_gain=0.001` a fit of many rows to few clusters ends long before it has seen all of them, within about 0.1% of
+    where it would have ended (docs/decisions/kmeans.md); with many clusters nothing changes, for then all rows count.
+
     Cosine. The standard error of a centroid is then that of a direction: the spread of its votes at right angles to it,
     over the mean of cos.
 
@@ -177,6 +186,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         init: Any = "k-means++",
         batch_size: int | str = "auto",
         doubling_threshold: float = 100.0,
+        least_gain: float = 0.0,
         max_iter: int = 10_000,
         tol: float = 1e-4,
         verbose: int | bool = 0,
@@ -196,6 +206,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.init = init
         self.batch_size = batch_size
         self.doubling_threshold = doubling_threshold
+        self.least_gain = least_gain
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
@@ -347,12 +358,14 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             check_positive_integer("batch_size", self.batch_size)
         if not self.doubling_threshold >= 0:
             raise ValueError(f"doubling_threshold must not be negative, got {self.doubling_threshold!r}.")
+        if not 0 <= self.least_gain < 1:
+            raise ValueError(f"least_gain must be at least 0 and below 1, got {self.least_gain!r}.")
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
         """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
-        means, descent = votes.means, _Descent()
+        means, descent, further = votes.means, _Descent(), _Growth(votes)
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
@@ -370,9 +383,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 gap=0.0 if self._search is None else self._search.gap,
             )
             stalled = descent.has_stalled(float(within.sum()))
+            further.note(float(within.sum()))
             if data.size < data.n_rows and not stop:
                 errors = votes.standard_errors(within)
                 if stalled or have_settled(errors, shifts, self.doubling_threshold):
+                    if further.gain(data) < self.least_gain:
+                        break
                     size = min(2 * data.size, data.n_rows)
                     if not monitor.has_time_for(whole_pass * size / data.n_rows):
                         break
@@ -413,6 +429,28 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
     """Whether every centroid moved by less than its standard error over the threshold: more rows will tell more."""
     return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
+
+
+class _Growth:
+    """The energy of a sample from round to round, and what further rows may be worth."""
+
+    def __init__(self, votes: Votes) -> None:
+        self._votes = votes
+        self._further = FurtherRows()
+        self._energy = self._mass = 0.0
+
+    def note(self, energy: float) -> None:
+        """Take in the energy of a round, in the first of a sample that by the centroids of the one before."""
+        mass = float(self._votes.means.masses.sum())
+        if 0 < self._mass < mass:
+            self._further.note(self._energy / self._mass, self._mass, energy / mass, mass)
+        self._energy, self._mass = energy, mass
+
+    def gain(self, data: Sample) -> float:
+        """Return by which part of itself all rows can be expected to lower the energy."""
+        left = data.total_weight * (1 - data.size / data.n_rows)
+        gain = self._further.gain(self._mass, self._mass + left)
+        return gain * self._mass / self._energy if self._energy > 0 else 0.0
 
 
 class _Descent:
