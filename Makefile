@@ -69,7 +69,7 @@ sdist: $(VENV)/.release
 	$(BIN)/python -m build --sdist
 	$(BIN)/python -m twine check --strict dist/*.tar.gz
 
-# Linux, x86-64 and 64-bit ARM, glibc and musl; needs CPython 3.11 and 3.12. Other systems: .github/workflows/wheels.yml.
+# For Linux into dist; for macOS and Windows, which no test runs with here, into build/untested. Needs CPython 3.11 and 3.12.
 wheels: $(VENV)/.release
 	rm -f dist/*.whl
 	$(BIN)/python -m release.wheels

@@ -10,24 +10,27 @@ from release.windows import python_of_windows
 
 __all__ = ["settings_of"]
 
-# Zig's linker reads no list of symbols from a file; what nanobind lists there is all of Python's.
+# Zig's linker reads no list of symbols from a file (what nanobind lists there is all of Python's), and it falls over
+# bundles; macOS loads a module that is a shared library as well.
 _COMPILER = """#!/bin/sh
 for argument do
     shift
     case $argument in
         -Wl,@*) set -- "$@" -Wl,-undefined,dynamic_lookup ;;
+        -bundle) set -- "$@" -shared ;;
         *) set -- "$@" "$argument" ;;
     esac
 done
-# -s: nothing but what Python looks for is kept in the table of symbols.
-exec "{python}" -m ziglang {tool} -target {target} -s "$@"
+# -s: nothing but what Python looks for is kept in the table of symbols. -O3: Zig compiles its C++ library for each set
+# of such flags, which takes minutes; so CMake's first questions and the module get the same one.
+exec "{python}" -m ziglang {tool} -target {target} -s -O3 "$@"
 """
 _TOOL = """#!/bin/sh
 exec "{python}" -m ziglang {tool} "$@"
 """
 
 
-def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
+def settings_of(target: Target, python: Path, folder: Path, nanobind: Path) -> dict[str, str]:
     """Return the environment variables that make scikit-build-core compile for a platform.
 
     Parameters
@@ -38,6 +41,8 @@ def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
         The Python that builds; its headers are taken.
     folder : Path
         Where to put the compilers: scripts, for CMake wants one word.
+    nanobind : Path
+        Where nanobind has its lists of names.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tools = {
@@ -57,7 +62,7 @@ def settings_of(target: Target, python: Path, folder: Path) -> dict[str, str]:
         arguments["CMAKE_INSTALL_NAME_TOOL"] = "/bin/false"
     if target.system == "Windows":
         arguments["CMAKE_RC_COMPILER"] = tools["rc"]
-        arguments.update(python_of_windows(python, folder / "python"))
+        arguments.update(python_of_windows(python, folder / "python", nanobind))
     return {
         "CC": tools["cc"],
         "CXX": tools["c++"],

@@ -22,7 +22,7 @@ class Target:
     suffix : str
         The ending of an extension module of CPython 3.11.
     system : str
-        CMake's name of the system, where it is not the one that builds.
+        CMake's name of the system, where it or the processor are not those that build; without, CMake takes these.
     """
 
     zig: str
@@ -47,13 +47,21 @@ TARGETS = {
         "x86_64-linux-gnu.2.28", "manylinux_2_28_x86_64", "x86_64", ".cpython-311-x86_64-linux-gnu.so"
     ),
     "linux-aarch64": Target(
-        "aarch64-linux-gnu.2.28", "manylinux_2_28_aarch64", "aarch64", ".cpython-311-aarch64-linux-gnu.so"
+        "aarch64-linux-gnu.2.28",
+        "manylinux_2_28_aarch64",
+        "aarch64",
+        ".cpython-311-aarch64-linux-gnu.so",
+        "Linux",
     ),
     "musl-x86_64": Target(
         "x86_64-linux-musl", "musllinux_1_2_x86_64", "x86_64", ".cpython-311-x86_64-linux-musl.so"
     ),
     "musl-aarch64": Target(
-        "aarch64-linux-musl", "musllinux_1_2_aarch64", "aarch64", ".cpython-311-aarch64-linux-musl.so"
+        "aarch64-linux-musl",
+        "musllinux_1_2_aarch64",
+        "aarch64",
+        ".cpython-311-aarch64-linux-musl.so",
+        "Linux",
     ),
     "macos-arm64": Target(
         "aarch64-macos.11.0", "macosx_11_0_arm64", "arm64", ".cpython-311-darwin.so", "Darwin"

@@ -22,7 +22,7 @@ from pathlib import Path
 from release.compilers import settings_of
 from release.targets import TARGETS, Target
 
-__all__ = ["build_wheel", "check", "environment_of", "is_as_old", "main"]
+__all__ = ["build_tools", "build_wheel", "check", "environment_of", "is_as_old", "main"]
 
 _ROOT = Path(__file__).parents[1]
 _WORK = _ROOT / "build" / "wheels"
@@ -55,17 +55,27 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def environment_of(version: str) -> Path:
-    """Return the Python of an environment of that version with all that a build needs; make it if it is missing."""
+    """Return the Python of an environment of that version; make it if it is missing."""
     python = _WORK / f"python{version}" / "bin" / "python"
     if not python.exists():
         _run(
             [_interpreter(version), "-m", "venv", str(python.parents[1])],
             f"CPython {version} makes no environment",
         )
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())
-    needed = [*project["build-system"]["requires"], "pip>=23"]
-    _run([str(python), "-m", "pip", "install", "--quiet", *needed], "what builds need cannot be installed")
     return python
+
+
+def build_tools() -> Path:
+    """Return the folder with all Python packages that a build needs; fill it if it is missing.
+
+    One for all versions of Python: scikit-build-core begins anew wherever another copy of it has built before.
+    """
+    folder = _WORK / "tools"
+    if not folder.exists():
+        needed = tomllib.loads((_ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *needed]
+        _run(command, "what builds need cannot be installed")
+    return folder
 
 
 def _interpreter(version: str) -> str:
@@ -87,7 +97,9 @@ def build_wheel(name: str, target: Target, python: Path, out: Path) -> Path:
     the folder where CMake builds for each Python in turn.
     """
     folder = _WORK / name
-    environment = {**os.environ, **settings_of(target, python, folder / "bin")}
+    tools = build_tools()
+    settings = settings_of(target, python, folder / "bin", tools / "nanobind" / "cmake")
+    environment = {**os.environ, **settings, "PYTHONPATH": str(tools)}
     made = folder / "wheel"
     shutil.rmtree(made, ignore_errors=True)
     command = [

@@ -5,7 +5,6 @@ The headers are those of any CPython but for one, which says what the system has
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -38,17 +37,16 @@ _PYCONFIG = """
 """
 
 
-def python_of_windows(python: Path, folder: Path) -> dict[str, str]:
+def python_of_windows(python: Path, folder: Path, nanobind: Path) -> dict[str, str]:
     """Put headers and libraries of the version of a Python here into a folder; returns how CMake is told of them."""
-    asked = "import sys, sysconfig, nanobind; import json; print(json.dumps([list(sys.version_info[:2]), "
-    asked += "sysconfig.get_path('include'), nanobind.cmake_dir()]))"
+    asked = "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_path('include'))"
     done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True)
-    (major, minor), headers, nanobind = json.loads(done.stdout)
+    major, minor, headers = done.stdout.strip().split(" ", 2)
     folder = folder / f"{major}.{minor}"
     shutil.copytree(headers, folder / "include", dirs_exist_ok=True)
     (folder / "include" / "pyconfig.h").write_text(_PYCONFIG)
     # What nanobind lists for macOS, where it says that these names will be there when the module is loaded.
-    listed = Path(nanobind, "darwin-ld-cpython.sym").read_text()
+    listed = (nanobind / "darwin-ld-cpython.sym").read_text()
     names = re.findall(r"^-U _(\w+)$", listed, re.MULTILINE)
     arguments = {"Python_INCLUDE_DIR": str(folder / "include")}
     for option, dll in (

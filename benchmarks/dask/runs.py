@@ -61,31 +61,35 @@ def dask_ml(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
         model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(X)
         seconds = time.perf_counter() - begin
         # Its inertia_ is a sum of distances, not of their squares.
-        centers = np.asarray(model.cluster_centers_, dtype=np.float32)
-        compared = coterie.KMeans(len(centers), init=centers, max_iter=1).fit(coterie.open_rows(folder))
-        return {"seconds": seconds, "inertia": float(compared.history_.objective[0])}
+        return {"seconds": seconds, "inertia": inertia_of(np.asarray(model.cluster_centers_), folder)}
 
 
 def spark(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
-    """Fit by Spark MLlib's KMeans on `local[2]`, rows cached before; it draws its own seeds."""
+    """Fit by Spark MLlib's KMeans on `local[2]`, rows cached before."""
     import pyspark.sql
-    from pyspark.ml.clustering import KMeans
-    from pyspark.ml.functions import array_to_vector
+    from pyspark.mllib.clustering import KMeans, KMeansModel
+    from pyspark.mllib.linalg import DenseVector
 
     builder = pyspark.sql.SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g")
     session = builder.config("spark.ui.enabled", "false").getOrCreate()
     try:
         frame = session.read.parquet(str(folder.parent / "spark.parquet"))
-        frame = frame.select(array_to_vector("features").alias("features")).cache()
-        frame.count()
+        rows = frame.rdd.map(lambda row: DenseVector(row.features)).cache()
+        rows.count()
+        start = KMeansModel([DenseVector(seed) for seed in seeds.tolist()])
         begin = time.perf_counter()
-        model = KMeans(k=len(seeds), maxIter=n_iterations, tol=0.0, seed=0, initMode="random").fit(frame)
-        return {
-            "seconds": time.perf_counter() - begin,
-            "inertia": float(model.summary.trainingCost),
-        }
+        model = KMeans.train(rows, len(seeds), n_iterations, epsilon=0.0, initialModel=start)
+        seconds = time.perf_counter() - begin
+        return {"seconds": seconds, "inertia": inertia_of(np.array(model.centers), folder)}
     finally:
         session.stop()
+
+
+def inertia_of(centers: Any, folder: Path) -> float:
+    """Return the inertia of all rows with centroids of any library, measured in one way."""
+    start = centers.astype(np.float32)
+    model = coterie.KMeans(len(start), init=start, max_iter=1, tol=0).fit(coterie.open_rows(folder))
+    return float(model.history_.objective[0])
 
 
 def mixture(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:

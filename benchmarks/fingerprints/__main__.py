@@ -60,7 +60,7 @@ def main() -> int:
     with threadpool_limits(1, user_api="blas"):
         for instruction_set in options.instruction_sets:
             began = time.perf_counter()
-            for name, hash_ in fingerprints(instruction_set):
+            for name, hash_ in fingerprints(instruction_set, options.groups):
                 found[name] = hash_
                 print(line_of(name, hash_), flush=True)
             say(f"{instruction_set}: {time.perf_counter() - began:.0f} s")
@@ -68,7 +68,7 @@ def main() -> int:
         options.out.write_text("".join(f"{line_of(*item)}\n" for item in found.items()))
     wrong = [f"{name}: {hash_}" for name, hash_ in found.items() if hash_.startswith(FAILED)]
     if options.compare:
-        wrong += differences(found, read_lines(options.compare, options.instruction_sets))
+        wrong += differences(found, read_lines(options))
     say(*wrong, f"{len(found)} cases, {len(wrong)} wrong")
     return 1 if wrong else 0
 
@@ -80,6 +80,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--instruction-set", default=available[0], choices=[*available, "all"])
     parser.add_argument("--out", type=Path, help="write the lines to this file too")
     parser.add_argument("--compare", type=Path, help="a file that --out wrote: list what differs from it")
+    parser.add_argument(
+        "--compare-set", help="whose lines of that file to compare with, if not the same one's"
+    )
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), help="all by default")
     parser.add_argument("--stress", action="store_true", help="instead: the same bits in every setting")
     parser.add_argument("--load", type=int, default=LOAD, help="busy processes beside --stress")
     options = parser.parse_args()
@@ -87,11 +91,11 @@ def read_options() -> argparse.Namespace:
     return options
 
 
-def fingerprints(instruction_set: str) -> Iterator[tuple[str, str]]:
-    """Yield name and fingerprint of each case, computed with one instruction set."""
+def fingerprints(instruction_set: str, groups: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and fingerprint of each case of some groups, computed with one instruction set."""
     use_instruction_set(instruction_set)
-    for group, cases in GROUPS.items():
-        for name, case in cases().items():
+    for group in groups:
+        for name, case in GROUPS[group]().items():
             yield f"{instruction_set}: {group}: {name}", attempted(case)
 
 
@@ -109,10 +113,16 @@ def line_of(name: str, hash_: str) -> str:
     return f"{name:<{NAME_WIDTH}} {hash_}"
 
 
-def read_lines(path: Path, instruction_sets: Sequence[str]) -> dict[str, str]:
-    """Return name and fingerprint of each case of a file, those of some instruction sets only."""
-    pairs = (line.rsplit(maxsplit=1) for line in path.read_text().splitlines())
-    return {name.rstrip(): hash_ for name, hash_ in pairs if name.split(":")[0] in instruction_sets}
+def read_lines(options: argparse.Namespace) -> dict[str, str]:
+    """Return name and fingerprint of each chosen case in the file to compare with; names are those that it has here."""
+    wanted = {}
+    for line in options.compare.read_text().splitlines():
+        name, hash_ = line.rsplit(maxsplit=1)
+        instruction_set, group, case = name.rstrip().split(": ", 2)
+        for here in options.instruction_sets:
+            if group in options.groups and instruction_set == (options.compare_set or here):
+                wanted[f"{here}: {group}: {case}"] = hash_
+    return wanted
 
 
 def differences(found: dict[str, str], wanted: dict[str, str]) -> list[str]:

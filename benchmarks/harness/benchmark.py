@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_rows
+from benchmarks.harness.journal import JournalledProcesses
 from benchmarks.harness.limits import CUBE, QUICK_CUBE, sgemm_rate
 from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, limit_threads
-from benchmarks.harness.reporting import Report, command_line
+from benchmarks.harness.reporting import Report, command_line, machine_line
 from benchmarks.harness.rounds import Result, Summaries, interleave, summarise, together
 
 __all__ = ["SGEMM_FRACTION", "Benchmark", "begun", "run_steps"]
@@ -193,14 +194,26 @@ def run_steps(
 
 
 @contextmanager
-def begun(options: argparse.Namespace, report: Report, kind: type[BenchmarkKind]) -> Iterator[BenchmarkKind]:
-    """Give a benchmark with its folder and its processes; show its targets in the end."""
+def begun(
+    options: argparse.Namespace, report: Report, kind: type[BenchmarkKind], journal: Path | None = None
+) -> Iterator[BenchmarkKind]:
+    """Give a benchmark with its folder and its processes; show its targets in the end.
+
+    Runs are kept in the file `journal` as they end, and those that it holds are not run again; it is removed when all
+    is done.
+    """
     limit_threads(options.threads)
     processes: Processes = OneProcess() if options.quick else FreshProcesses(options.threads)
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
         closing(processes),
     ):
+        if journal is not None:
+            processes = JournalledProcesses(
+                processes, journal, machine_line(report.data["machine"]), Path(folder)
+            )
         benchmark = kind(options, Path(folder), report, processes)
         yield benchmark
         benchmark.finish()
+        if journal is not None:
+            journal.unlink(missing_ok=True)

@@ -73,7 +73,7 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
 
 def _cuts(graph: Any, labels: np.ndarray, n_clusters: int, objective: float, lam: float) -> dict[str, float]:
     """Return what the graph says of labels; it counts both ways, an edge one way half."""
-    from coterie.laplacian_kmodes.lambda_scan import modularity
+    from coterie.graphs.cuts import modularity
     from coterie.metrics import balanced_cut
 
     both = ((graph + graph.T) * 0.5).tocoo()

@@ -32,6 +32,11 @@ def parser() -> SystemParser:
         help="size of a generated file that should exceed memory (default: what fits)",
     )
     parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="do not run again what an interrupted run of the same items has measured on this machine",
+    )
+    parser.add_argument(
         "--pages", action="store_true", help="write docs/papers from what was made (full runs, not --quick)"
     )
     return parser
@@ -79,10 +84,14 @@ def make(full: str, options: argparse.Namespace) -> bool:
         why = f"{', '.join(item.missing())} missing" if item.make else "nothing to make"
         print(f"{full}: {why}", file=sys.stderr)
         return True
-    report = Report(full, command(full, *given(options)), stem_of(full, options.quick))
+    stem = stem_of(full, options.quick)
+    report = Report(full, command(full, *given(options)), stem)
     report.data |= {"item": full, "is_whole": False}
+    journal = stem.with_suffix(".runs.jsonl")
+    if not options.resume:
+        journal.unlink(missing_ok=True)
     try:
-        with begun(options, report, PaperRun) as run:
+        with begun(options, report, PaperRun, journal) as run:
             item.make(run)
             report.data["is_whole"] = True
     except Exception:

@@ -64,7 +64,7 @@ def run_contender(
         "draws": len(seconds),
         "accuracies": accuracies,
         "purity": float(np.mean(purities)),
-        "purity_range": (min(purities), max(purities)),
+        "purity_range": [min(purities), max(purities)],
         "purity_best": purities[best],
         "energy": float(np.mean(energies)),
         "energy_best": energies[best],

@@ -70,12 +70,17 @@ def test_choices_of_several_methods_are_told_together():
 def test_reserved_flags_are_those_of_the_commands(helped):
     """The register refuses them before they could clash here."""
     from coterie.cli.commands import fit, path
+    from coterie.cli.table_options import table_options
 
     named = {"--memory", "--config"}  # see `with_memory` and `with_run_file`
-    for command in (fit.fit, path.path):
+    for command in (fit.fit, path.path, table_options):
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
             flags = [data.name for data in getattr(parameter.annotation, "__metadata__", ()) if data.name]
             listed = [names if isinstance(names, tuple) else (names,) for names in flags]
             named |= {flag for names in listed for flag in names} or {f"--{name.replace('_', '-')}"}
-    assert named - {"--file", "--parameters"} == set(RESERVED_FLAGS) - {"--help", "-h", "--version"}
+    assert named - {"--file", "--parameters", "--tables"} == set(RESERVED_FLAGS) - {
+        "--help",
+        "-h",
+        "--version",
+    }
     assert not {option.flag for method in methods() for option in method.options} & set(RESERVED_FLAGS)

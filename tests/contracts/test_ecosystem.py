@@ -1,5 +1,7 @@
 """What users put around an estimator: scikit-learn's pipelines, searches, frames, metadata and pictures of it."""
 
+import tomllib
+
 import numpy as np
 import pytest
 import sklearn
@@ -8,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.docs.pages import ROOT
 from tests.support.bits import same_bits
 from tests.support.estimators import CASES, every_case
 
@@ -15,6 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 # One of each class: what stands around it does not look at its options.
 FIRST_OF_CLASS = {case.estimator: case for case in reversed(CASES)}
+
+
+# Where the site is.
+DOCUMENTATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"][
+    "Documentation"
+]
 
 
 def small(case):
@@ -75,5 +84,6 @@ def test_shown_in_a_notebook(case):
     model = case.make(verbose=0)
     before, after = model._repr_html_(), model.fit(small(case))._repr_html_()
     assert type(model).__name__ in before
+    assert f'href="{DOCUMENTATION}/reference/made/coterie.{type(model).__name__}.html"' in before
     assert "Not fitted" in before
     assert "Not fitted" not in after

@@ -36,7 +36,7 @@ def test_without_a_client():
         ("ConvexClusterPath", "holds all rows and a graph of them"),
         (
             "LaplacianKModes",
-            r"fit coterie.LaplacianKModes to rows of coterie.dask.lightweight_coreset, and label all",
+            r"fit coterie.LaplacianKModes\(affinity='precomputed'\) to coterie.dask.knn_graph\(X\); else fit",
         ),
         ("TotalVariationClustering", r"label all rows by coterie.dask.predict\(model, X\)"),
         ("MiniBatchKMeans", "coterie.dask.NestedMiniBatchKMeans does"),

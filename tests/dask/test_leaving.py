@@ -74,3 +74,28 @@ def test_a_worker_leaves(model, far):
     np.testing.assert_array_equal(there.history_.objective, expected.history_.objective)
     assert there.traffic_.n_opened.sum() > len(chunks.chunks[0]) == expected.traffic_.n_opened.sum()
     assert there.traffic_.n_tasks[-1] == 1
+
+
+def forget():
+    from coterie.dask.worker import SESSIONS
+
+    SESSIONS.clear()
+
+
+def test_workers_have_forgotten_the_fit():
+    """As those that were started again under the same address."""
+    chunks, found = da.from_array(rows(), chunks=(250, 4)), []
+    for forgets in (False, True):
+        with contextlib.ExitStack() as stack:
+            client = in_threads(stack, 2)
+
+            def start_again(progress, forgets=forgets, client=client):
+                if forgets and progress.iteration == 3:
+                    client.run(forget)
+
+            model = KMeans(
+                K, init="random", n_init=1, random_state=0, tol=0, max_iter=6, callback=start_again
+            )
+            found.append(model.fit(chunks))
+    np.testing.assert_array_equal(found[1].cluster_centers_, found[0].cluster_centers_)
+    assert found[1].traffic_.n_opened.sum() == 24

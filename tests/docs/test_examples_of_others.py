@@ -14,3 +14,10 @@ def test_topics_with_bertopic(capsys):
     found = runpy.run_path(str(ROOT / "examples" / "topics_with_bertopic.py"))
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert found["topics"].hdbscan_model.labels_.shape == (300,)
+
+
+def test_topics_with_toponymy(capsys):
+    pytest.importorskip("toponymy", reason="Toponymy is not installed: pip install toponymy")
+    found = runpy.run_path(str(ROOT / "examples" / "topics_with_toponymy.py"))
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert [len(layer.centroid_vectors) for layer in found["layers"]] == [16, 4]

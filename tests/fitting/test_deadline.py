@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
-from coterie.fitting.forecast import Forecast
+from coterie.fitting.forecast import Forecast, StagedForecast
 from tests.support.clocks import TickingClock
 
 
@@ -61,3 +61,34 @@ def test_what_does_not_fall_is_not_foreseen(series):
     for value in series:
         forecast.note(value)
     assert forecast.steps_left() is None
+
+
+def staged(n_rows, growth, n_rounds, needed):
+    """The rounds of a fit whose stages are alike: sizes, changes, when they are over, and whether the fit would end."""
+    size, begin, each = n_rows // 16, 3.0, 0.02
+    while True:
+        for done in range(1, n_rounds + 1):
+            share = done / n_rounds
+            changes = round(size * (1 - share) ** 2)
+            yield size, changes, begin + done * each, size < n_rows and share >= needed
+            if size == n_rows and share >= needed:
+                return
+        begin, each, size = begin + n_rounds * each, growth * each, 2 * size
+
+
+@pytest.mark.parametrize("growth", [1.6, 2.2, 2.9])
+@pytest.mark.parametrize("needed", [1.0, 0.4])
+def test_the_end_of_stages_that_are_alike_is_foreseen(growth, needed):
+    rounds = list(staged(160_000, growth, 30, needed))
+    end = rounds[-1][2]
+    forecast = StagedForecast(160_000, 3.0)
+    for size, changes, seconds, would_end in rounds:
+        forecast.note(size, changes, seconds, would_end=would_end)
+        if seconds >= 3 + 0.2 * (end - 3) and end - seconds > 0.05 * end:
+            assert 0.5 <= forecast.seconds_left() / (end - seconds) <= 2
+
+
+def test_the_first_stage_foresees_nothing():
+    forecast = StagedForecast(100)
+    forecast.note(50, 9, 1.0)
+    assert forecast.seconds_left() is None

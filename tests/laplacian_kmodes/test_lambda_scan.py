@@ -13,7 +13,7 @@ import coterie.laplacian_kmodes.graph
 from coterie import LambdaScan, LaplacianKModes, select_lambda
 from coterie.datasets import load_digits
 from coterie.graphs import knn_graph
-from coterie.laplacian_kmodes.lambda_scan import modularity
+from coterie.graphs.cuts import modularity
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.rows import as_rows
 from tests.reference import laplacian_kmodes as oracle

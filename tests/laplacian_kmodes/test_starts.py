@@ -15,6 +15,7 @@ from coterie.laplacian_kmodes import starts
 from coterie.laplacian_kmodes.criterion import (
     cluster_means,
     demerit,
+    effective_clusters,
     in_main_directions,
     normalized_cut,
     spreads,
@@ -87,6 +88,30 @@ class TestCriterion:
         rows, labels = storage([[0.0, 0], [2, 0], [5, 5]]), np.array([0, 0, 2], dtype=np.int32)
         np.testing.assert_allclose(cluster_means(rows, labels, 3), [[1, 0], [0, 0], [5, 5]])
         np.testing.assert_allclose(spreads(rows, labels, 3), [2, 0, 0])
+
+    def test_clusters_count_by_their_sizes(self):
+        assert effective_clusters(np.array([0, 1, 1, 3, 3, 0], dtype=np.int32)) == pytest.approx(3)
+        assert effective_clusters(np.zeros(5, dtype=np.int32)) == 1
+        assert 1 < effective_clusters(np.repeat(np.arange(3, dtype=np.int32), [98, 1, 1])) < 1.2
+
+    def test_islands_are_no_clusters(self):
+        """No edge leaves three islands of six rows, and many leave clusters that overlap."""
+        random = np.random.RandomState(1)
+        classes = np.arange(300) % 4
+        rows = random.normal(size=(318, 4))
+        rows[:300] += 3 * np.eye(4)[classes]
+        # Of five neighbours four are of the own class.
+        ends = (np.arange(300)[:, None] + [4, 8, 12, 16, 1]) % 300
+        islanders = np.repeat([0, 1, 2], 6)
+        graph = sp.block_diag([
+            sp.csr_array((np.ones(1500), ends.ravel(), np.arange(0, 1501, 5)), shape=(300, 300)),
+            *(np.ones((6, 6)) for _ in range(3)),
+        ], format="csr")  # fmt: skip
+        graph += sp.csr_array(([1.0] * 3, ([300, 306, 312], [0, 1, 2])), shape=graph.shape)
+        right = np.r_[classes, islanders].astype(np.int32)
+        apart = np.r_[np.zeros(300), islanders + 1].astype(np.int32)
+        assert normalized_cut(graph, apart, 4) < 0.1 * normalized_cut(graph, right, 4)
+        assert demerit(graph, rows, right, 4) < demerit(graph, rows, apart, 4)
 
     def test_the_order_is_that_of_any_unit(self, outliers):
         X, y = outliers

@@ -4,14 +4,18 @@ Chromium comes with the system (`apt-get install chromium`); Playwright drives i
 """
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import coterie
+from coterie.cli import main
 from tests.reports.conftest import MODELS, fitted, reported
 
 playwright = pytest.importorskip("playwright.sync_api")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 pytestmark = [
@@ -172,6 +176,22 @@ def test_cards_show_the_examples(see, table):
         assert [" ".join(text.split()) for text in found.all_inner_texts()] == [
             " ".join(name.split()) for name, of, kind in kinds if of == cluster and kind == "nearest"
         ]
+
+
+def test_cards_show_the_rows_of_the_file_of_examples(see, tmp_path):
+    random = np.random.default_rng(0)
+    columns = {f"x{i}": random.normal(size=300) + 8 * (np.arange(300) % 3 == i) for i in range(3)}
+    file, out = tmp_path / "rows.parquet", tmp_path / "out"
+    parquet.write_table(pyarrow.table({"id": [f"row {i}" for i in range(300)], **columns}), file)
+    assert main(["fit", str(file), "-k", "3", "--id", "id", "--report", "--out", str(out), "--quiet"]) == 0
+    page = see(SimpleNamespace(html=(out / "report.html").read_text(encoding="utf-8"))).ready()
+    examples = parquet.read_table(out / "examples.parquet").to_pylist()
+    for cluster in range(3):
+        for kind, title in (("nearest", "nearest to the middle"), ("doubtful", "most doubtful")):
+            wanted = [row["id"] for row in examples if row["cluster"] == cluster and row["example"] == kind]
+            shown = page.locator(f"#cluster-{cluster} table", has_text=title)
+            assert shown.locator("tbody tr td:first-child").all_text_contents() == wanted
+            assert len(wanted) == 10
 
 
 def test_nothing_of_the_data_runs(see, table):

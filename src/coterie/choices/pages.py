@@ -105,11 +105,12 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             for method, values in zip(names, comparison.agreement)
         ],
     )
+    orange = "" if comparison.recommended is None else " Orange: what is advised."
     pictures = [
         Picture(plot_stability(comparison), "stability", "Stability of each method, as in the table.",
                 "How alike the clusters of halves of the rows are, with 90% intervals."),
         Picture(plot_criteria(comparison), "criteria", "Criteria of each method, as in the table.",
-                "What compares clusterings whatever found them; below each, whom it favours. Orange: what is advised."),
+                f"What compares clusterings whatever found them; below each, whom it favours.{orange}"),
     ]  # fmt: skip
     sections = [
         Section("Advice", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),

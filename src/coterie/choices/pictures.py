@@ -146,6 +146,9 @@ def _draw_criteria(panels: list[Axes], comparison: Comparison, n_columns: int) -
         ax.set_title(name.replace("_", " "))
         ax.set_xlabel(sentence.partition(": ")[2].replace(", and", ",\nand"), fontsize=7.5)
         ax.invert_yaxis()
+        # A factor for all ticks would stand on the words below.
+        ax.locator_params(axis="x", nbins=4)
+        ax.xaxis.set_major_formatter("{x:g}")
         tidy(ax)
         if number % n_columns:
             ax.set_yticklabels([])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
 from coterie.cli import UsageError
-from coterie.cli.options import NUMBER, OF_SOME_METHODS, given
+from coterie.cli.options import NUMBER, OF_SOME_METHODS
 
 __all__ = [
-    "File", "FileIfAny", "Graph", "Impute", "Limit", "Quiet", "Scale", "Seconds", "Seed", "Switch", "Threads",
-    "WholeNumber", "beside_of", "column_names", "image_shape_of", "preparing_of", "separator_of",
+    "File", "FileIfAny", "Graph", "Limit", "Quiet", "Seconds", "Seed", "Switch", "Threads", "WholeNumber", "beside_of",
+    "column_names", "image_shape_of", "separator_of",
 ]  # fmt: skip
 
 
@@ -38,8 +38,6 @@ Seconds = Annotated[float | None, NUMBER]
 Seed = Annotated[int, Parameter(name=["--seed", "--random-state"]), NUMBER]
 Threads = Annotated[int | None, Parameter(name=["--threads", "--n-threads"]), NUMBER]
 Graph = Annotated[FileIfAny, Parameter(group=OF_SOME_METHODS)]
-Impute = Literal["mean", "median"] | None
-Scale = Literal["standard", "robust", "none"]
 
 # What --sep may say for a tab, which is hard to type.
 _TABS = {"tab": "\t", "\\t": "\t"}
@@ -53,27 +51,6 @@ def column_names(columns: str | None, flag: str) -> list[str | int] | None:
     if not all(names):
         raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
     return [int(name) if name.isdecimal() else name for name in names]
-
-
-def preparing_of(
-    impute: Impute,
-    scale: Scale,
-    one_hot: str | None,
-    category_limit: int,
-    handle_unknown: str = "error",
-    normalize: bool = False,
-) -> dict[str, Any]:
-    """Return the options of `prepare_rows` that say something."""
-    if category_limit < 1:
-        raise UsageError(f"--category-limit must be at least 1, got {category_limit}.")
-    wanted = {
-        "impute": impute,
-        "scale": None if scale == "none" else scale,
-        "one_hot": "auto" if one_hot == "auto" else column_names(one_hot, "--one-hot"),
-        "normalize": normalize or None,
-    }
-    encoding = {"category_limit": category_limit, "handle_unknown": handle_unknown} if one_hot else {}
-    return {**given(wanted), **encoding}
 
 
 def separator_of(sep: str | None) -> str | None:

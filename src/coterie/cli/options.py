@@ -19,6 +19,7 @@ from coterie.limits.memory import limited_memory, memory_in_bytes
 
 __all__ = [
     "NUMBER", "OF_SOME_METHODS", "PREFIX", "given", "method_options", "with_memory", "with_option", "with_options",
+    "with_parameters",
 ]  # fmt: skip
 
 OF_SOME_METHODS = Group("Parameters of several methods", sort_key=9)
@@ -117,16 +118,23 @@ def with_memory(function: Callable[..., None]) -> Callable[..., None]:
 
 def with_option(command: Callable[..., None], name: str, annotation: Any) -> Callable[..., None]:
     """Return a wrapped command that shows a further option of its own before --json; by default it is None."""
+    added = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return with_parameters(command, [added], place="json")
+
+
+def with_parameters(
+    command: Callable[..., None], added: Sequence[inspect.Parameter], *, place: str, replaces: bool = False
+) -> Callable[..., None]:
+    """Return a wrapped command that shows further parameters before one of its own, or in the place of that."""
     types = get_type_hints(inspect.unwrap(command), include_extras=True)
     types.update({key: known for key, known in command.__annotations__.items() if not isinstance(known, str)})
-    own = list(inspect.signature(command).parameters.values())
-    added = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-    place = [parameter.name for parameter in own].index("json")
-    command.__annotations__ = {**types, name: annotation}
-    parameters = [
-        parameter.replace(annotation=command.__annotations__[parameter.name])
-        for parameter in [*own[:place], added, *own[place:]]
+    own = [
+        parameter.replace(annotation=types.get(parameter.name, parameter.annotation))
+        for parameter in inspect.signature(command).parameters.values()
     ]
+    first = [parameter.name for parameter in own].index(place)
+    parameters = [*own[:first], *added, *own[first + replaces :]]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
 

@@ -94,9 +94,9 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     from matplotlib.collections import LineCollection
 
     chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
-    drawn = _drawn_rows(path.labels_path_.shape[1])
+    labels = path.solved_labels_path_[chosen]
+    drawn = _drawn_rows(len(labels))
     curves, shares = _projected(path.centroids_path_[:, drawn])
-    labels = path.labels_path_[chosen]
     n_shown = int(labels.max()) + 1
     colours = np.array([style_of(label, n_shown)[0] for label in range(n_shown)])[labels[drawn]]
     ax = axes_or_new(ax, (7.0, 5.6))
@@ -169,6 +169,10 @@ def plot_path_dendrogram(
     n_rows = path.labels_path_.shape[1]
     if names is not None and len(names) != n_rows:
         raise ValueError(f"names must have one entry for each of the {n_rows} rows, got {len(names)}.")
+    if names is not None and hasattr(path, "sample_indices_"):
+        names = [names[row] for row in path.sample_indices_]
+    labels_path = path.solved_labels_path_
+    n_rows = labels_path.shape[1]
     if n_rows == 1:
         raise ValueError("A single row has no tree.")
     chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
@@ -179,7 +183,7 @@ def plot_path_dendrogram(
         path.linkage_,
         ax=ax,
         labels=[str(name) for name in names] if names is not None and is_whole else None,
-        link_color_func=_link_colours(path.linkage_, cut, path.labels_path_[chosen]),
+        link_color_func=_link_colours(path.linkage_, cut, labels_path[chosen]),
         leaf_rotation=90,
         leaf_font_size=8,
         **({} if is_whole else {"truncate_mode": "lastp", "p": _MOST_LEAVES}),

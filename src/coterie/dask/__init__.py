@@ -16,6 +16,7 @@ from coterie.dask.elsewhere import (
 )
 from coterie.dask.kmeans import KMeans
 from coterie.dask.mixture import TruncatedGaussianMixture
+from coterie.dask.neighbors import knn_graph, nearest_neighbors
 from coterie.dask.nested import NestedMiniBatchKMeans
 from coterie.dask.refused import (
     BisectingKMeans,
@@ -36,7 +37,9 @@ __all__ = [
     "NestedMiniBatchKMeans",
     "TotalVariationClustering",
     "TruncatedGaussianMixture",
+    "knn_graph",
     "lightweight_coreset",
+    "nearest_neighbors",
     "predict",
     "predict_proba",
     "responsibilities",

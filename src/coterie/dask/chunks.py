@@ -201,7 +201,10 @@ def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
     # Workers may have another working folder.
     path, token = path if "://" in path else os.path.abspath(path), uuid.uuid4().hex
     n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
-    size -= size % _ROW_MULTIPLE if size > _ROW_MULTIPLE else 0
+    if size > _ROW_MULTIPLE:
+        # All of about one size, so that workers of as many chunks have as much to do.
+        n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
+        size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
     starts = range(0, n_rows, size)
     return Chunks([FileRange(path, options, low, min(low + size, n_rows), token) for low in starts])
 

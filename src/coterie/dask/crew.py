@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import uuid
@@ -31,6 +32,9 @@ _MOST_DEATHS = 4
 
 # Payloads beyond this are scattered, and fetched by the workers from each other.
 _SCATTERED_BYTES = 1 << 18
+
+# So are those to a single worker that are too much for a message to the scheduler.
+_MESSAGE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ class Crew:
         self._held: set[int] = set()
         self._first: dict[int, Any] = {}
         self._sent: list[Any] = []
+        self._alive: list[str] = []
+        self._looked = -math.inf
 
     def __enter__(self) -> Crew:
         return self
@@ -158,6 +164,7 @@ class Crew:
             for order, answer in self._answers(name, orders, payload):
                 if answer is None:
                     self._forget(part.number for part in order.parts)
+                    self._alive = []
                     deaths += 1
                     continue
                 waiting -= answer.results.keys()
@@ -181,8 +188,8 @@ class Crew:
     # --- who holds what ----------------------------------------------------------------------------------------------
 
     def _settle_homes(self) -> None:
-        """Give each chunk a worker that is alive; new workers get their share."""
-        workers = self._workers()
+        """Give each chunk a worker that was alive at the last look; new workers get their share."""
+        workers = self._alive or self._look()
         lost = [number for number, home in self._home.items() if home not in workers]
         self._forget(lost)
         if not self._home and self.chunks.lazy is not None:
@@ -204,33 +211,38 @@ class Crew:
 
     def _first_homes(self, workers: Sequence[str]) -> None:
         """Let Dask compute the chunks, and leave each with a worker that has it."""
-        library, lazy = distributed(), self.chunks.lazy
-        assert lazy is not None
-        futures = self.client.compute(lazy)
-        self._sent += futures
-        while any(future.status == "pending" for future in futures):
-            try:
-                library.wait(futures, timeout=_LOOK)
-            except (TimeoutError, CancelledError):
-                self._workers()
-        for number, future in enumerate(futures):
-            if future.status != "finished":
-                raise _unreadable(self.chunks.chunks[number], future)
-        who_has = self.client.who_has(futures)
-        for number, future in enumerate(futures):
-            self._first[number] = future
+        self._first = self._computed(range(len(self.chunks)))
+        who_has = self.client.who_has(list(self._first.values()))
+        for number, future in self._first.items():
             homes = [worker for worker in who_has.get(future.key, ()) if worker in workers]
             if homes:
                 self._home[number] = homes[0]
-        self._sent = []
+
+    def _computed(self, numbers: Sequence[int]) -> dict[int, Any]:
+        """Let Dask compute some chunks; return their futures, which are done.
+
+        What depends on them is sent afterwards, for a scheduler may take a small graph before a large one.
+        """
+        assert self.chunks.lazy is not None
+        futures = self.client.compute([self.chunks.lazy[number] for number in numbers])
+        self._sent = [*self._sent, *futures]
+        while any(future.status == "pending" for future in futures):
+            try:
+                distributed().wait(futures, timeout=_LOOK)
+            except (TimeoutError, CancelledError):
+                self._look()
+        for number, future in zip(numbers, futures):
+            if future.status != "finished":
+                raise _unreadable(self.chunks.chunks[number], future)
+        return dict(zip(numbers, futures))
 
     def _forget(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             self._home.pop(number, None)
             self._held.discard(number)
 
-    def _workers(self) -> list[str]:
-        """Return the workers that are alive; wait for one."""
+    def _look(self) -> list[str]:
+        """Return the workers that are alive now; wait for one."""
         end = time.monotonic() + _PATIENCE
         while True:
             self._check_scheduler()
@@ -242,6 +254,7 @@ class Crew:
                 time.sleep(_LOOK)
                 continue
             if workers:
+                self._alive, self._looked = workers, time.monotonic()
                 return workers
             if time.monotonic() > end:
                 raise ConnectionError(
@@ -306,27 +319,18 @@ class Crew:
         Where some fail, the others are waited for, and the error of the first chunk is raised, whichever came first.
         """
         event = threading.Event()
-        if bytes_of(payload) > _SCATTERED_BYTES and len(orders) > 1:
-            payload = self.client.scatter(payload, hash=False)
-        sent: dict[str, Any] = {}
-        errors: list[Exception] = []
-        for worker, order in orders.items():
-            future = self.client.submit(
-                carry_out, order, payload, self._data(order), workers=[worker], allow_other_workers=False,
-                pure=False, key=f"coterie-{name}-{self._session}-{order.number}-{len(sent)}",
-            )  # fmt: skip
+        sent = self._send(name, orders, payload)
+        for future in sent.values():
             future.add_done_callback(lambda _: event.set())
-            sent[worker] = future
-        self._sent = list(sent.values())
-        looked = time.monotonic()
+        errors: list[Exception] = []
         while sent:
-            event.wait(_LOOK)
-            event.clear()
-            if time.monotonic() - looked > _LOOK:
-                alive, looked = self._workers(), time.monotonic()
+            gone = []
+            if time.monotonic() - self._looked > _LOOK:  # while the workers compute: no pass waits for it
+                alive = self._look()
                 gone = [worker for worker in sent if worker not in alive]
-            else:
-                gone = []
+            if not gone:
+                event.wait(_LOOK)
+                event.clear()
             for worker in [worker for worker, future in sent.items() if future.status != "pending"] + gone:
                 if worker not in sent:
                     continue
@@ -341,7 +345,28 @@ class Crew:
                 yield orders[worker], answer
         if errors:
             raise min(errors, key=_chunk_of) from None
-        self._sent = []
+
+    def _send(self, name: str, orders: Mapping[str, Order], payload: Any) -> dict[str, Any]:
+        """Send the orders, all in one message; return the futures of their answers, by worker.
+
+        Clients of Dask keep a message back for 10 ms if they have just sent another one. So there is one for all
+        workers, and the answers of the pass before are let go of after it.
+        """
+        import dask
+
+        most = _SCATTERED_BYTES if len(orders) > 1 else _MESSAGE_BYTES
+        if bytes_of(payload) > most:
+            payload = self.client.scatter(payload, hash=False)
+        data = self._data(orders.values())
+        homes = {
+            f"coterie-{name}-{self._session}-{order.number}-{i}": worker
+            for i, (worker, order) in enumerate(orders.items())
+        }
+        with dask.annotate(workers=homes.get):
+            self._sent = self.client.map(
+                carry_out, list(orders.values()), [payload] * len(orders), data, key=list(homes), pure=False
+            )
+        return dict(zip(orders, self._sent))
 
     def _answer(self, worker: str, future: Any) -> Answer | Exception | None:
         """Return the answer of a task that is done, or its error; None if it is lost with its worker."""
@@ -354,21 +379,22 @@ class Crew:
             except lost:
                 return None
             except TimeoutError:
-                if worker not in self._workers():
+                if worker not in self._look():
                     return None
             except Exception as error:
                 # Its traceback tells nothing of the caller's.
                 return error.with_traceback(None)
         return None
 
-    def _data(self, order: Order) -> list[Any] | None:
-        """Return what Dask computes for the chunks that an order opens."""
+    def _data(self, orders: Iterable[Order]) -> list[list[Any] | None]:
+        """Return what Dask has computed for the chunks that each order opens."""
+        opened = [[part.number for part in order.parts if part.chunk is not None] for order in orders]
         if self.chunks.lazy is None:
-            return None
-        opened = [part.number for part in order.parts if part.chunk is not None]
-        missing = [number for number in opened if number not in self._first]
-        found = dict(zip(missing, self.client.compute([self.chunks.lazy[number] for number in missing])))
-        return [self._first.get(number, found.get(number)) for number in opened]
+            return [None] * len(opened)
+        missing = [number for numbers in opened for number in numbers if number not in self._first]
+        if missing:
+            self._first |= self._computed(missing)
+        return [[self._first[number] for number in numbers] for numbers in opened]
 
 
 def _unreadable(chunk: Any, future: Any) -> Exception:

@@ -17,6 +17,7 @@ from coterie.dask.crew import Crew
 from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.seeding import SEEDINGS
+from coterie.estimators.base import link_template
 from coterie.estimators.preparation import remember_preparation
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor
@@ -48,6 +49,8 @@ class OnCluster:
     client: Any
     open_options: Mapping[str, Any] | None
     traffic_: Any
+
+    _doc_link_template = link_template("coterie.dask")
 
     def to_local(self) -> Any:
         """Return the same model as an estimator of `coterie`, without labels that are elsewhere."""

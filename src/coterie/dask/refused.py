@@ -19,7 +19,8 @@ _OF_CENTROIDS = (
     "coterie.dask.KMeans(coreset_size=...), and give cluster_centers_ to coterie.{name}."
 )
 _OF_SAMPLES = (
-    "needs a graph of nearest neighbours of all rows, which is not made on a cluster: fit coterie.{name} to rows of "
+    "needs a graph of nearest neighbours, and memberships of all rows, in one place: where these fit this machine, fit "
+    "coterie.{name}(affinity='precomputed') to coterie.dask.knn_graph(X); else fit coterie.{name} to rows of "
     "coterie.dask.lightweight_coreset, and label all rows by coterie.dask.predict(model, X)."
 )
 
@@ -63,11 +64,11 @@ class ConvexClusterPath(_Refused):
 
 
 class LaplacianKModes(_Refused):
-    """Laplacian K-modes do not run on a cluster: fit them to a coreset, and label all rows by `predict`."""
+    """Laplacian K-modes do not run on a cluster: fit them to `knn_graph` or to a coreset, as the error says."""
 
 
 class TotalVariationClustering(_Refused):
-    """Total variation clustering does not run on a cluster: fit it to a coreset, and label all rows by `predict`."""
+    """Total variation does not run on a cluster: fit it to `knn_graph` or to a coreset, as the error says."""
 
 
 class MiniBatchKMeans(_Refused):

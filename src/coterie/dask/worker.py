@@ -49,7 +49,7 @@ _ENDED: deque[str] = deque(maxlen=1000)
 
 
 class StoppedError(RuntimeError):
-    """The fit that a task belongs to has ended, or has sent a later one."""
+    """A task cannot be carried out here: its fit has ended or has sent a later one, or its chunks are not here."""
 
 
 @dataclass(frozen=True)
@@ -274,8 +274,12 @@ class Visit:
     def checked(self, rows: FitRows) -> Iterator[tuple[slice, Any]]:
         """Yield the blocks of rows, unless the fit has ended meanwhile."""
         for block in rows.blocks():
-            self._session.check(self._order)
+            self.check()
             yield block
+
+    def check(self) -> None:
+        """Raise a StoppedError if the fit has ended meanwhile."""
+        self._session.check(self._order)
 
     def assignment(self) -> Assignment:
         """Return what gives the rows of the chunk their labels, with those of the pass before."""
@@ -340,6 +344,8 @@ class _Session:
         """Return a chunk that is held, or opened now."""
         if part.chunk is not None:
             self.chunks[part.number] = _opened(part, visit, data, self.n_threads)
+        elif part.number not in self.chunks:  # a worker that was started again under the same address
+            raise StoppedError(f"This worker does not hold chunk {part.number} any more.")
         return self.chunks[part.number]
 
 

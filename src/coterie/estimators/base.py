@@ -18,10 +18,15 @@ from coterie.fitting.checks import check_seed_and_threads
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["Estimator", "overflow_message"]
+__all__ = ["Estimator", "link_template", "overflow_message"]
 
 # What a subclass may have, and what is whole or not at all: see `_whole`.
 _FITS = ("fit", "partial_fit")
+
+
+def link_template(module: str) -> str:
+    """Return where the documentation of the estimators of a public module is, as scikit-learn wants to have it."""
+    return f"https://coterie-clustering.github.io/coterie/reference/made/{module}.{{estimator_name}}.html"
 
 
 class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
@@ -38,6 +43,10 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         What was done to the rows before the fit, where something was (`RowSource.preparation`); other rows are prepared
         in the same way, unless they are already.
     """
+
+    # Where the picture in a notebook leads.
+    _doc_link_module = "coterie"
+    _doc_link_template = link_template("coterie")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -1,15 +1,16 @@
-"""How many more steps something takes that comes nearer to its end with each of them."""
+"""How much longer something takes that comes nearer to its end with each step."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from coterie.arrays import FloatArray
 
-__all__ = ["Forecast"]
+__all__ = ["Forecast", "StagedForecast"]
 
 # Steps before the first guess, and how many times those done there can be to come.
 _FEWEST_STEPS, _MOST_TIMES = 4, 20
@@ -76,3 +77,123 @@ def _line(places: FloatArray, values: FloatArray) -> _Line:
     """Return the line of least squares."""
     slope, height = np.polyfit(places, values, 1)
     return _Line(float(slope), float(height), float(np.sum((height + slope * places - values) ** 2)))
+
+
+# Times that a stage takes of the one before for each doubling of the sample: as a rule, at least and at most.
+_USUAL_GROWTH, _LEAST_GROWTH, _MOST_GROWTH = 2.0, 1.5, 3.0
+
+# A stage that takes longer than the one before foretold is not over.
+_MOST_BY_CLOCK = 0.98
+
+
+class StagedForecast:
+    """Guesses when a fit ends that goes over a sample until little changes, doubles it, and so on to all rows.
+
+    Stages are alike: as much of them is over when so large a part of the sample changes, and each takes some times
+    as long as the one before. Both are learnt from the stages that are over.
+
+    Parameters
+    ----------
+    n_rows : int
+        All rows: the sample of the last stage.
+    seconds : float
+        When the first stage begins.
+
+    Examples
+    --------
+    >>> from coterie.fitting.forecast import StagedForecast
+    >>> forecast = StagedForecast(400)
+    >>> for second, changes in enumerate([100, 10, 0]):
+    ...     forecast.note(100, changes, 1.0 + second)
+    >>> forecast.note(200, 100, 4.0)
+    >>> round(forecast.seconds_left())
+    13
+    """
+
+    def __init__(self, n_rows: int, seconds: float = 0.0) -> None:
+        self._n_rows = n_rows
+        self._stages: list[_Stage] = []
+        self._last = seconds
+
+    def note(self, size: int, n_changed: int, seconds: float, *, would_end: bool = False) -> None:
+        """Take in a round over a sample.
+
+        Parameters
+        ----------
+        size : int
+            Rows of the sample.
+        n_changed : int
+            How many of them changed.
+        seconds : float
+            When it was over.
+        would_end : bool
+            Whether the fit would end now, were this the last stage.
+        """
+        if not self._stages or size != self._stages[-1].size:
+            self._stages.append(_Stage(size, self._last))
+        self._stages[-1].note(n_changed, seconds, would_end)
+        self._last = seconds
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds left; None while no stage is over."""
+        if len(self._stages) < 2:
+            return None
+        before, now = self._stages[-2:]
+        # The last stage need not go on until nothing changes.
+        of_last = before.share_needed
+        part = of_last if now.size == self._n_rows else 1.0
+        whole = part * before.seconds * self._growth(before.size, now.size)
+        # How much of the stage is over: changes say it, and the clock, which goes on where they halt.
+        by_changes = min(before.share_until(now.lowest[-1]) / part, 1.0)
+        share = (by_changes + min(now.seconds / max(whole, 1e-9), _MOST_BY_CLOCK)) / 2
+        # What the stage before says of the whole one, and, the more of it is over, what this one says itself.
+        left = (1 - share) * ((1 - share) * whole + now.seconds)
+        stage, size = now.seconds + left, now.size
+        while size < self._n_rows:
+            larger = min(2 * size, self._n_rows)
+            stage *= self._growth(size, larger) * (of_last if larger == self._n_rows else 1.0)
+            left, size = left + stage, larger
+        return left
+
+    def _growth(self, size: int, larger: int) -> float:
+        """Return how many times as long a stage of so many more rows takes."""
+        over = self._stages[:-1]
+        seen = [after.growth_from(before) for before, after in pairwise(over[-3:])]
+        each = float(np.exp(np.mean(np.log(seen)))) if seen else _USUAL_GROWTH
+        return min(max(each, _LEAST_GROWTH), _MOST_GROWTH) ** math.log2(larger / size)
+
+
+class _Stage:
+    """The rounds over one sample: when they ended, and the logarithm of the fewest changes of a million rows."""
+
+    def __init__(self, size: int, begin: float) -> None:
+        self.size, self._begin = size, begin
+        self.ends: list[float] = []
+        self.lowest: list[float] = []
+        self._needed: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return self.ends[-1]
+
+    @property
+    def share_needed(self) -> float:
+        """The share of the stage after which the fit would have ended, were it the last."""
+        return 1.0 if self._needed is None else max(self._needed, 1e-9) / max(self.seconds, 1e-9)
+
+    def note(self, n_changed: int, seconds: float, would_end: bool) -> None:
+        self.ends.append(seconds - self._begin)
+        self.lowest.append(min([math.log1p(1e6 * n_changed / self.size), *self.lowest[-1:]]))
+        if would_end and self._needed is None:
+            self._needed = self.seconds
+
+    def share_until(self, lowest: float) -> float:
+        """Return the share of the stage that was over when so little changed."""
+        if lowest >= self.lowest[0]:
+            return 0.0
+        shares = np.array(self.ends) / max(self.seconds, 1e-9)
+        return float(np.interp(-lowest, -np.array(self.lowest), shares))
+
+    def growth_from(self, before: _Stage) -> float:
+        """Return how many times as long as an earlier one it took, for each doubling."""
+        return float((self.seconds / max(before.seconds, 1e-9)) ** (1 / math.log2(self.size / before.size)))

@@ -106,6 +106,8 @@ class FitMonitor:
         How many runs there are to be; a fit that learns of fewer says so.
     stopped_by : str or None
         "callback" or "max_time", if one of these has ended the iterations.
+    foresee : callable, optional
+        Returns the seconds left of the iterations, or None, where the fit knows better than the closeness of reports.
     """
 
     def __init__(
@@ -133,6 +135,7 @@ class FitMonitor:
         self._in_callbacks = 0.0
         self._last_report = 0.0
         self.stopped_by: str | None = None
+        self.foresee: Callable[[], float | None] | None = None
 
     @property
     def seconds(self) -> float:
@@ -282,9 +285,16 @@ class FitMonitor:
         what comes before their steps.
         """
         most = self._max_reports - iteration
-        foreseen = self._forecast.steps_left()
-        steps = most if foreseen is None else min(foreseen, most)
-        in_run = steps * float(np.mean(self._steps[len(self._steps) // 2 :]))
+        each = float(np.mean(self._steps[len(self._steps) // 2 :]))
+        foreseen = self._seconds_foreseen(each)
+        in_run = most * each if foreseen is None else min(foreseen, most * each)
         in_runs = (self.n_runs - self._run) * (seconds + in_run) / self._run
         by_steps, by_clock = in_run + in_runs, self.deadline.left
         return max(0.0, min(by_steps, by_clock)), foreseen is not None
+
+    def _seconds_foreseen(self, each: float) -> float | None:
+        """Return the seconds left of the run, whose steps take so many each."""
+        if self.foresee is not None:
+            return self.foresee()
+        steps = self._forecast.steps_left()
+        return None if steps is None else steps * each

@@ -19,12 +19,22 @@ from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
-__all__ = ["LEAST_WORK", "METRICS", "Neighbors", "Seed", "check_recall", "nearest_neighbors", "read_rows"]
+__all__ = [
+    "LEAST_WORK",
+    "METHODS",
+    "METRICS",
+    "Neighbors",
+    "Seed",
+    "check_recall",
+    "nearest_neighbors",
+    "read_rows",
+    "warn_of_missed",
+]
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
 METRICS = ("euclidean", "cosine")
-_METHODS = ("auto", "exact", "approximate")
+METHODS = ("auto", "exact", "approximate")
 
 # Multiply-adds up to which method="auto" searches exactly, and that it spends in any case where it does not: about
 # half a second on two processors.
@@ -145,7 +155,7 @@ def nearest_neighbors(
     array([0., 4.])
     """
     check_option("metric", metric, METRICS)
-    check_option("method", method, _METHODS)
+    check_option("method", method, METHODS)
     check_positive_integer("n_neighbors", n_neighbors)
     rows = as_rows(X)
     asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
@@ -159,7 +169,7 @@ def nearest_neighbors(
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
         found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
-        _warn_of_missed(found[2], aim.recall)
+        warn_of_missed(found[2], aim.recall)
         return Neighbors(*found[:2], "approximate", found[2])
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
 
@@ -172,7 +182,8 @@ def check_recall(recall: Any) -> None:
         )
 
 
-def _warn_of_missed(reached: float, recall: float) -> None:
+def warn_of_missed(reached: float, recall: float) -> None:
+    """Warn where far fewer of the nearest rows were found than were wanted."""
     if reached < recall - _MUCH_MISSED:
         warn(
             f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "

@@ -117,6 +117,10 @@ class Votes:
     @cached_property
     def mean_variance(self) -> float:
         """Mean variance of the columns; to be asked for when all rows have voted, and constant from then on."""
+        return self.variance_of_sample()
+
+    def variance_of_sample(self) -> float:
+        """Return the mean variance of the columns, of the rows that have voted by now."""
         mass = self.means.masses.sum()
         mean = self.means.sums.sum(axis=0) / mass
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)

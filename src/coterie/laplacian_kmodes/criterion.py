@@ -9,7 +9,14 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.labels import squares_to_centers
 from coterie.rows import Block, as_rows
 
-__all__ = ["cluster_means", "demerit", "in_main_directions", "normalized_cut", "spreads"]
+__all__ = [
+    "cluster_means",
+    "demerit",
+    "effective_clusters",
+    "in_main_directions",
+    "normalized_cut",
+    "spreads",
+]
 
 # Cuts below this are all alike: an edge or two of a small graph.
 _SMALLEST_CUT = 1e-4
@@ -20,9 +27,10 @@ _WEIGHT_OF_SPREAD = 3
 
 
 def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_clusters: int) -> float:
-    """Return log(normalised cut) + 3 log(spread): the lower the better, the same order in all units.
+    """Return log(normalised cut / effective clusters^(1/2)) + 3 log(spread): the lower the better, whatever the units.
 
-    The cut alone likes to put a handful of rows apart, the spread alone is what k-means minimises.
+    The cut alone likes to put a handful of rows apart: islands cost nothing, nor does the one cluster that is left. So
+    more is forgiven where more clusters count by their sizes. The spread alone is what k-means minimises.
 
     Parameters
     ----------
@@ -39,6 +47,7 @@ def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_cluster
         cut = float(np.log(normalized_cut(graph, labels, n_clusters) + _SMALLEST_CUT))
         if rows is None:
             return cut
+        cut -= 0.5 * float(np.log(effective_clusters(labels)))
         return cut + _WEIGHT_OF_SPREAD * float(np.log(spreads(rows, labels, n_clusters).sum()))
 
 
@@ -89,6 +98,13 @@ def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> fl
         for some in (weights, leaving)
     )
     return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
+
+
+def effective_clusters(labels: IntArray) -> float:
+    """Return how many clusters of equal size are as uncertain as these: exp of the entropy of their shares."""
+    shares = np.bincount(labels) / len(labels)
+    shares = shares[shares > 0]
+    return float(np.exp(-np.sum(shares * np.log(shares))))
 
 
 def spreads(rows: Block, labels: IntArray, n_clusters: int) -> FloatArray:

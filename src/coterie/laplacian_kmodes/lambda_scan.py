@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.graphs.cuts import modularity
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.pairs import is_pair
 from coterie.laplacian_kmodes.problem import GraphModes, Run
@@ -22,7 +22,7 @@ from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LambdaScan", "modularity", "select_lambda"]
+__all__ = ["LambdaScan", "select_lambda"]
 
 # Around what Ziko, Granger and Ben Ayed choose from, 1 to 4.
 LAMBDAS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
@@ -233,18 +233,3 @@ class _ByLabels:
     def __call__(self, problem: GraphModes, run: Run) -> tuple[int, float, float, float]:
         accuracy = clustering_accuracy(self._labels[self.known], run.labels[self.known])
         return run.n_empty, -accuracy, -modularity(problem.graph, run.labels), run.discrete
-
-
-def modularity(graph: sp.csr_array, labels: IntArray) -> float:
-    """Return the share of the edges' weight within clusters, less what it would be if ends met at random.
-
-    An edge one way counts half in each direction (Newman and Girvan, Physical Review E 69, 2004, Eq. 5).
-    """
-    sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
-    weights = graph.data.astype(np.float64)
-    whole = float(weights.sum())
-    if whole == 0:
-        return 0.0
-    n_labels = int(labels.max()) + 1
-    volumes = sum(np.bincount(ends, weights, minlength=n_labels) for ends in (sources, targets)) / (2 * whole)
-    return float(weights[sources == targets].sum()) / whole - float(np.sum(volumes**2))

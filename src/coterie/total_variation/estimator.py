@@ -26,10 +26,15 @@ from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
 from coterie.total_variation.given import given_memberships, known_labels, telling_rows
-from coterie.total_variation.priors import MOST_MOVES, find_cut_and_priors, priors_of_labels
+from coterie.total_variation.priors import (
+    MOST_MOVES,
+    check_class_priors,
+    find_cut_and_priors,
+    priors_of_labels,
+)
 from coterie.total_variation.problem import CutProblem, draws_starts
 from coterie.total_variation.rounding import check_known_sizes
-from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
+from coterie.total_variation.runs import CRITERIA, HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
 from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
 
@@ -55,7 +60,7 @@ class TotalVariationClustering(GraphEstimator):
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
-        Runs from different starts; the one whose clusters cut least is kept. One, where nothing is drawn: where
+        Runs from different starts, of which one is kept, see `select_by`. One, where nothing is drawn: where
         memberships are given, or a label for each class.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
@@ -84,6 +89,10 @@ class TotalVariationClustering(GraphEstimator):
         Bounds of the numbers of rows of a cluster, below 1 as parts of all: memberships are rounded to clusters of such
         sizes, at the least loss, by prices on clusters; inside of a cluster, where they are all alike, a random walk on
         the graph says which rows are nearest to others.
+    select_by : {"energy", "modularity"}
+        Which run is kept: that of the lowest (P), or that whose clusters have the highest modularity (Newman and Girvan
+        2004). On MNIST that is the one with the ten digits, of an energy 0.5% higher; where classes differ much in
+        size the energy chooses better.
     n_swaps : int
         After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
         most, as long as it falls; then one more run from there.
@@ -213,6 +222,7 @@ class TotalVariationClustering(GraphEstimator):
         balance: str = "rows",
         size_min: float | None = None,
         size_max: float | None = None,
+        select_by: str = "energy",
         n_swaps: int = 0,
         eps: float = 1e-3,
         tol: float = 1e-4,
@@ -234,6 +244,7 @@ class TotalVariationClustering(GraphEstimator):
         self.balance = balance
         self.size_min = size_min
         self.size_max = size_max
+        self.select_by = select_by
         self.n_swaps = n_swaps
         self.eps = eps
         self.tol = tol
@@ -313,7 +324,13 @@ class TotalVariationClustering(GraphEstimator):
     def _effort(self, known: IntArray, given: FloatArray | None) -> Effort:
         draws = self.n_clusters > 1 and draws_starts(known, given, self.n_clusters)
         return Effort(
-            int(self.n_init) if draws else 1, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps
+            int(self.n_init) if draws else 1,
+            self.max_iter,
+            self.n_swaps,
+            self.eps,
+            self.tol,
+            self.steps,
+            self.select_by,
         )
 
     @property
@@ -461,23 +478,11 @@ class TotalVariationClustering(GraphEstimator):
         check_asymmetry(self.asymmetry)
         check_balance(self.balance)
         check_sizes(self.size_min, self.size_max)
-        self._check_priors()
+        check_class_priors(self.class_priors, self.asymmetry, self.n_clusters)
+        if self.select_by not in CRITERIA:
+            raise ValueError(f"select_by must be 'energy' or 'modularity', got {self.select_by!r}.")
         if not 0 <= self.eps < 1:
             raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
-
-    def _check_priors(self) -> None:
-        if self.class_priors is None:
-            return
-        if self.asymmetry is not None:
-            raise ValueError(
-                "Both asymmetry and class_priors say how large clusters should be: give one of them."
-            )
-        if not isinstance(self.class_priors, str):
-            checked_priors(self.class_priors, self.n_clusters)
-        elif self.class_priors not in ("estimate", "labels"):
-            raise ValueError(
-                f"class_priors must be 'estimate', 'labels' or a prior for each cluster, got {self.class_priors!r}."
-            )
 
 
 def _mean_distances(squares: Array) -> FloatArray:

@@ -75,6 +75,12 @@ TOTAL_VARIATION = Method(
             choices={"rows": "", "degrees": "the weights of their edges"},
         ),
         *SIZES,
+        Option(
+            "select_by",
+            "--select-by",
+            "which of the runs is kept",
+            choices={"energy": "the smallest balanced cut", "modularity": "the highest modularity"},
+        ),
         OBJECTIVE_TOLERANCE,
     ),
     takes_labels=True,

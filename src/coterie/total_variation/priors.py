@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.fitting.monitor import FitMonitor
-from coterie.graphs.cuts import cuts_and_sizes, degrees_of
+from coterie.graphs.cuts import checked_priors, cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.runs import Effort, Run, Unwatched
 from coterie.total_variation.search import Beginning, begin_cut, find_cut
 
-__all__ = ["MOST_MOVES", "find_cut_and_priors", "normalised_cut", "priors_of_labels"]
+__all__ = ["MOST_MOVES", "check_class_priors", "find_cut_and_priors", "normalised_cut", "priors_of_labels"]
 
 # Sizes of clusters that are tried, each this many times the next larger one's.
 _RATIOS = (1.0, 0.7, 0.45, 0.25)
@@ -30,6 +31,22 @@ _WORTHWHILE = 0.2
 _PART_OF_RUNS, _MOST_STEPS = 0.1, 5
 
 MOST_MOVES = len(_RATIOS) + _MOST_STEPS
+
+
+def check_class_priors(class_priors: Any, asymmetry: float | None, n_clusters: int) -> None:
+    """Raise a ValueError if these are not priors, nor say how to find them; see `TotalVariationClustering`."""
+    if class_priors is None:
+        return
+    if asymmetry is not None:
+        raise ValueError(
+            "Both asymmetry and class_priors say how large clusters should be: give one of them."
+        )
+    if not isinstance(class_priors, str):
+        checked_priors(class_priors, n_clusters)
+    elif class_priors not in ("estimate", "labels"):
+        raise ValueError(
+            f"class_priors must be 'estimate', 'labels' or a prior for each cluster, got {class_priors!r}."
+        )
 
 
 def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:

@@ -14,13 +14,17 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
 from coterie.fitting.monitor import FitMonitor
+from coterie.graphs.cuts import modularity
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
 from coterie.total_variation.steps import STEPS
 
-__all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
+__all__ = ["CRITERIA", "HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
+
+# What the run that is kept is the best by.
+CRITERIA = ("energy", "modularity")
 
 
 # What is known of an outer step, besides what is known of every iteration.
@@ -48,7 +52,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class Effort:
-    """How many runs there are and when each ends; see `TotalVariationClustering`."""
+    """How many runs there are, when each ends and which is kept; see `TotalVariationClustering`."""
 
     n_runs: int
     max_iter: int
@@ -56,6 +60,7 @@ class Effort:
     eps: float = 1e-3
     tol: float = 1e-4
     steps: str = "preconditioned"
+    select_by: str = "energy"
 
 
 @dataclass(frozen=True)
@@ -196,8 +201,16 @@ class CutRuns:
         energy = self._descent.start(start, fixed)
         if np.isfinite(energy):
             run = self._matched(self._descend(energy))
-            self._best = run if self._best is None else min(self._best, run, key=lambda run: run.rank)
+            self._best = run if self._best is None else min(self._best, run, key=self._rank)
             self.energies.append(run.energy)
+
+    def _rank(self, run: Run) -> tuple[float, ...]:
+        """Return what is lower for a run that is rather kept."""
+        if self._effort.select_by == "energy":
+            return run.rank
+        # The modularity of fewer clusters does not compare.
+        labels = self._graph.restored(run.labels)
+        return float(np.isinf(run.energy)), -modularity(self._problem.graph, labels), *run.rank
 
     def _matched(self, run: Run) -> Run:
         """Return a run whose clusters have the priors that suit them; where that lowers (P) it goes on from there."""

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from coterie.cli.arguments import (
     File,
-    Impute,
     Quiet,
-    Scale,
     Seconds,
     Seed,
     Switch,
     Threads,
     WholeNumber,
-    column_names,
-    preparing_of,
-    separator_of,
 )
 from coterie.cli.options import with_memory
 from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
+from coterie.cli.table_options import with_table_options
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_run_file(with_memory(choose_k))
+    return with_run_file(with_memory(with_table_options(choose_k, without=["handle_unknown"])))
 
 
 def choose_k(
@@ -40,15 +37,7 @@ def choose_k(
     max_time: Seconds = None,
     seed: Seed = 0,
     n_threads: Threads = None,
-    normalize: Switch = False,
-    columns: str | None = None,
-    exclude: str | None = None,
-    impute: Impute = None,
-    scale: Scale = "none",
-    one_hot: str | None = None,
-    category_limit: WholeNumber = 100,
-    sep: str | None = None,
-    decimal: str | None = None,
+    tables: Mapping[str, Any],
     report: Switch = False,
     out: Path = Path("coterie-choose-k"),
     json: Switch = False,
@@ -70,24 +59,8 @@ def choose_k(
         Same seed, same answer.
     n_threads
         Threads; by default all processors of this process.
-    normalize
-        Scale each row to length 1, as for `coterie fit`.
-    columns
-        Use only these columns of a table, written as for `coterie fit`.
-    exclude
-        Leave out these columns of a table.
-    impute
-        Put the mean or the median of its column in the place of a missing number.
-    scale
-        Scale each column of numbers, as for `coterie fit`.
-    one_hot
-        Columns of categories, or auto, as for `coterie fit`.
-    category_limit
-        The most values that a column of --one-hot may have.
-    sep
-        What separates the fields of a .csv file; by default as for `coterie fit`.
-    decimal
-        Its decimal sign, '.' or ','; by default what its first lines have.
+    tables
+        What the options of tables say.
     report
         Also write a page for people, choose-k.html.
     out
@@ -107,11 +80,7 @@ def choose_k(
         max_time=max_time,
         seed=seed,
         n_threads=n_threads,
-        columns=column_names(columns, "--columns"),
-        exclude=column_names(exclude, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
+        **tables,
         report=report,
-        preparing=preparing_of(impute, scale, one_hot, category_limit, normalize=normalize),
     )
     tell(choose(job), choice_lines, json, quiet)

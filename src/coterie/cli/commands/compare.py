@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from coterie.cli.arguments import (
     File,
-    Impute,
     Limit,
     Quiet,
-    Scale,
     Seed,
     Switch,
     Threads,
-    WholeNumber,
     column_names,
-    preparing_of,
-    separator_of,
 )
 from coterie.cli.options import NUMBER, with_memory
 from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
+from coterie.cli.table_options import with_table_options
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command."""
-    return with_run_file(with_memory(compare))
+    return with_run_file(with_memory(with_table_options(compare, without=["handle_unknown"])))
 
 
 def compare(
@@ -45,15 +41,7 @@ def compare(
     sample: Limit = None,
     seed: Seed = 0,
     n_threads: Threads = None,
-    normalize: Switch = False,
-    columns: str | None = None,
-    exclude: str | None = None,
-    impute: Impute = None,
-    scale: Scale = "none",
-    one_hot: str | None = None,
-    category_limit: WholeNumber = 100,
-    sep: str | None = None,
-    decimal: str | None = None,
+    tables: Mapping[str, Any],
     report: Switch = False,
     out: Path = Path("coterie-compare"),
     json: Switch = False,
@@ -81,24 +69,8 @@ def compare(
         Same seed, same clusters, where the budget cuts no fit.
     n_threads
         Threads; by default all processors of this process.
-    normalize
-        Scale each row to length 1, as for `coterie fit`.
-    columns
-        Use only these columns of a table, written as for `coterie fit`.
-    exclude
-        Leave out these columns of a table.
-    impute
-        Put the mean or the median of its column in the place of a missing number.
-    scale
-        Scale each column of numbers, as for `coterie fit`.
-    one_hot
-        Columns of categories, or auto, as for `coterie fit`.
-    category_limit
-        The most values that a column of --one-hot may have.
-    sep
-        What separates the fields of a .csv file; by default as for `coterie fit`.
-    decimal
-        Its decimal sign, '.' or ','; by default what its first lines have.
+    tables
+        What the options of tables say.
     report
         Also write a page for people, comparison.html.
     out
@@ -120,11 +92,7 @@ def compare(
         sample=sample,
         seed=seed,
         n_threads=n_threads,
-        columns=column_names(columns, "--columns"),
-        exclude=column_names(exclude, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
+        **tables,
         report=report,
-        preparing=preparing_of(impute, scale, one_hot, category_limit, normalize=normalize),
     )
     tell(run_comparison(job), comparison_lines, json, quiet)

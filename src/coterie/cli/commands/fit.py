@@ -12,20 +12,14 @@ from coterie.cli.arguments import (
     File,
     FileIfAny,
     Graph,
-    Impute,
     Limit,
     Quiet,
-    Scale,
     Seconds,
     Seed,
     Switch,
     Threads,
-    WholeNumber,
     beside_of,
-    column_names,
     image_shape_of,
-    preparing_of,
-    separator_of,
 )  # fmt: skip
 from coterie.cli.help import clusters_help, format_help, labels_help, method_help
 from coterie.cli.lines import fit_lines
@@ -34,6 +28,7 @@ from coterie.cli.options import OF_SOME_METHODS, given, method_options, with_mem
 from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
 from coterie.cli.standard_input import streamed_formats
+from coterie.cli.table_options import with_table_options
 
 __all__ = ["command"]
 
@@ -47,7 +42,8 @@ def command() -> Callable[..., None]:
         "labels": Parameter(help=labels_help(offered), group=OF_SOME_METHODS),
         "format": Parameter(help=format_help(streamed_formats())),
     }
-    return with_run_file(with_memory(with_options(fit, method_options(offered), after="method", more=more)))
+    whole = with_options(fit, method_options(offered), after="method", more=more)
+    return with_run_file(with_memory(with_table_options(whole)))
 
 
 def fit(
@@ -63,16 +59,7 @@ def fit(
     max_time: Seconds = None,
     seed: Seed = 0,
     n_threads: Threads = None,
-    normalize: Switch = False,
-    columns: str | None = None,
-    exclude: str | None = None,
-    impute: Impute = None,
-    scale: Scale = "none",
-    one_hot: str | None = None,
-    category_limit: WholeNumber = 100,
-    handle_unknown: Literal["error", "ignore"] = "error",
-    sep: str | None = None,
-    decimal: str | None = None,
+    tables: Mapping[str, Any],
     id: str | None = None,
     keep: str | None = None,
     image: str | None = None,
@@ -113,29 +100,8 @@ def fit(
         Same seed, same clusters.
     n_threads
         Threads; by default all processors of this process.
-    normalize
-        Scale each row to length 1 (spherical clustering), after all that is done to columns. `coterie predict` prepares
-        rows in the same way.
-    columns
-        Use only these columns of a table, with commas between them: names, positions from 0, ranges (e0:e255 with both
-        ends, 2:258 without the last), patterns (e*). By default its one column of vectors, else all.
-    exclude
-        Leave out these columns of a table.
-    impute
-        Put the mean or the median of its column in the place of a missing number; by default it is an error.
-    scale
-        Scale each column of numbers: standard (by mean and standard deviation) or robust (by median and quartiles).
-    one_hot
-        Columns of categories, with commas between them, or auto for all that are no numbers: each value becomes a
-        column of zeros and ones behind the numbers. By default texts are an error.
-    category_limit
-        The most values that a column of --one-hot may have.
-    handle_unknown
-        What `coterie predict` does with a value that this file does not have: an error, or zeros (ignore).
-    sep
-        What separates the fields of a .csv file, such as ';' or tab; by default what fits its first lines.
-    decimal
-        Its decimal sign, '.' or ','; by default what its first lines have.
+    tables
+        What the options of tables say.
     id
         The column of a table that says which row is which; it is not clustered. By default one that is not clustered
         and is called id, _id or uuid, or is the index.
@@ -183,11 +149,7 @@ def fit(
         method=method,
         parameters=given({**limits, **parameters}),
         seed=seed,
-        preparing=preparing_of(impute, scale, one_hot, category_limit, handle_unknown, normalize),
-        columns=column_names(columns, "--columns"),
-        exclude=column_names(exclude, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
+        **tables,
         image_shape=image_shape_of(image),
         quiet=quiet,
         force=force,

@@ -10,31 +10,27 @@ from coterie.cli import UsageError
 from coterie.cli.arguments import (
     File,
     Graph,
-    Impute,
     Limit,
     Quiet,
-    Scale,
     Seconds,
     Seed,
     Switch,
     Threads,
-    WholeNumber,
-    column_names,
-    preparing_of,
-    separator_of,
 )  # fmt: skip
 from coterie.cli.lines import path_lines
 from coterie.cli.models import path_method
 from coterie.cli.options import given, method_options, with_memory, with_options
 from coterie.cli.output import report as tell
 from coterie.cli.run_file import with_run_file
+from coterie.cli.table_options import with_table_options
 
 __all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
     """Return the command with the options of convex clustering."""
-    return with_run_file(with_memory(with_options(path, method_options([path_method()]), after="file")))
+    whole = with_options(path, method_options([path_method()]), after="file")
+    return with_run_file(with_memory(with_table_options(whole, without=["normalize", "handle_unknown"])))
 
 
 def path(
@@ -47,14 +43,7 @@ def path(
     seed: Seed = 0,
     n_threads: Threads = None,
     graph: Graph = None,
-    columns: str | None = None,
-    exclude: str | None = None,
-    impute: Impute = None,
-    scale: Scale = "none",
-    one_hot: str | None = None,
-    category_limit: WholeNumber = 100,
-    sep: str | None = None,
-    decimal: str | None = None,
+    tables: Mapping[str, Any],
     report: Switch = False,
     out: Path = Path("coterie-path"),
     force: Switch = False,
@@ -81,22 +70,8 @@ def path(
     graph
         A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file; stands for
         --weights precomputed.
-    columns
-        Use only these columns of a table, written as for `coterie fit`.
-    exclude
-        Leave out these columns of a table.
-    impute
-        Put the mean or the median of its column in the place of a missing number.
-    scale
-        Scale each column of numbers, as for `coterie fit`.
-    one_hot
-        Columns of categories, or auto, as for `coterie fit`.
-    category_limit
-        The most values that a column of --one-hot may have.
-    sep
-        What separates the fields of a .csv file; by default as for `coterie fit`.
-    decimal
-        Its decimal sign, '.' or ','; by default what its first lines have.
+    tables
+        What the options of tables say.
     report
         Write report.html, too: a page with a map that has a slider along the path, and a card for each cluster.
     out
@@ -122,11 +97,7 @@ def path(
         seed=seed,
         graph=graph,
         n_clusters=clusters,
-        columns=column_names(columns, "--columns"),
-        exclude=column_names(exclude, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
-        preparing=preparing_of(impute, scale, one_hot, category_limit),
+        **tables,
         quiet=quiet,
         force=force,
         report=ReportOptions() if report else None,

@@ -11,23 +11,19 @@ from cyclopts import Parameter
 from coterie.cli.arguments import (
     File,
     FileIfAny,
-    Impute,
     Limit,
     Quiet,
-    Scale,
     Seconds,
     Seed,
     Switch,
     Threads,
     WholeNumber,
-    column_names,
-    preparing_of,
-    separator_of,
 )
 from coterie.cli.lines import scan_lines
 from coterie.cli.options import PREFIX, given, method_options, with_memory, with_options
 from coterie.cli.output import report
 from coterie.cli.run_file import with_run_file
+from coterie.cli.table_options import with_table_options
 from coterie.estimators import find_method
 
 __all__ = ["command"]
@@ -37,7 +33,9 @@ def command() -> Callable[..., None]:
     """Return the command with the options of Laplacian K-modes but the one that it selects."""
     options = method_options([find_method("laplacian-kmodes")])
     others = [option for option in options if option.name != f"{PREFIX}lam"]
-    return with_run_file(with_memory(with_options(select_lambda, others, after="lambdas")))
+    return with_run_file(
+        with_memory(with_table_options(with_options(select_lambda, others, after="lambdas")))
+    )
 
 
 def select_lambda(
@@ -51,15 +49,7 @@ def select_lambda(
     max_time: Seconds = None,
     seed: Seed = 0,
     n_threads: Threads = None,
-    normalize: Switch = False,
-    columns: str | None = None,
-    exclude: str | None = None,
-    impute: Impute = None,
-    scale: Scale = "none",
-    one_hot: str | None = None,
-    category_limit: WholeNumber = 100,
-    sep: str | None = None,
-    decimal: str | None = None,
+    tables: Mapping[str, Any],
     out: Path = Path("coterie-lambda"),
     force: Switch = False,
     json: Switch = False,
@@ -87,24 +77,8 @@ def select_lambda(
         Same seed, same clusters.
     n_threads
         Threads; by default all processors of this process.
-    normalize
-        Scale each row to length 1, after all that is done to columns.
-    columns
-        Use only these columns of a table, written as for `coterie fit`.
-    exclude
-        Leave out these columns of a table.
-    impute
-        Put the mean or the median of its column in the place of a missing number.
-    scale
-        Scale each column of numbers, as for `coterie fit`.
-    one_hot
-        Columns of categories, or auto, as for `coterie fit`.
-    category_limit
-        The most values that a column of --one-hot may have.
-    sep
-        What separates the fields of a .csv file; by default as for `coterie fit`.
-    decimal
-        Its decimal sign, '.' or ','; by default what its first lines have.
+    tables
+        What the options of tables say.
     out
         Folder for what `coterie fit` writes of the best model; summary.json has all lambdas.
     force
@@ -127,11 +101,7 @@ def select_lambda(
         method="laplacian-kmodes",
         parameters=given({**limits, **parameters}),
         seed=seed,
-        preparing=preparing_of(impute, scale, one_hot, category_limit, normalize=normalize),
-        columns=column_names(columns, "--columns"),
-        exclude=column_names(exclude, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
+        **tables,
         quiet=quiet,
         force=force,
         command="select-lambda",
