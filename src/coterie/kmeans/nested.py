@@ -442,7 +442,7 @@ class _Growth:
         self._at_first = self._energy = np.inf
 
     def note(self, size: int, energy: float) -> None:
-        """Take in the energy of a round of so many rows: in the first of a sample by the centroids of the one before."""
+        """Take in the energy of a round: in the first of a sample by the centroids of the one before."""
         if 0 < self._size < size:
             self._at_first = energy
         self._size, self._energy = size, energy
