@@ -112,6 +112,10 @@ class Crew:
         """Note that all rows have labels by these centres, which other workers can find again."""
         self.before, self.was_settled, self.moved = centers, self.plan.is_settled, {}
 
+    def reopen(self) -> None:
+        """Let all chunks be opened again in the next pass: their rows find labels by `before`, as after a death."""
+        self._held = set()
+
     @property
     def n_workers(self) -> int:
         """How many workers hold chunks."""

@@ -187,9 +187,18 @@ class OnClusterByCentroids(OnCluster, CentroidEstimator):
 
 
 class ClusterMonitor(FitMonitor):
-    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`."""
+    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (d,)
+        That of the rows.
+    unfinished : callable or None
+        Returns what else a fit that goes on needs to know.
+    """
 
     shift: FloatArray
+    unfinished: Callable[[], dict[str, Any]] | None = None
 
     def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
         model = self._estimator
@@ -198,6 +207,8 @@ class ClusterMonitor(FitMonitor):
             columns = ("n_features_in_", "feature_names_in_", "preparation_")
             fitted = {name: value for name, value in vars(model).items() if name in columns}
             fitted |= {"cluster_centers_": now, "_shift": self.shift, "_n_features_out": len(now)}
+            if self.unfinished is not None:
+                fitted["_unfinished"] = self.unfinished()
             kept = KMeans(model.n_clusters, metric=model.metric)
             for name, value in fitted.items():
                 setattr(kept, name, value)

@@ -29,7 +29,7 @@ from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["BOUNDS", "HISTORY_FIELDS", "NestedMiniBatchKMeans", "have_settled"]
+__all__ = ["BOUNDS", "HISTORY_FIELDS", "Descent", "NestedMiniBatchKMeans", "have_settled"]
 
 # What `bounds` may be.
 BOUNDS = ("auto", "elkan", "yinyang", "off")
@@ -351,9 +351,19 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
-        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
-        means, descent = votes.means, _Descent()
+    def _run(
+        self,
+        data: Sample,
+        votes: Votes,
+        monitor: FitMonitor,
+        whole_pass: float,
+        descent: Descent | None = None,
+    ) -> None:
+        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled.
+
+        `descent` is that of the rounds before on the same sample, where there were some.
+        """
+        means, descent = votes.means, descent or Descent()
         forecast = StagedForecast(data.n_rows, monitor.seconds)
         monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
@@ -381,7 +391,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     if not monitor.has_time_for(whole_pass * size / data.n_rows):
                         break
                     data.grow(size)
-                    descent = _Descent()
+                    descent.begin()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
         self._store_centers(means.centers, data.shift)
@@ -419,15 +429,27 @@ def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bo
     return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
 
 
-class _Descent:
-    """The energy of one sample. It falls from round to round, until only rounding is left to gain."""
+class Descent:
+    """The energy of one sample. It falls from round to round, until only rounding is left to gain.
+
+    Attributes
+    ----------
+    lowest : float
+        The lowest energy by now.
+    n_without_progress : int
+        Rounds since then.
+    """
 
     def __init__(self) -> None:
-        self._lowest = np.inf
-        self._n_without_progress = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another sample."""
+        self.lowest = np.inf
+        self.n_without_progress = 0
 
     def has_stalled(self, energy: float) -> bool:
         """Take in the energy of a round; return whether it has not fallen for some rounds."""
-        self._n_without_progress = 0 if energy < self._lowest else self._n_without_progress + 1
-        self._lowest = min(energy, self._lowest)
-        return self._n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
+        self.n_without_progress = 0 if energy < self.lowest else self.n_without_progress + 1
+        self.lowest = min(energy, self.lowest)
+        return self.n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
