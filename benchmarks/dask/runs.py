@@ -151,17 +151,17 @@ RUNS: dict[str, Callable[[Path, Any, int], dict[str, Any]]] = {
 
 
 def _client(stack: ExitStack, n_workers: int) -> Any:
-    """Return a client of workers that have imported coterie, as this process has."""
+    """Return a client of workers that have imported what a fit needs, as this process has."""
+    import dask.array as da
     from distributed import Client, LocalCluster
+
+    import coterie.dask
 
     cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
     client = stack.enter_context(Client(stack.enter_context(cluster)))
-    client.run(_import)
+    rows = da.random.default_rng(0).normal(size=(100 * n_workers, 2), chunks=(100, 2))
+    coterie.dask.KMeans(2, init="random", random_state=0, max_iter=2).fit(rows.astype(np.float32))
     return client
-
-
-def _import() -> None:
-    import coterie.dask.worker  # noqa: F401
 
 
 def _on_workers(client: Any, folder: Path) -> Any:

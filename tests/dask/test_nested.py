@@ -114,7 +114,7 @@ def test_saved_and_kept_after_each_round(client, tmp_path):
 def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path, stop):
     X, path = rows(np.float64), tmp_path / "kept.coterie"
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
-    options = {"batch_size": 200, "random_state": 0, "bounds": "yinyang"}
+    options = {"batch_size": 200, "random_state": 0, "bounds": "yinyang", "least_gain": 1e-6}
     whole = NestedMiniBatchKMeans(K, **options).fit(in_chunks(X), sample_weight=weights)
     assert whole.n_iter_ > 14
     options["checkpoint"] = path

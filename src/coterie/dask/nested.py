@@ -40,8 +40,8 @@ class NestedMiniBatchKMeans(OnClusterByCentroids, LocalNestedMiniBatchKMeans):
 
     Parameters
     ----------
-    n_clusters, batch_size, doubling_threshold, max_iter, tol, verbose, compute_labels, random_state, metric, bounds, \
-max_time, callback
+    n_clusters, batch_size, doubling_threshold, least_gain, max_iter, tol, verbose, compute_labels, random_state, \
+metric, bounds, max_time, callback
         See `coterie.NestedMiniBatchKMeans`.
     init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
         Where to begin. What is drawn is drawn from the first batch, which comes to the client.
@@ -105,6 +105,7 @@ max_time, callback
         init: Any = "k-means++",
         batch_size: int | str = "auto",
         doubling_threshold: float = 100.0,
+        least_gain: float = 0.0,
         max_iter: int = 10_000,
         tol: float = 1e-4,
         verbose: int | bool = 0,
@@ -123,9 +124,9 @@ max_time, callback
         open_options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            n_clusters, init=init, batch_size=batch_size, doubling_threshold=doubling_threshold, max_iter=max_iter,
-            tol=tol, verbose=verbose, compute_labels=compute_labels, random_state=random_state, metric=metric,
-            zero_rows=zero_rows, bounds=bounds, size_min=size_min, size_max=size_max, max_time=max_time,
+            n_clusters, init=init, batch_size=batch_size, doubling_threshold=doubling_threshold, least_gain=least_gain,
+            max_iter=max_iter, tol=tol, verbose=verbose, compute_labels=compute_labels, random_state=random_state,
+            metric=metric, zero_rows=zero_rows, bounds=bounds, size_min=size_min, size_max=size_max, max_time=max_time,
             n_threads=n_threads, callback=callback,
         )  # fmt: skip
         self.client = client
@@ -194,7 +195,7 @@ max_time, callback
             if self.checkpoint is not None and not goes_on:
                 votes.is_kept = True
                 monitor.unfinished = lambda: votes.begun | {"random": drawn}
-            self._run(sample, votes, monitor, 0.0, votes.descent)
+            self._run(sample, votes, monitor, 0.0, votes.rounds)
             if self.compute_labels:
                 labels, squares, total = data.labels_and_squares(self.cluster_centers_)
                 self._store_found(labels, squares, self._inertia_of(total), data, X)

@@ -15,7 +15,7 @@ from coterie.centers.means import Means
 from coterie.dask import operations
 from coterie.dask.exact_sums import Steps, exact
 from coterie.dask.rows import WorkerRows
-from coterie.kmeans.nested import Descent
+from coterie.kmeans.rounds import Rounds
 from coterie.kmeans.votes import EarlierVotes, Votes
 from coterie.rows import RowSource, as_rows
 
@@ -26,7 +26,7 @@ _SUMS, _PARTS = ("sums", "masses", "squares"), ("high", "low")
 
 # What is noted at the beginning of a round; of the random numbers, those that put the rows in order.
 ROUND = {
-    "told", "sizes", "centers", "before", "progress", "flags", "random",
+    "told", "sizes", "centers", "before", "energies", "counts", "flags", "random",
     *(f"{name}_{part}" for name in _SUMS for part in _PARTS),
 }  # fmt: skip
 
@@ -115,8 +115,8 @@ class WorkerVotes(Votes):
 
     Attributes
     ----------
-    descent : Descent
-        That of the rounds.
+    rounds : Rounds
+        What they have told.
     is_kept : bool
         Whether what a fit that goes on needs to know is noted at the beginning of each round, as `begun`.
     """
@@ -140,7 +140,7 @@ class WorkerVotes(Votes):
         self._exact = {name: empty() for name, empty in self._empty.items()}
         self._before = (np.zeros(shape) + means.sums, means.masses.copy(), self.squares.copy())
         self._has_rounds_before = False
-        self.descent = Descent()
+        self.rounds = Rounds()
         self.is_kept = False
         self.begun: dict[str, Any] = {}
         self._crew.plan = replace(self._crew.plan, n_bounds=n_bounds, is_sampled=True)
@@ -168,9 +168,10 @@ class WorkerVotes(Votes):
 
     def _now(self) -> dict[str, Any]:
         """Return what a fit that goes on with the coming round needs to know."""
-        crew, sample, descent = self._crew, self._data, self.descent
+        crew, sample, descent, growth = self._crew, self._data, self.rounds.descent, self.rounds.growth
         before = np.empty(0) if crew.before is None else crew.before
-        progress = descent.lowest, descent.n_without_progress, vars(self).get("mean_variance", np.nan)
+        variance = vars(self).get("mean_variance", np.nan)
+        energies = descent.lowest, growth.at_first, growth.energy
         sums = {
             f"{name}_{part}": getattr(held, part).copy()
             for name, held in self._exact.items()
@@ -181,7 +182,8 @@ class WorkerVotes(Votes):
             "sizes": np.array(sample.sizes),
             "centers": self.means.centers,
             "before": before,
-            "progress": np.array(progress, dtype=np.float64),
+            "energies": np.array([*energies, variance]),
+            "counts": np.array([descent.n_without_progress, growth.size]),
             "flags": np.array([sample.are_new, self.is_settled, crew.was_settled]),
         }
 
@@ -200,7 +202,9 @@ class WorkerVotes(Votes):
                 getattr(held, part)[:] = begun[f"{name}_{part}"]
         if is_settled:
             self.settle()
-        self.descent.lowest, self.descent.n_without_progress, variance = begun["progress"].tolist()
+        descent, growth = self.rounds.descent, self.rounds.growth
+        descent.lowest, growth.at_first, growth.energy, variance = begun["energies"].tolist()
+        descent.n_without_progress, growth.size = begun["counts"].tolist()
         if not np.isnan(variance):
             vars(self)["mean_variance"] = variance
         if len(begun["before"]):
