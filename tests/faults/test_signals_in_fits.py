@@ -36,7 +36,7 @@ PHASES = {
     "k-means on a coreset": {"seeding", "coreset", "labels", "iteration"},
     "mini-batch": {"seeding", "labels", "iteration"},
     "nested": {"seeding", "labels", "iteration"},
-    "bisecting": {"iteration"},
+    "bisecting": {"labels", "iteration"},
     "gmm": {"seeding", "iteration"},
     "laplacian-kmodes": {"graph", "iteration"},
     "total-variation": {"graph", "iteration"},

@@ -118,5 +118,5 @@ def test_halvings_are_foreseen():
         forecast.note(worst, each)
         told.append((seconds, forecast.seconds_left(np.array(sizes))))
     for at, left in told:
-        assert left == pytest.approx(seconds - at, rel=0.5, abs=0.5)
+        assert seconds - at < 0.5 or 0.5 <= left / (seconds - at) <= 2
     assert told[-1][1] == 0

@@ -258,7 +258,7 @@ class HalvingForecast:
         by_rows = seconds / rows * self._visits(sizes)
         by_number = seconds / n_late * n_halvings
         smallness = math.log(float(np.sum(sizes)) * n_late / rows) / math.log(self._n_groups)
-        return float(by_rows ** (1 - smallness / 2) * by_number ** (smallness / 2))
+        return float(by_rows ** (1 - smallness) * by_number**smallness)
 
     def _visits(self, sizes: IntArray) -> float:
         """Return how many rows the halvings to come have in all."""

@@ -180,7 +180,8 @@ class BisectingKMeans(CentroidEstimator):
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
             tree = self._tree(rows, weights, random, monitor)
-            self._store(tree, rows, weights)
+            with monitor.phase("labels"):
+                self._store(tree, rows, weights)
         self.history_ = monitor.history()
         self.n_iter_ = len(self.history_)
         if monitor.stopped_by is None:
