@@ -77,7 +77,7 @@ def test_the_page_is_current():
             "--method mini-batch --max-no-improvement none --init-size 50",
             {"max_no_improvement": None, "init_size": 50},
         ),
-        ("--doubling-threshold 3", {"doubling_threshold": 3.0}),
+        ("--doubling-threshold 3 --least-gain 0.01", {"doubling_threshold": 3.0, "least_gain": 0.01}),
         ("--chain-length 5 --random-candidate", {"chain_length": 5, "random_candidate": True}),
         ("--symmetrize max --shift --bandwidth 2", {"symmetrize": "max", "shift": True, "bandwidth": 2.0}),
         ("--no-shift", {"shift": False}),

@@ -207,6 +207,25 @@ class TestResults:
         low, high = (nested(23, tol=0, doubling_threshold=t).fit(blobs).n_iter_ for t in (1e-3, 1e9))
         assert low < high
 
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_it_ends_when_further_rows_gain_little(self, weighted):
+        random = np.random.default_rng(0)
+        X = random.normal(size=(40_000, 8)) + 2 * random.normal(size=(6, 8))[random.integers(6, size=40_000)]
+        weights = random.integers(1, 4, size=len(X)).astype(float) if weighted else None
+        whole, some, rough = (
+            nested(6, batch_size=500, least_gain=gain).fit(X, sample_weight=weights)
+            for gain in (0, 2e-3, 0.05)
+        )
+        assert whole.history_.batch_size[-1] == len(X)
+        assert 500 < rough.history_.batch_size[-1] < some.history_.batch_size[-1] < len(X)
+        assert some.inertia_ < whole.inertia_ * (1 + 2e-3)
+        assert rough.inertia_ < whole.inertia_ * 1.05
+
+    def test_where_all_rows_count_it_looks_at_them(self, blobs):
+        whole, some = (nested(300, batch_size=500, least_gain=gain).fit(blobs) for gain in (0, 1e-4))
+        assert some.history_.batch_size[-1] == len(blobs)
+        np.testing.assert_array_equal(some.labels_, whole.labels_)
+
     def test_one_batch_is_lloyd(self, blobs):
         X = blobs.astype(np.float64)
         ours = nested(23, init=X[:23], tol=0, batch_size=10_000).fit(X)
@@ -365,6 +384,8 @@ class TestFitting:
         (dict(batch_size=2.5), "batch_size must be a positive integer"),
         (dict(doubling_threshold=-1), "doubling_threshold must"),
         (dict(doubling_threshold=np.nan), "doubling_threshold must"),
+        (dict(least_gain=-0.1), "least_gain must"),
+        (dict(least_gain=np.nan), "least_gain must"),
         (dict(bounds="hamerly"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
         (dict(bounds=True), "bounds must be one of"),
         (dict(max_iter=0), "max_iter must be"),

@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+# Multiply-adds of a pass that take less time than to wake a thread.
+_FEW_MULTIPLY_ADDS = 1 << 20
+
+
 class FitRows:
     """The rows of a fit with what assignments and sums ask of them. A subclass says in which order they come.
 
@@ -43,7 +47,7 @@ class FitRows:
     n_clusters : int
         Sets the size of a block, so that one call of a kernel stays short.
     n_threads : int
-        Threads of each kernel.
+        Threads of each kernel; small data get one, which no number of threads changes a bit of.
 
     Attributes
     ----------
@@ -66,7 +70,8 @@ class FitRows:
         self.rows = rows
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
-        self.n_threads = n_threads
+        is_small = self.n_rows * self.n_columns * n_clusters < _FEW_MULTIPLY_ADDS
+        self.n_threads = 1 if is_small else n_threads
         self.weights = (
             None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
         )

@@ -51,16 +51,16 @@ def check_positive_integer(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be less than 2**63, got {value:.4g}.")
 
 
-def check_iteration_parameters(estimator: BaseEstimator) -> None:
+def check_iteration_parameters(estimator: Any) -> None:
     """Raise a ValueError if `max_iter`, `tol` or `max_time` of the estimator makes no sense."""
-    parameters = estimator.get_params(deep=False)
-    check_positive_integer("max_iter", parameters["max_iter"])
-    tol, max_time = parameters["tol"], parameters["max_time"]
+    # As attributes: `get_params` asks Python for a signature, which takes longer than a small fit's iteration.
+    check_positive_integer("max_iter", estimator.max_iter)
+    tol, max_time = estimator.tol, estimator.max_time
     if not tol >= 0:
         raise ValueError(f"tol must not be negative, got {tol!r}.")
     if max_time is not None and not max_time > 0:
         raise ValueError(f"max_time must be None or a positive number of seconds, got {max_time!r}.")
-    callback = parameters["callback"]
+    callback = estimator.callback
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be None or callable, got {type(callback).__name__}.")
 
