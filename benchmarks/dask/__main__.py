@@ -21,6 +21,8 @@ from benchmarks.dask.runs import RUNS
 NEEDED = {
     "coterie.dask, 1 worker": "distributed",
     "coterie.dask, 2 workers": "distributed",
+    "coterie.dask from files, 1 worker": "distributed",
+    "coterie.dask from files, 2 workers": "distributed",
     "dask_ml, 2 workers": "dask_ml",
     "Spark MLlib, local[2]": "pyspark",
 }

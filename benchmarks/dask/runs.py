@@ -16,6 +16,9 @@ import coterie
 
 __all__ = ["RUNS"]
 
+# Rows of 64 float32 that are a chunk of about 64 MiB.
+_CHUNK_ROWS = 250_000
+
 
 def here(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
     """Fit by `coterie.KMeans` with one thread."""
@@ -25,17 +28,18 @@ def here(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
     return _found(model, begin) | {"cpu_seconds": time.process_time() - cpu}
 
 
-def on_cluster(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:
-    """Return a fit by `coterie.dask.KMeans` on so many workers of one thread."""
+def on_cluster(n_workers: int, *, from_files: bool = False) -> Callable[[Path, Any, int], dict[str, Any]]:
+    """Return a fit by `coterie.dask.KMeans` on so many workers of one thread: of rows in their memory, or in files."""
 
     def fit(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
         from coterie.dask import KMeans
 
         with ExitStack() as stack:
             client = _client(stack, n_workers)
+            X = str(folder) if from_files else _on_workers(client, folder)
             before = sum(client.run(time.process_time).values())
             begin = time.perf_counter()
-            model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(str(folder))
+            model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(X)
             found = _found(model, begin)
             found["cpu_seconds"] = sum(client.run(time.process_time).values()) - before
             found["pass_seconds"] = np.diff(model.history_.seconds).tolist()
@@ -49,14 +53,11 @@ def on_cluster(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:
 
 def dask_ml(folder: Path, seeds: Any, n_iterations: int) -> dict[str, Any]:
     """Fit by `dask_ml.cluster.KMeans` on two workers of one thread, rows in their memory before."""
-    import dask.array as da
     from dask_ml.cluster import KMeans
 
     with ExitStack() as stack:
         client = _client(stack, 2)
-        parts = [np.load(path, mmap_mode="r") for path in sorted(folder.glob("*.npy"))]
-        X = client.persist(da.concatenate([da.from_array(part, chunks=(len(part), -1)) for part in parts]))
-        X.sum().compute()
+        X = _on_workers(client, folder)
         begin = time.perf_counter()
         model = KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0).fit(X)
         seconds = time.perf_counter() - begin
@@ -138,6 +139,8 @@ RUNS: dict[str, Callable[[Path, Any, int], dict[str, Any]]] = {
     "coterie, 1 thread": here,
     "coterie.dask, 1 worker": on_cluster(1),
     "coterie.dask, 2 workers": on_cluster(2),
+    "coterie.dask from files, 1 worker": on_cluster(1, from_files=True),
+    "coterie.dask from files, 2 workers": on_cluster(2, from_files=True),
     "dask_ml, 2 workers": dask_ml,
     "Spark MLlib, local[2]": spark,
     "vc-GMM, coterie, 1 thread": mixture(0),
@@ -148,10 +151,38 @@ RUNS: dict[str, Callable[[Path, Any, int], dict[str, Any]]] = {
 
 
 def _client(stack: ExitStack, n_workers: int) -> Any:
+    """Return a client of workers that have imported what a fit needs, as this process has."""
+    import dask.array as da
     from distributed import Client, LocalCluster
 
+    import coterie.dask
+
     cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
-    return stack.enter_context(Client(stack.enter_context(cluster)))
+    client = stack.enter_context(Client(stack.enter_context(cluster)))
+    rows = da.random.default_rng(0).normal(size=(100 * n_workers, 2), chunks=(100, 2))
+    coterie.dask.KMeans(2, init="random", random_state=0, max_iter=2).fit(rows.astype(np.float32))
+    return client
+
+
+def _on_workers(client: Any, folder: Path) -> Any:
+    """Return the rows as a Dask array whose chunks the workers hold."""
+    import dask
+    import dask.array as da
+
+    chunks = []
+    for path in sorted(folder.glob("*.npy")):
+        n_rows, n_columns = np.load(path, mmap_mode="r").shape
+        for start in range(0, n_rows, _CHUNK_ROWS):
+            size = min(_CHUNK_ROWS, n_rows - start)
+            rows = dask.delayed(_read)(path, start, start + size)
+            chunks.append(da.from_delayed(rows, (size, n_columns), dtype=np.float32))
+    X = client.persist(da.concatenate(chunks))
+    X.sum().compute()
+    return X
+
+
+def _read(path: Path, start: int, stop: int) -> Any:
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
 def _found(model: Any, begin: float) -> dict[str, Any]:

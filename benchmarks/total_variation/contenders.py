@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,14 +51,14 @@ class Task:
         return matrix
 
 
-def _coterie(task: Task, *, steps: str = "preconditioned", n_swaps: int = 0) -> np.ndarray:
+def _coterie(task: Task, *, n_swaps: int = 0, knows_sizes: bool = False, **options: Any) -> np.ndarray:
     from coterie import TotalVariationClustering
 
     # Swaps go on where a few trials have ended; the paper's trials are besides start (a).
-    n_init = min(task.n_init, 2) if n_swaps else task.n_init + (steps == "paper")
+    n_init = min(task.n_init, 2) if n_swaps else task.n_init + ("steps" in options)
     model = TotalVariationClustering(
-        task.n_clusters, affinity="precomputed", n_init=n_init, steps=steps, n_swaps=n_swaps,
-        random_state=task.seed, n_threads=task.n_threads,
+        task.n_clusters, affinity="precomputed", n_init=n_init, n_swaps=n_swaps,
+        class_priors=task.shares if knows_sizes else None, random_state=task.seed, n_threads=task.n_threads, **options,
     )  # fmt: skip
     return model.fit(task.graph, task.known).labels_
 
@@ -138,7 +139,9 @@ def _genie(task: Task) -> np.ndarray:
 
 
 OURS = "coterie"
+LOWEST = "coterie, lowest (P)"
 PAPER_STEPS = "coterie, steps of the paper"
+TRUE_SIZES = "coterie, true sizes"
 SWAPS = "coterie, 2 trials and swaps"
 MODES = "coterie Laplacian K-modes"
 SPECTRAL = "scikit-learn SpectralClustering"
@@ -159,12 +162,14 @@ GRAPH_LEARNING: dict[str, Callable[[Task], np.ndarray]] = {
     for shares in several
 }
 
-UNLABELLED = (OURS, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
-LABELLED = (OURS, PAPER_STEPS, *PROPAGATIONS, *GRAPH_LEARNING)
+UNLABELLED = (OURS, LOWEST, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
+LABELLED = (OURS, TRUE_SIZES, PAPER_STEPS, *PROPAGATIONS, *GRAPH_LEARNING)
 
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _coterie),
-    PAPER_STEPS: Contender("coterie", partial(_coterie, steps="paper")),
+    LOWEST: Contender("coterie", partial(_coterie, select_by="energy")),
+    PAPER_STEPS: Contender("coterie", partial(_coterie, steps="paper", select_by="energy")),
+    TRUE_SIZES: Contender("coterie", partial(_coterie, knows_sizes=True)),
     SWAPS: Contender("coterie", partial(_coterie, n_swaps=20)),
     MODES: Contender("coterie", _laplacian_k_modes),
     SPECTRAL: Contender("sklearn", _spectral),

@@ -42,6 +42,7 @@ def test_model_labels_and_summary(folder, rows, X, address, capsys):
     [
         ("nested", coterie.NestedMiniBatchKMeans, "inertia"),
         ("gmm", coterie.TruncatedGaussianMixture, "free energy"),
+        ("laplacian-kmodes", coterie.LaplacianKModes, "objective"),
     ],
 )
 def test_other_methods(folder, rows, X, address, capsys, method, kind, objective):
@@ -60,9 +61,9 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
     [
         (["--method", "mini-batch"], 2, "coterie.dask.NestedMiniBatchKMeans does"),
         (
-            ["--method", "laplacian-kmodes"],
+            ["--method", "total-variation"],
             2,
-            "--method laplacian-kmodes: LaplacianKModes needs a graph of nearest",
+            "--method total-variation: TotalVariationClustering needs a graph of nearest",
         ),
         (["--size-max", "100"], 2, "size_max are for coterie.KMeans"),
         (["--scale", "standard"], 2, "--scheduler takes no --impute, --scale, --one-hot and --normalize"),

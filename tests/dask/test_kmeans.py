@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import coterie
 from tests.dask.clusters import in_threads
@@ -13,6 +14,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 from coterie.dask import KMeans  # noqa: E402
+from coterie.dask.crew import ClusterLostError, Crew  # noqa: E402
 from coterie.dask.worker import SESSIONS  # noqa: E402
 
 K = 6
@@ -182,6 +184,13 @@ class TestFitted:
         assert np.all(passes.n_sent <= 2 * (X[:K].nbytes + 64))
         assert model.traffic_.n_opened.sum() == 10
 
+    def test_tasks_have_names(self, client):
+        names = set()
+        KMeans(K, random_state=0, max_iter=3, callback=lambda _: names.update(client.futures)).fit(
+            in_chunks(rows())
+        )
+        assert any(str(name).startswith("coterie-assign-") for name in names)
+
     def test_nothing_is_left_on_the_workers(self, client):
         KMeans(K, random_state=0, max_iter=2).fit(in_chunks(rows()))
         with pytest.raises(ZeroDivisionError):
@@ -191,6 +200,29 @@ class TestFitted:
 
 class TestErrors:
     """One sentence on the client."""
+
+    @pytest.mark.parametrize("n_init", [1, 2])
+    def test_the_last_centroids_are_kept_where_time_is_limited(self, client, monkeypatch, n_init):
+        X, run, n_passes = in_chunks(rows()), Crew.run, []
+
+        def lost(crew, name, *arguments, **options):
+            n_passes.append(name)
+            if n_passes.count("assign") == 4:
+                raise ClusterLostError("The Dask scheduler tcp://here is lost.")
+            return run(crew, name, *arguments, **options)
+
+        options = {"init": "random", "random_state": 0, "n_init": n_init, "tol": 0}
+        expected = KMeans(K, **options | {"max_iter": 3, "n_init": 1}).fit(X)
+        monkeypatch.setattr(Crew, "run", lost)
+        with pytest.raises(ConnectionError, match="is lost"):
+            KMeans(K, **options).fit(X)
+        n_passes.clear()
+        with pytest.warns(ConvergenceWarning, match="is lost. What is left are the centroids of iteration 3"):
+            model = KMeans(K, max_time=60, **options).fit(X)
+        assert not hasattr(model, "labels_")
+        assert model.inertia_ == expected.history_.objective[-1]
+        monkeypatch.undo()
+        assert model.predict(X).compute().shape == (900,)
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_a_row_that_is_no_number(self, client, bad, tmp_path, monkeypatch):

@@ -110,6 +110,53 @@ def test_saved_and_kept_after_each_round(client, tmp_path):
     np.testing.assert_array_equal(model.predict(in_chunks(X, 500)).compute(), model.labels_)
 
 
+@pytest.mark.parametrize("stop", [1, 6, 14])
+def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path, stop):
+    X, path = rows(np.float64), tmp_path / "kept.coterie"
+    weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    options = {"batch_size": 200, "random_state": 0, "bounds": "yinyang", "least_gain": 1e-6}
+    whole = NestedMiniBatchKMeans(K, **options).fit(in_chunks(X), sample_weight=weights)
+    assert whole.n_iter_ > 14
+    options["checkpoint"] = path
+    NestedMiniBatchKMeans(K, max_iter=stop, **options).fit(in_chunks(X), sample_weight=weights)
+    options |= {"random_state": 5, "init": coterie.load(path)}
+    rest = NestedMiniBatchKMeans(K, **options).fit(in_chunks(X), sample_weight=weights)
+    assert rest.n_iter_ == whole.n_iter_ - stop + 1  # the last round is begun again
+    for name in ("cluster_centers_", "labels_", "counts_", "inertia_"):
+        np.testing.assert_array_equal(getattr(rest, name), getattr(whole, name))
+    np.testing.assert_array_equal(rest.history_.objective, whole.history_.objective[stop - 1 :])
+
+
+def test_a_fit_goes_on_where_rounding_decides(client, tmp_path):
+    X, path = rows(np.float64), tmp_path / "kept.coterie"
+    X[:1500] += 1e9
+    options = {"batch_size": 200, "random_state": 0, "checkpoint": path}
+    whole = NestedMiniBatchKMeans(K, **options).fit(in_chunks(X))
+    NestedMiniBatchKMeans(K, max_iter=3, **options).fit(in_chunks(X))
+    rest = NestedMiniBatchKMeans(K, **options | {"init": coterie.load(path)}).fit(in_chunks(X))
+    np.testing.assert_array_equal(rest.cluster_centers_, whole.cluster_centers_)
+    np.testing.assert_array_equal(rest.labels_, whole.labels_)
+
+
+@pytest.mark.parametrize("other", ["rows", "weights", "batch"])
+def test_of_other_rows_a_checkpoint_is_but_centroids(client, tmp_path, other):
+    X, path, weights = rows(), tmp_path / "kept.coterie", None
+    options = {"batch_size": 200, "random_state": 0}
+    NestedMiniBatchKMeans(K, max_iter=9, checkpoint=path, **options).fit(in_chunks(X))
+    kept = coterie.load(path)
+    if other == "rows":
+        X[-1] += 0.5
+    elif other == "weights":
+        weights = np.linspace(1, 2, len(X))
+    else:
+        options["batch_size"] = 300
+    found = NestedMiniBatchKMeans(K, init=kept, **options).fit(in_chunks(X), sample_weight=weights)
+    expected = NestedMiniBatchKMeans(K, init=kept.cluster_centers_, **options)
+    expected.fit(in_chunks(X), sample_weight=weights)
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(found.history_.batch_size, expected.history_.batch_size)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -84,3 +84,14 @@ def incidence(W, entry) -> Array:
             rows.append(np.zeros(len(W)))
             rows[-1][i], rows[-1][j] = entry(W[i, j]), -entry(W[i, j])
     return np.array(rows).reshape(len(rows), len(W))
+
+
+def shares_of_neighbors(graph):
+    """Of each pair of vertices, the neighbours of both as a part of those of either (Jaccard's index)."""
+    shares = np.zeros(graph.shape)
+    neighbors = [set(np.flatnonzero(row)) for row in graph]
+    for one, of_one in enumerate(neighbors):
+        for other, of_other in enumerate(neighbors):
+            if of_one | of_other:
+                shares[one, other] = len(of_one & of_other) / len(of_one | of_other)
+    return shares

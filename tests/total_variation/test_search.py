@@ -7,7 +7,6 @@ from sklearn.datasets import make_blobs
 
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
-from coterie.graphs.cuts import modularity
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.runs import Effort, Run, Unwatched
 from coterie.total_variation.search import find_cut
@@ -65,25 +64,3 @@ def test_nothing_to_start_from():
 def test_runs_rank_by_their_cut_and_then_by_their_relaxation():
     runs = [Run(energy, relaxed, None, None) for energy, relaxed in [(2, 0), (1, 3), (1, 2)]]
     assert min(runs, key=lambda run: run.rank) is runs[2]
-
-
-class TestSelectBy:
-    def test_modularity_keeps_the_run_of_the_highest(self):
-        """Of all runs, those of single starts with the same draws, the one that is kept has the highest modularity."""
-        graph = knn_graph(np.random.default_rng(3).normal(size=(120, 2)), 6)
-        kept = {
-            name: TotalVariationClustering(
-                5, affinity="precomputed", n_init=8, select_by=name, max_iter=100, random_state=0
-            ).fit(graph)
-            for name in ("energy", "modularity")
-        }
-        by_energy, by_modularity = kept["energy"], kept["modularity"]
-        np.testing.assert_array_equal(by_energy.energies_, by_modularity.energies_)
-        assert by_energy.energy_ == by_energy.energies_.min()
-        assert by_modularity.energy_ in by_modularity.energies_
-        assert modularity(graph, by_modularity.labels_) > modularity(graph, by_energy.labels_)
-        assert by_modularity.energy_ > by_energy.energy_
-
-    def test_what_there_is_not(self):
-        with pytest.raises(ValueError, match="select_by must be 'energy' or 'modularity', got 'purity'"):
-            TotalVariationClustering(2, select_by="purity").fit(np.zeros((5, 1)))

@@ -21,7 +21,7 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import DASH
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.cli.values import MODEL
-from coterie.dask import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture
+from coterie.dask import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.dask.extra import distributed
 from coterie.dask.refused import refusal_of
 from coterie.estimators.method import Method, find_method
@@ -33,7 +33,12 @@ __all__ = ["fit_on_cluster"]
 _LABELS = "labels.npy"
 
 # The methods that run on a cluster; the first is the usual one.
-_ESTIMATORS = {"k-means": KMeans, "nested": NestedMiniBatchKMeans, "gmm": TruncatedGaussianMixture}
+_ESTIMATORS = {
+    "k-means": KMeans,
+    "nested": NestedMiniBatchKMeans,
+    "gmm": TruncatedGaussianMixture,
+    "laplacian-kmodes": LaplacianKModes,
+}
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:

@@ -15,6 +15,7 @@ from coterie.dask.elsewhere import (
     transform,
 )
 from coterie.dask.kmeans import KMeans
+from coterie.dask.laplacian_kmodes import LaplacianKModes
 from coterie.dask.mixture import TruncatedGaussianMixture
 from coterie.dask.neighbors import knn_graph, nearest_neighbors
 from coterie.dask.nested import NestedMiniBatchKMeans
@@ -22,7 +23,6 @@ from coterie.dask.refused import (
     BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
-    LaplacianKModes,
     MiniBatchKMeans,
     TotalVariationClustering,
 )

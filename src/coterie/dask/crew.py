@@ -18,7 +18,7 @@ from coterie.dask.extra import distributed
 from coterie.dask.worker import Answer, Order, Part, Plan, StoppedError, Sum, carry_out, close_session
 from coterie.mixture.parameters import MixtureParameters
 
-__all__ = ["Crew", "Pass"]
+__all__ = ["ClusterLostError", "Crew", "Pass"]
 
 # Seconds between two looks at the workers while none has answered.
 _LOOK = 0.5
@@ -35,6 +35,10 @@ _SCATTERED_BYTES = 1 << 18
 
 # So are those to a single worker that are too much for a message to the scheduler.
 _MESSAGE_BYTES = 8 << 20
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler is lost, or its workers are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,10 @@ class Crew:
         """Note that all rows have labels by these centres, which other workers can find again."""
         self.before, self.was_settled, self.moved = centers, self.plan.is_settled, {}
 
+    def reopen(self) -> None:
+        """Let all chunks be opened again in the next pass: their rows find labels by `before`, as after a death."""
+        self._held = set()
+
     @property
     def n_workers(self) -> int:
         """How many workers hold chunks."""
@@ -148,7 +156,7 @@ class Crew:
 
         Raises
         ------
-        ConnectionError
+        ClusterLostError
             If the scheduler is lost, or there are no workers for five minutes.
         """
         total = Answer({}, {key: empty() for key, empty in (sums or {}).items()})
@@ -177,7 +185,7 @@ class Crew:
                 n_received += bytes_of(answer.results) + bytes_of(answer.sums)
             if waiting:
                 if deaths > _MOST_DEATHS + len(orders):
-                    raise ConnectionError(
+                    raise ClusterLostError(
                         f"Workers died {deaths} times in one pass ({name}): most likely they have too little memory "
                         "for their chunks; their logs say more."
                     )
@@ -250,14 +258,14 @@ class Crew:
                 workers = sorted(self.client.nthreads())
             except (OSError, TimeoutError, CancelledError, RuntimeError):
                 if time.monotonic() > end:
-                    raise ConnectionError(f"The Dask scheduler {self._address} does not answer.") from None
+                    raise ClusterLostError(f"The Dask scheduler {self._address} does not answer.") from None
                 time.sleep(_LOOK)
                 continue
             if workers:
                 self._alive, self._looked = workers, time.monotonic()
                 return workers
             if time.monotonic() > end:
-                raise ConnectionError(
+                raise ClusterLostError(
                     f"The scheduler {self._address} has had no workers for {_PATIENCE:.0f} s: start some "
                     "(dask worker ADDRESS)."
                 )
@@ -271,7 +279,7 @@ class Crew:
         end = time.monotonic() + _SCHEDULER_PATIENCE
         while self.client.status != "running":
             if self.client.status == "closed" or time.monotonic() > end:
-                raise ConnectionError(
+                raise ClusterLostError(
                     f"The Dask scheduler {self._address} is lost, and the fit with it: begin again with a new client; "
                     "checkpoint=PATH keeps the model after each iteration, and init=coterie.load(PATH) goes on."
                 )

@@ -187,19 +187,39 @@ class OnClusterByCentroids(OnCluster, CentroidEstimator):
 
 
 class ClusterMonitor(FitMonitor):
-    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`."""
+    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`.
+
+    Attributes
+    ----------
+    last : tuple of ndarray, or None
+        The latest centroids and the history up to them, where `max_time` is given; of several runs those of the lowest
+        objective.
+    shift : ndarray of shape (d,)
+        That of the rows.
+    unfinished : callable or None
+        Returns what else a fit that goes on needs to know.
+    """
 
     shift: FloatArray
+    unfinished: Callable[[], dict[str, Any]] | None = None
+    last: tuple[Array, Array] | None = None
 
     def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
         model = self._estimator
+        is_kept = model.checkpoint is not None or model.max_time is not None
+        now = centers() if is_kept and callable(centers) else centers
         if model.checkpoint is not None:
-            now = centers() if callable(centers) else centers
             columns = ("n_features_in_", "feature_names_in_", "preparation_")
             fitted = {name: value for name, value in vars(model).items() if name in columns}
             fitted |= {"cluster_centers_": now, "_shift": self.shift, "_n_features_out": len(now)}
+            if self.unfinished is not None:
+                fitted["_unfinished"] = self.unfinished()
             kept = KMeans(model.n_clusters, metric=model.metric)
             for name, value in fitted.items():
                 setattr(kept, name, value)
             kept.save(model.checkpoint)
-        return super().report(objective, centers, closeness=closeness, **extra)
+        stop = super().report(objective, now, closeness=closeness, **extra)
+        is_best = self.n_runs == 1 or self.last is None or objective <= self.last[1]["objective"][-1]
+        if model.max_time is not None and is_best:
+            self.last = now, self.history()
+        return stop

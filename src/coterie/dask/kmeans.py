@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
 from coterie.centers.lloyd import Lloyd
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
-from coterie.dask.crew import Crew
+from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
 from coterie.dask.extra import client_of
 from coterie.dask.passes import WorkerPasses
@@ -22,6 +23,7 @@ from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.fitting.monitor import FitProgress
 from coterie.fitting.threads import single_threaded_blas
+from coterie.fitting.warn import warn
 from coterie.kmeans.exact import HISTORY_FIELDS, Run
 from coterie.kmeans.exact import KMeans as LocalKMeans
 
@@ -74,7 +76,8 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
     Raises
     ------
     ConnectionError
-        If the scheduler is lost, or has no workers for five minutes.
+        If the scheduler is lost, or has no workers for five minutes. With `max_time` a ConvergenceWarning says so, and
+        the last centroids are the model's, without labels.
     ImportError
         If the extra `dask` is not installed.
     ValueError
@@ -162,19 +165,22 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
         self._search = None  # sizes have no bounds here
         random = check_random_state(self.random_state)
-        with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
-            data = self._rows_on(crew, sample_weight)
-            data.measure()
-            given = self._given_centers(data.rows, self.n_init)
-            self._check_n_rows(data.rows)
-            monitor.shift = data.shift
-            if self.coreset_size is None:
-                best = self._best_run(X, data, given, random, monitor)
-            else:
-                best = self._run_on_coreset(data, random)
-            self._keep(best, data, X)
-            self._note_traffic(crew)
-            self.runs_ = monitor.runs()
+        try:
+            with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
+                data = self._rows_on(crew, sample_weight)
+                data.measure()
+                given = self._given_centers(data.rows, self.n_init)
+                self._check_n_rows(data.rows)
+                monitor.shift = data.shift
+                if self.coreset_size is None:
+                    best = self._best_run(X, data, given, random, monitor)
+                else:
+                    best = self._run_on_coreset(data, random)
+                self._keep(best, data, X)
+                self._note_traffic(crew)
+                self.runs_ = monitor.runs()
+        except ClusterLostError as error:
+            self._end_early(monitor, error)
         monitor.warn_if_out_of_time()
         return self
 
@@ -206,6 +212,16 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         self._store_centers(best.centers, data.shift)
         self.history_, self.n_iter_ = best.history, len(best.history)
         self._store_found(best.labels, best.squares, best.inertia, data, X)
+
+    def _end_early(self, monitor: ClusterMonitor, error: ClusterLostError) -> None:
+        """Keep the last centroids where the cluster is lost, if `max_time` was given; else raise the error."""
+        if monitor.last is None:
+            raise error
+        centers, self.history_ = monitor.last
+        self._store_centers(centers, monitor.shift)
+        self.n_iter_ = len(self.history_)
+        self._leave_unlabelled()
+        warn(f"{error} What is left are the centroids of iteration {self.n_iter_}.", ConvergenceWarning)
 
     def check_parameters(self) -> None:
         super().check_parameters()

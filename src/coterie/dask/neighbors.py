@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
 from coterie.dask.extra import client_of
@@ -30,7 +30,7 @@ from coterie.graphs.knn import Weights, check_weights
 from coterie.graphs.neighbors import LEAST_WORK, METHODS, METRICS, Seed, check_recall, warn_of_missed
 from coterie.limits.memory import Need, check_memory
 
-__all__ = ["Nearest", "knn_graph", "nearest_neighbors"]
+__all__ = ["Nearest", "knn_graph", "nearest_neighbors", "neighbors_of"]
 
 # Queries that travel at a time. Where rows are put into cells first, there are more, for that is done anew each time.
 _QUERY_BYTES, _QUERY_BYTES_OF_CELLS = 4 << 20, 64 << 20
@@ -40,6 +40,13 @@ _QUERY_BYTES, _QUERY_BYTES_OF_CELLS = 4 << 20, 64 << 20
 _CALL_MULTIPLY_ADDS = 2e10
 
 _NOBODY = np.iinfo(np.int32).max
+
+
+class Queries(Protocol):
+    """Rows that can be taken."""
+
+    def take(self, numbers: IndexArray, /) -> Array:
+        """Return rows of ascending numbers."""
 
 
 class Nearest:
@@ -181,19 +188,39 @@ def nearest_neighbors(
     plan = Plan(1, by_angle=metric == "cosine", n_threads=n_threads)
     with Crew(client_of(client), chunks_of(X, open_options), plan) as crew, single_threaded_blas():
         data = WorkerRows(crew, None, effective_n_threads(None))
-        _check_sizes(data, n_neighbors)
-        is_exact = method == "exact" or (
-            method == "auto" and float(data.n_rows) ** 2 * data.n_columns <= LEAST_WORK
-        )
-        if is_exact:
-            return Neighbors(
-                *_search_blocks(data, n_neighbors, {"aim": None}, _QUERY_BYTES)[:2], "exact", 1.0
-            )
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        how = {"aim": Aim(float(recall)), "seed": seed}
-        found = _search_blocks(data, n_neighbors, how, _QUERY_BYTES_OF_CELLS)
-    warn_of_missed(found[2], recall)
-    return Neighbors(*found[:2], "approximate", found[2])
+        return neighbors_of(data, data, n_neighbors, method=method, recall=recall, random_state=random_state)
+
+
+def neighbors_of(
+    data: WorkerRows,
+    queries: Queries,
+    n_neighbors: int,
+    *,
+    method: str = "auto",
+    recall: float = 0.99,
+    random_state: Seed = None,
+) -> Neighbors:
+    """Find the nearest rows of each row that workers hold already.
+
+    Parameters
+    ----------
+    data : WorkerRows
+        The rows.
+    queries : WorkerRows or RowSource
+        The same rows, where they are to be taken from.
+    n_neighbors, method, recall, random_state
+        See `nearest_neighbors`.
+    """
+    _check_sizes(data, n_neighbors)
+    pairs = float(data.n_rows) ** 2
+    if method == "exact" or (method == "auto" and pairs * data.n_columns <= LEAST_WORK):
+        ids, squares, _ = _search_blocks(data, queries, n_neighbors, {"aim": None}, _QUERY_BYTES)
+        return Neighbors(ids, squares, "exact", 1.0)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    how = {"aim": Aim(float(recall)), "seed": seed}
+    ids, squares, found = _search_blocks(data, queries, n_neighbors, how, _QUERY_BYTES_OF_CELLS)
+    warn_of_missed(found, recall)
+    return Neighbors(ids, squares, "approximate", found)
 
 
 def knn_graph(
@@ -256,7 +283,7 @@ def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
 
 
 def _search_blocks(
-    data: WorkerRows, n_neighbors: int, how: dict[str, Any], n_bytes: int
+    data: WorkerRows, queries: Queries, n_neighbors: int, how: dict[str, Any], n_bytes: int
 ) -> tuple[IntArray, Array, float]:
     """Return the nearest of all rows to each, their squared distances, and the recall, with so many bytes at a time."""
     ids = np.empty((data.n_rows, n_neighbors), dtype=np.int32)
@@ -264,7 +291,7 @@ def _search_blocks(
     size = max(1, n_bytes // (data.n_columns * data.dtype.itemsize))
     for first in range(0, data.n_rows, size):
         part = slice(first, min(first + size, data.n_rows))
-        payload = how | {"queries": data.take(np.arange(part.start, part.stop)), "first": first}
+        payload = how | {"queries": queries.take(np.arange(part.start, part.stop)), "first": first}
         empty = partial(Nearest, part.stop - part.start, n_neighbors, data.dtype)
         answer = data.crew.run(
             "neighbors", search, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from coterie.arrays import Array
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
 from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
 from coterie.dask.extra import client_of
 from coterie.dask.rows import WorkerRows
-from coterie.dask.sample import WorkerSample, WorkerVotes
+from coterie.dask.sample import ROUND, WorkerSample, WorkerVotes
 from coterie.dask.worker import Plan
 from coterie.estimators.seeded import SEEDINGS
 from coterie.fitting.monitor import FitProgress
@@ -24,6 +26,7 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.nested import HISTORY_FIELDS
 from coterie.kmeans.nested import NestedMiniBatchKMeans as LocalNestedMiniBatchKMeans
+from coterie.kmeans.votes import EarlierVotes
 
 __all__ = ["NestedMiniBatchKMeans"]
 
@@ -52,7 +55,9 @@ metric, bounds, max_time, callback
         None: the current one.
     checkpoint : path, optional
         File to which the centroids are written after each round, as a `coterie.KMeans`, complete or not at all.
-        `init=coterie.load(checkpoint)` begins from them, with a first batch.
+        `init=coterie.load(checkpoint)` begins that round again and goes on from there, with the bits of a fit that was
+        not stopped, where rows, weights, chunks and `batch_size` are those of before. Else, and in `partial_fit`, it
+        begins with the centroids and a first batch.
     open_options : dict, optional
         Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
 
@@ -168,16 +173,29 @@ metric, bounds, max_time, callback
                 self._check_n_rows(data.rows)
             monitor.start_run()
             earlier = self._earlier_votes(data.rows) if goes_on else None
-            sample = self._sampled(data, random, None if earlier is None else earlier.shift)
+            begun = None if goes_on else self._begun(centers)
+            drawn = copy.deepcopy(random if begun is None else begun["random"])
+            sample = self._sampled(data, random if begun is None else begun["random"], earlier)
+            if begun is not None and not _are_same(begun, sample):
+                begun, drawn = None, copy.deepcopy(random)
+                sample = self._sampled(data, random, None)
             monitor.shift = sample.shift
-            if centers is None:
+            if begun is not None:
+                centers = begun["centers"]
+            elif centers is None:
                 centers = self._centers_from_first_batch(sample, random, monitor, 0.0)
             self._check_distances(centers, sample.shift)
             means = self._new_means(data.rows, centers, sample.shift, data.n_threads)
             n_bounds = n_bounds_per_row(
                 data.rows_per_worker, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
             )
-            self._run(sample, WorkerVotes(sample, means, n_bounds, earlier), monitor, 0.0)
+            votes = WorkerVotes(sample, means, n_bounds, earlier)
+            if begun is not None:
+                votes.go_on(begun)
+            if self.checkpoint is not None and not goes_on:
+                votes.is_kept = True
+                monitor.unfinished = lambda: votes.begun | {"random": drawn}
+            self._run(sample, votes, monitor, 0.0, votes.rounds)
             if self.compute_labels:
                 labels, squares, total = data.labels_and_squares(self.cluster_centers_)
                 self._store_found(labels, squares, self._inertia_of(total), data, X)
@@ -187,8 +205,24 @@ metric, bounds, max_time, callback
         monitor.warn_if_out_of_time()
         return self
 
-    def _sampled(self, data: WorkerRows, random: np.random.RandomState, shift: Any) -> WorkerSample:
+    def _begun(self, centers: Array | None) -> dict[str, Any] | None:
+        """Return the round that another fit had begun, as its checkpoint in `init` tells; None where it is none."""
+        begun = getattr(self.init, "_unfinished", None)
+        if centers is None or not isinstance(begun, dict) or not begun.keys() >= ROUND:
+            return None
+        its = begun["centers"]
+        return copy.deepcopy(begun) if (its.shape, its.dtype) == (centers.shape, centers.dtype) else None
+
+    def _sampled(
+        self, data: WorkerRows, random: np.random.RandomState, earlier: EarlierVotes | None
+    ) -> WorkerSample:
         """Return the rows in the random order of one machine, the first batch taken in."""
         size = self._first_size()
         order = shuffled(data.n_rows, run_length(data.rows, size), random)
+        shift = None if earlier is None else earlier.shift
         return WorkerSample(data, self._those_that_count_first(order, data.weights), size, shift)
+
+
+def _are_same(begun: Mapping[str, Any], sample: WorkerSample) -> bool:
+    """Tell whether a round was that of the same rows, weights, chunks and first batch."""
+    return np.array_equal(begun["told"], sample.told) and begun["sizes"][0] == sample.size

@@ -8,7 +8,6 @@ __all__ = [
     "BisectingKMeans",
     "ConvexClusterPath",
     "ConvexClustering",
-    "LaplacianKModes",
     "MiniBatchKMeans",
     "TotalVariationClustering",
     "refusal_of",
@@ -27,7 +26,6 @@ _OF_SAMPLES = (
 _REASONS = {
     "ConvexClustering": _OF_CENTROIDS,
     "ConvexClusterPath": _OF_CENTROIDS,
-    "LaplacianKModes": _OF_SAMPLES,
     "TotalVariationClustering": _OF_SAMPLES,
     "MiniBatchKMeans": "does not run on a cluster: coterie.dask.NestedMiniBatchKMeans does, and is closer to exact "
     "k-means.",
@@ -42,7 +40,7 @@ def refusal_of(name: str) -> str:
     Parameters
     ----------
     name : str
-        Such as "LaplacianKModes".
+        Such as "ConvexClustering".
     """
     reason = _REASONS.get(name, "does not run on a cluster: fit it on one machine.")
     return f"{name} {reason.format(name=name)}"
@@ -61,10 +59,6 @@ class ConvexClustering(_Refused):
 
 class ConvexClusterPath(_Refused):
     """The convex path does not run on a cluster: cluster centroids of `coterie.dask.KMeans` on one machine."""
-
-
-class LaplacianKModes(_Refused):
-    """Laplacian K-modes do not run on a cluster: fit them to `knn_graph` or to a coreset, as the error says."""
 
 
 class TotalVariationClustering(_Refused):

@@ -9,13 +9,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from coterie.arrays import Array, BoolArray, IndexArray, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 
-__all__ = ["Edges", "edges_of_graph"]
+__all__ = ["Edges", "edges_of_graph", "shared_neighbors"]
 
 
 # Edges per pair of rows from which the order of the rows no longer matters.
 _DENSE_SHARE = 0.25
+
+# Neighbours that are compared at a time.
+_MOST_NEIGHBORS = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -87,3 +90,25 @@ def edges_of_graph(graph: sp.csr_array, dtype: npt.DTypeLike | None = None) -> E
     kept = (heads < graph.indices) & (graph.data > 0)
     tails = graph.indices[kept].astype(np.int32)
     return Edges(heads[kept], tails, graph.data[kept].astype(dtype or graph.dtype), graph.shape[0])
+
+
+def shared_neighbors(edges: Edges) -> FloatArray:
+    """Return for each edge how many of the neighbours of its ends are neighbours of both, as a part of all of them.
+
+    That is Jaccard's index of the neighbours of both ends; O(sum of the squares of the degrees) in all.
+    """
+    ends = np.concatenate([edges.heads, edges.tails])
+    degrees = np.bincount(ends, minlength=edges.n_nodes)
+    neighbors = edges.adjacency(np.ones(len(edges), dtype=np.float32))
+    both = degrees[edges.heads] + degrees[edges.tails]
+    shared = np.empty(len(edges))
+    for part in np.split(np.arange(len(edges)), _cuts_of_sums(both, _MOST_NEIGHBORS)):
+        of_heads, of_tails = neighbors[edges.heads[part]], neighbors[edges.tails[part]]
+        shared[part] = np.asarray(of_heads.multiply(of_tails).sum(axis=1)).ravel()
+    return shared / (both - shared)
+
+
+def _cuts_of_sums(sizes: IndexArray, most: int) -> IndexArray:
+    """Return where to cut a list such that each part sums up to about so much at most."""
+    parts = np.cumsum(sizes) // most
+    return np.flatnonzero(np.diff(parts)) + 1

@@ -225,8 +225,9 @@ class MiniBatchKMeans(CentroidEstimator):
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             monitor.start_run()
-            whole_pass = self._seconds_of_pass(rows, monitor)
-            monitor.reserve = whole_pass if self.compute_labels else 0.0
+            if self.max_no_improvement is None and self.tol == 0:
+                monitor.steps_after_limit = most / self.max_iter if self.compute_labels else 0.0
+            monitor.reserve = self._seconds_of_pass(rows, monitor) if self.compute_labels else 0.0
             seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
             with monitor.phase("seeding", seeding) as phase:
                 self._start(rows, weights, given, random, n_threads, phase)
@@ -338,8 +339,7 @@ class MiniBatchKMeans(CentroidEstimator):
         monitor: FitMonitor,
     ) -> None:
         """Batch after batch, until the centroids have settled."""
-        n_rows = rows.shape[0]
-        mass = total_weight(n_rows, weights)
+        n_rows, mass = rows.shape[0], total_weight(rows.shape[0], weights)
         batch_size = min(self.batch_size, n_rows)
         run, reader = run_length(rows, batch_size), RowReader(rows)
         smoothed = SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)

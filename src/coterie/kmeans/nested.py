@@ -26,6 +26,7 @@ from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.kept_bounds import n_bounds_per_row
+from coterie.kmeans.rounds import Rounds
 from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
 
@@ -37,9 +38,6 @@ BOUNDS = ("auto", "elkan", "yinyang", "off")
 # The first batch of "auto".
 _FIRST_ROWS = 5000
 _FIRST_ROWS_PER_CLUSTER = 64
-
-# Rounds on the same sample in which rows near a tie may go to and fro by rounding, before that counts as settled.
-_ROUNDS_WITHOUT_PROGRESS = 5
 
 # Part of the time that seeding may take where time is short.
 _SEEDING_SHARE = 0.5
@@ -363,16 +361,30 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 
-    def _run(self, data: Sample, votes: Votes, monitor: FitMonitor, whole_pass: float) -> None:
-        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled."""
-        means, descent, growth = votes.means, _Descent(), _Growth()
-        forecast = StagedForecast(data.n_rows, monitor.seconds)
+    def _run(
+        self,
+        data: Sample,
+        votes: Votes,
+        monitor: FitMonitor,
+        whole_pass: float,
+        rounds: Rounds | None = None,
+    ) -> None:
+        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled.
+
+        `rounds` is what those before have told, where there were some.
+        """
+        means, rounds = votes.means, rounds or Rounds()
+        descent, growth, begin = rounds.descent, rounds.growth, monitor.seconds
+        forecast = StagedForecast(data.n_rows, begin)
         monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
                 votes.settle()
                 votes.update()
+            if iteration == 0 and self.compute_labels:
+                # The first round compares its rows with all centroids, as labels do.
+                forecast.seconds_after = (monitor.seconds - begin) * data.n_rows / data.size
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
             is_still = center_shift <= self.tol * votes.variance_of_sample()
@@ -396,7 +408,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     if not monitor.has_time_for(whole_pass * size / data.n_rows):
                         break
                     data.grow(size)
-                    descent = _Descent()
+                    descent.begin()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
         self._store_centers(means.centers, data.shift)
@@ -432,35 +444,3 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
     """Whether every centroid moved by less than its standard error over the threshold: more rows will tell more."""
     return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
-
-
-class _Growth:
-    """By how much the energy of a sample fell since rows joined it, as a part of it; infinite before any did."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._at_first = self._energy = np.inf
-
-    def note(self, size: int, energy: float) -> None:
-        """Take in the energy of a round: in the first of a sample by the centroids of the one before."""
-        if 0 < self._size < size:
-            self._at_first = energy
-        self._size, self._energy = size, energy
-
-    def gain(self) -> float:
-        """Return by which part of itself the energy fell."""
-        return 0.0 if self._energy <= 0 else (self._at_first - self._energy) / self._energy
-
-
-class _Descent:
-    """The energy of one sample. It falls from round to round, until only rounding is left to gain."""
-
-    def __init__(self) -> None:
-        self._lowest = np.inf
-        self._n_without_progress = 0
-
-    def has_stalled(self, energy: float) -> bool:
-        """Take in the energy of a round; return whether it has not fallen for some rounds."""
-        self._n_without_progress = 0 if energy < self._lowest else self._n_without_progress + 1
-        self._lowest = min(energy, self._lowest)
-        return self._n_without_progress >= _ROUNDS_WITHOUT_PROGRESS

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from coterie.arrays import Array, IntArray
 from coterie.fitting.deadline import Phase
 from coterie.graphs import check_graph, gaussian_bandwidth, graph_of_neighbors
 from coterie.graphs.hurried import neighbors_in_time
@@ -16,7 +17,7 @@ from coterie.laplacian_kmodes.pairs import checked_kernel
 from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block
 
-__all__ = ["graph_and_search"]
+__all__ = ["graph_and_search", "of_neighbors"]
 
 
 def graph_and_search(
@@ -54,6 +55,30 @@ def graph_and_search(
     ids, squares = neighbors_in_time(
         rows, model.n_neighbors, random_state=random, n_threads=n_threads, phase=phase
     )
+    return of_neighbors(model, rows, ids, squares, n_threads)
+
+
+def of_neighbors(
+    model: Any, rows: Block, ids: IntArray, squares: Array, n_threads: int
+) -> tuple[sp.csr_array, ModeSearch]:
+    """Return the graph of rows whose neighbours have been found, and what finds modes.
+
+    Parameters
+    ----------
+    model : LaplacianKModes
+        Whose parameters say how.
+    rows : ndarray or csr_array of shape (n, d)
+        The rows.
+    ids, squares : ndarray of shape (n, n_neighbors)
+        See `coterie.graphs.nearest_neighbors`.
+    n_threads : int
+        Threads.
+
+    Returns
+    -------
+    graph : csr_array of shape (n, n)
+    search : ModeSearch
+    """
     bandwidth = gaussian_bandwidth(squares) if model.bandwidth is None else float(model.bandwidth)
     graph = graph_of_neighbors(
         ids, squares, weights=model.weights, bandwidth=bandwidth, symmetrize=model.symmetrize

@@ -79,7 +79,10 @@ TOTAL_VARIATION = Method(
             "select_by",
             "--select-by",
             "which of the runs is kept",
-            choices={"energy": "the smallest balanced cut", "modularity": "the highest modularity"},
+            choices={
+                "shared-neighbors": "the smallest balanced cut, or a better one by shared neighbours",
+                "energy": "the smallest balanced cut",
+            },
         ),
         OBJECTIVE_TOLERANCE,
     ),

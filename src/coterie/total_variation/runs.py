@@ -14,17 +14,14 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
 from coterie.fitting.monitor import FitMonitor
-from coterie.graphs.cuts import modularity
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
+from coterie.total_variation.selection import RunSelection
 from coterie.total_variation.steps import STEPS
 
-__all__ = ["CRITERIA", "HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
-
-# What the run that is kept is the best by.
-CRITERIA = ("energy", "modularity")
+__all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
 
 
 # What is known of an outer step, besides what is known of every iteration.
@@ -177,15 +174,17 @@ class CutRuns:
         )
         self._problem, self._known = problem, self._graph.arranged(problem.known)
         self._effort, self._monitor = effort, monitor
-        self._best: Run | None = None
+        self._selection = RunSelection(
+            effort.select_by, self._graph.edges, problem.n_clusters, problem.asymmetries, self._weights
+        )
         self.energies: list[float] = []
 
     @property
     def best(self) -> Run:
         """The best run, in the order of the data; there must have been one."""
-        assert self._best is not None
-        labels = self._graph.restored(self._best.labels)
-        return replace(self._best, labels=labels, memberships=self._graph.restored(self._best.memberships))
+        best = self._selection.best
+        restored = self._graph.restored
+        return replace(best, labels=restored(best.labels), memberships=restored(best.memberships))
 
     def run(self, memberships: Array) -> None:
         """Run from this start, and keep what it ends with if it is the best; pass it over if a column is constant.
@@ -201,16 +200,8 @@ class CutRuns:
         energy = self._descent.start(start, fixed)
         if np.isfinite(energy):
             run = self._matched(self._descend(energy))
-            self._best = run if self._best is None else min(self._best, run, key=self._rank)
+            self._selection.add(run)
             self.energies.append(run.energy)
-
-    def _rank(self, run: Run) -> tuple[float, ...]:
-        """Return what is lower for a run that is rather kept."""
-        if self._effort.select_by == "energy":
-            return run.rank
-        # The modularity of fewer clusters does not compare.
-        labels = self._graph.restored(run.labels)
-        return float(np.isinf(run.energy)), -modularity(self._problem.graph, labels), *run.rank
 
     def _matched(self, run: Run) -> Run:
         """Return a run whose clusters have the priors that suit them; where that lowers (P) it goes on from there."""

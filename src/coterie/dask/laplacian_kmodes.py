@@ -1,0 +1,218 @@
+"""Laplacian K-modes of rows on a Dask cluster: the graph is made by the workers, what is left fits one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.arrays import Array, IndexArray
+from coterie.dask.chunks import chunks_of
+from coterie.dask.crew import Crew
+from coterie.dask.elsewhere import by_chunk, is_elsewhere
+from coterie.dask.estimator import OnCluster
+from coterie.dask.extra import client_of
+from coterie.dask.neighbors import neighbors_of
+from coterie.dask.rows import WorkerRows
+from coterie.dask.worker import Plan
+from coterie.estimators.memory import check_fit_memory
+from coterie.fitting.deadline import Deadline, Phase
+from coterie.fitting.monitor import FitProgress
+from coterie.laplacian_kmodes.estimator import LaplacianKModes as LocalLaplacianKModes
+from coterie.laplacian_kmodes.graph import of_neighbors
+from coterie.laplacian_kmodes.problem import GraphModes
+from coterie.rows import Block, RowSource, as_rows
+
+__all__ = ["LaplacianKModes"]
+
+# Rows that come to the client at a time.
+_TAKEN_BYTES = 64 << 20
+
+
+class LaplacianKModes(OnCluster, LocalLaplacianKModes):
+    """Clusters of any shape, each around a mode of its density: the workers of a Dask cluster make the graph.
+
+    `coterie.LaplacianKModes`, whose fit and parameters it has. The graph of nearest neighbours is most of the work, and
+    is made by the workers; rows, graph and memberships must fit the memory of this machine, where the rest is done.
+
+    Parameters
+    ----------
+    n_clusters, lam, n_neighbors, weights, symmetrize, mode_update, bandwidth, shift, normalize, init, n_init, \
+max_iter, tol, membership_tol, random_state, verbose, callback
+        See `coterie.LaplacianKModes`.
+    affinity : {"knn"}
+        Affinities of one's own are in one place already: see `coterie.LaplacianKModes`.
+    max_time : float, optional
+        Seconds from when the rows have come. The graph is made whole, whatever time that takes.
+    n_threads : int, optional
+        Threads of the kernels, here and on each worker. None: as many as each of them has.
+    client : distributed.Client, optional
+        None: the current one.
+    open_options : dict, optional
+        Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
+
+    Attributes
+    ----------
+    labels_, memberships_, outlier_scores_, cluster_scales_, modes_, cluster_centers_, mode_indices_, objective_, \
+published_objective_, relaxation_, is_shifted_, bandwidth_, lam_, affinity_matrix_, converged_, n_iter_, history_, \
+runs_, n_features_in_, feature_names_in_
+        See `coterie.LaplacianKModes`.
+    traffic_ : record array
+        One row per pass; see `coterie.dask.KMeans`.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost, or has no workers for five minutes.
+    ImportError
+        If the extra `dask` is not installed.
+    MemoryError
+        If rows, graph and memberships do not fit this machine. Then fit `coterie.LaplacianKModes` to rows of
+        `coterie.dask.lightweight_coreset`, and label all rows by `coterie.dask.predict`.
+    ValueError
+        As `coterie.LaplacianKModes`, with the file and the row where they are known.
+
+    Notes
+    -----
+    Where the graph is exact (n^2 d of at most 5e10, as on one machine) the clusters are those of
+    `coterie.LaplacianKModes`, bit by bit. Else it is approximate, by cells of each chunk: see
+    `coterie.dask.nearest_neighbors`.
+
+    References
+    ----------
+    Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, NeurIPS 2018.
+
+    Examples
+    --------
+    >>> from coterie.dask import LaplacianKModes
+    >>> model = LaplacianKModes(100, random_state=0).fit("s3://bucket/*.parquet")  # doctest: +SKIP
+    >>> labels = model.predict("s3://bucket/new/*.parquet")  # doctest: +SKIP
+    """
+
+    Local = LocalLaplacianKModes
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        lam: float | str = "auto",
+        n_neighbors: int = 5,
+        affinity: str = "knn",
+        weights: Any = "binary",
+        symmetrize: Any = "none",
+        mode_update: Any = "byproduct",
+        bandwidth: float | None = None,
+        shift: bool | str = "auto",
+        normalize: bool = False,
+        init: Any = "auto",
+        n_init: int | str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        membership_tol: float = 1e-6,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitProgress], Any] | None = None,
+        client: Any = None,
+        open_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters, lam=lam, n_neighbors=n_neighbors, affinity=affinity, weights=weights, symmetrize=symmetrize,
+            mode_update=mode_update, bandwidth=bandwidth, shift=shift, normalize=normalize, init=init, n_init=n_init,
+            max_iter=max_iter, tol=tol, membership_tol=membership_tol, random_state=random_state, verbose=verbose,
+            max_time=max_time, n_threads=n_threads, callback=callback,
+        )  # fmt: skip
+        self.client = client
+        self.open_options = open_options
+
+    def fit(self, X: Any, y: Any = None) -> LaplacianKModes:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, or path
+            The rows; see `coterie.dask.KMeans.fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        LaplacianKModes
+            This estimator.
+        """
+        client = client_of(self.client)
+        self.check_parameters()
+        plan = Plan(1, by_angle=self.normalize, n_threads=self.n_threads)
+        with Crew(client, chunks_of(X, self.open_options), plan) as crew:
+            self._on_workers = data = self._rows_on(crew, None)
+            try:
+                self._check_n_rows(data.rows)
+                check_fit_memory(self, data.rows)
+                self._fit(_rows_of_all(data))
+            finally:
+                del self._on_workers
+            self._note_traffic(crew)
+        return self
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the cluster of each row of X; of rows elsewhere as a lazy Dask array.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, path, or anything that `coterie.LaplacianKModes` takes
+            Any rows.
+        return_distance : bool
+            For rows of this process only: see `coterie.LaplacianKModes.predict`.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n,), int32
+        """
+        check_is_fitted(self)
+        if not is_elsewhere(X):
+            return super().predict(X, return_distance=return_distance)
+        if return_distance:
+            raise ValueError("return_distance is for rows of this process.")
+        return by_chunk(self.to_local().set_params(callback=None), "predict", X, self.open_options)
+
+    # --- the algorithm, which is that of one machine but for the graph ------------------------------------------------
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        # Of the rows of a fit all is known, and they have been prepared, once they have come from the workers.
+        return as_rows(X) if reset else super()._rows_of(X, reset)
+
+    def _rows_in_time(
+        self, rows: Block, needed: IndexArray, random: np.random.RandomState, deadline: Deadline
+    ) -> None:
+        return None
+
+    def _problem(
+        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int, phase: Phase
+    ) -> GraphModes:
+        found = neighbors_of(self._on_workers, as_rows(rows), self.n_neighbors, random_state=random)
+        graph, search = of_neighbors(self, rows, *found, n_threads)
+        return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
+
+    def _check_init(self) -> None:
+        LocalLaplacianKModes._check_init(self)  # of seedings among rows that are here
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.affinity != "knn":
+            raise ValueError(
+                "affinity='precomputed' is for coterie.LaplacianKModes: a graph that is in one place, such as "
+                "coterie.dask.knn_graph makes it, is fitted there."
+            )
+
+
+def _rows_of_all(data: WorkerRows) -> Array:
+    """Return all rows, which come here some at a time."""
+    rows = np.empty((data.n_rows, data.n_columns), dtype=data.dtype)
+    size = max(1, _TAKEN_BYTES // (data.n_columns * data.dtype.itemsize))
+    for start in range(0, data.n_rows, size):
+        part = np.arange(start, min(start + size, data.n_rows))
+        rows[start : start + len(part)] = data.take(part)
+    return rows
