@@ -220,7 +220,6 @@ class MiniBatchKMeans(CentroidEstimator):
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
         self._search = self._size_search(rows.shape[0], weights, n_threads)
-        # Passes over batches.
         n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
@@ -414,10 +413,8 @@ class MiniBatchKMeans(CentroidEstimator):
     def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
         """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
         masses = self._means.masses
-        due = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters or np.any(
-            masses == 0
-        )
-        if self.reassignment_ratio == 0 or not due:
+        waited = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters
+        if self.reassignment_ratio == 0 or not (waited or np.any(masses == 0)):
             return
         self._n_since_reassignment = 0
         starved = np.flatnonzero(masses < self.reassignment_ratio * masses.max())
@@ -465,11 +462,8 @@ class MiniBatchKMeans(CentroidEstimator):
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
-                warn(
-                    f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
-                    "3 * n_clusters.",
-                    RuntimeWarning,
-                )
+                wanted = f"n_clusters={self.n_clusters}. Setting it to 3 * n_clusters."
+                warn(f"init_size={size} should be larger than {wanted}", RuntimeWarning)
             size = 3 * self.n_clusters
         order = shuffled(rows.shape[0], run_length(rows, size), random)
         if weights is not None:
