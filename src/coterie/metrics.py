@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
 
 from coterie.blocks.dataset import weighted_sum
 from coterie.centers.labels import labels_and_squares
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.cuts import balanced_cut
 from coterie.rows import as_rows
+
+if TYPE_CHECKING:
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 __all__ = [
     "adjusted_rand_score",
@@ -26,6 +29,14 @@ __all__ = [
     "purity",
     "quantization_error",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("adjusted_rand_score", "normalized_mutual_info_score"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import sklearn.metrics
+
+    return getattr(sklearn.metrics, name)
 
 
 def clustering_accuracy(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> float:
@@ -147,6 +158,8 @@ def _contingency(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> sp.c
         )
     if truth.size == 0:
         raise ValueError("labels_true and labels_pred are empty.")
+    from sklearn.metrics.cluster import contingency_matrix  # slow to load
+
     return contingency_matrix(truth, predicted, sparse=True).tocsc()
 
 

@@ -13,7 +13,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -151,6 +150,8 @@ class CentroidEstimator(
             Euclidean distances, exactly 0 for rows at a centroid; or with `metric="cosine"` 1 - cos, which is 1 for
             an ignored row of zeros.
         """
+        from sklearn.metrics.pairwise import cosine_distances  # slow to load; fits need none of it
+
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
         distances = cosine_distances if self._by_angle else _distances
@@ -391,6 +392,8 @@ class CentroidEstimator(
 
 def _distances(block: Block, centers: Array) -> Array:
     """Return all distances; those that rounding of products may have spoiled are computed from differences."""
+    from sklearn.metrics.pairwise import euclidean_distances  # slow to load; fits need none of it
+
     found = euclidean_distances(block, centers)
     squares = row_norms(block, squared=True).max(initial=0) + row_norms(centers, squared=True).max(initial=0)
     limit = np.sqrt(_ROUNDING * np.finfo(np.float64).eps * float(squares))

@@ -374,14 +374,17 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         `rounds` is what those before have told, where there were some.
         """
         means, rounds = votes.means, rounds or Rounds()
-        descent, growth = rounds.descent, rounds.growth
-        forecast = StagedForecast(data.n_rows, monitor.seconds)
+        descent, growth, begin = rounds.descent, rounds.growth, monitor.seconds
+        forecast = StagedForecast(data.n_rows, begin)
         monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
                 votes.settle()
                 votes.update()
+            if iteration == 0 and self.compute_labels:
+                # The first round compares its rows with all centroids, as labels do.
+                forecast.seconds_after = (monitor.seconds - begin) * data.n_rows / data.size
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
             is_still = center_shift <= self.tol * votes.variance_of_sample()

@@ -17,7 +17,7 @@ from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.pairs import is_pair
 from coterie.laplacian_kmodes.problem import GraphModes, Run
 from coterie.laplacian_kmodes.starts import Fitted
-from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+from coterie.metrics import clustering_accuracy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +67,8 @@ class LambdaScan:
     @property
     def normalized_mutual_information(self) -> FloatArray | None:
         """That of the rows with labels, if there are any."""
+        from sklearn.metrics import normalized_mutual_info_score  # slow to load, and only for those who scan
+
         return self._scores(normalized_mutual_info_score)
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.labels import nearest_labels
@@ -109,6 +108,8 @@ class VectorModes:
             return -1
         if len(members) > _DENSITY_SAMPLE:
             members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
+        from sklearn.metrics.pairwise import euclidean_distances  # slow to load, and not for other modes
+
         squares = euclidean_distances(self.rows[members], squared=True)
         return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
 

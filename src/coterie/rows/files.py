@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from coterie.limits.files import check_regular_file
 from coterie.rows.addresses import is_address, protocol_of
@@ -135,6 +134,8 @@ def _split_key(path: str) -> tuple[str, str | None]:
 def _places(path: str, storage_options: Mapping[str, Any] | None) -> tuple[list[Path | RemoteFile], bool]:
     """Return the files that a path or an address stands for in natural order, and whether it stands for several."""
     if protocol_of(path) in ("file", "local"):
+        from urllib.request import url2pathname  # loads all of HTTP
+
         path = url2pathname(urlsplit(path).path)
     found: Sequence[Path | RemoteFile]
     if is_address(path):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 import numpy as np
-from sklearn.preprocessing import RobustScaler, StandardScaler
 
 from coterie.arrays import BoolArray, FloatArray
 from coterie.rows.checks import check_finite
@@ -37,6 +36,8 @@ def learned_values(rows: RowSource, strategy: Impute) -> FloatArray:
         sample = _sample(_blocks_with_missing(rows), rows)
         _check_any(np.asarray(~np.isnan(sample).all(axis=0)), rows)
         return np.array([np.nanmedian(column) for column in sample.T])
+    from sklearn.preprocessing import StandardScaler  # slow to load, and seldom needed
+
     scaler, found = StandardScaler(), np.zeros(rows.shape[1], dtype=bool)
     for _, block in _blocks_with_missing(rows):
         found |= ~np.isnan(block).all(axis=0)
@@ -54,6 +55,8 @@ def learned_scale(rows: RowSource, kind: Scale) -> tuple[FloatArray, FloatArray]
     "standard" is the mean and the standard deviation, in one pass over blocks; "robust" the median and the distance of
     the quartiles, exact for tables of up to 1 GiB as float64.
     """
+    from sklearn.preprocessing import RobustScaler, StandardScaler  # slow to load, and seldom needed
+
     if kind == "robust":
         robust = RobustScaler().fit(_sample(rows.blocks(), rows))
         return np.asarray(robust.center_), np.asarray(robust.scale_)
