@@ -29,14 +29,14 @@ __all__ = ["JOBS", "Recording", "main", "record", "seconds_left"]
 
 # Rows, columns and options of jobs.
 JOBS: dict[str, tuple[int, int, str]] = {
-    "k-means": (400_000, 64, "-k 300 --tol 0"),
-    "mini-batch": (400_000, 64, "-k 1500 --max-no-improvement none --max-iter 30"),
+    "k-means": (400_000, 64, "-k 500 --tol 0"),
+    "mini-batch": (400_000, 64, "-k 1500 --max-no-improvement none --max-iter 8"),
     "nested": (400_000, 64, "-k 600"),
-    "bisecting": (400_000, 64, "-k 400"),
-    "gmm": (200_000, 64, "-k 300"),
-    "laplacian-kmodes": (30_000, 32, "-k 50"),
-    "total-variation": (20_000, 32, "-k 20"),
-    "convex-clustering": (2_000, 16, "--gamma 0.05 --tol 1e-9"),
+    "bisecting": (400_000, 64, "-k 1200"),
+    "gmm": (400_000, 64, "-k 1500"),
+    "laplacian-kmodes": (70_000, 32, "-k 50"),
+    "total-variation": (5_000, 32, "-k 20"),
+    "convex-clustering": (20_000, 16, "--gamma 2 --tol 1e-9"),
 }
 
 # From which part of the run on the time left is held against the truth, and how wrong a whole second is allowed to be.

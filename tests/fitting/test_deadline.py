@@ -1,12 +1,13 @@
 """Deadlines, and guesses of when something ends."""
 
 import math
+import time
 
 import numpy as np
 import pytest
 
 from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
-from coterie.fitting.forecast import Forecast, StagedForecast
+from coterie.fitting.forecast import Forecast, HalvingForecast, StagedForecast
 from tests.support.clocks import TickingClock
 
 
@@ -92,3 +93,30 @@ def test_the_first_stage_foresees_nothing():
     forecast = StagedForecast(100)
     forecast.note(50, 9, 1.0)
     assert forecast.seconds_left() is None
+
+
+def test_a_guess_costs_the_same_after_many_steps():
+    forecast = Forecast()
+    for step in range(1, 10_001):
+        forecast.note((20_000 / step) ** 2)
+    assert 5_000 <= forecast.steps_left() <= 20_000
+    begin = time.process_time()
+    for _ in range(100):
+        forecast.steps_left()
+    assert time.process_time() - begin < 1
+
+
+def test_halvings_are_foreseen():
+    """A second for a thousand rows, and a hundredth for a halving: 64 groups of 10,000 rows."""
+    forecast, sizes, seconds, told = HalvingForecast(64), [10_000], 0.0, []
+    while len(sizes) < 64:
+        sizes.sort()
+        worst = sizes.pop()
+        sizes += [worst - worst // 3, worst // 3]
+        each = worst / 1000 + 0.01
+        seconds += each
+        forecast.note(worst, each)
+        told.append((seconds, forecast.seconds_left(np.array(sizes))))
+    for at, left in told:
+        assert seconds - at < 0.5 or 0.5 <= left / (seconds - at) <= 2
+    assert told[-1][1] == 0

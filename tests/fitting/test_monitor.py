@@ -60,3 +60,48 @@ def test_runs_stays_small():
 
 def test_runs_of_no_run():
     assert len(reported([]).runs()) == 0
+
+
+def progress_of(monkeypatch, run, *, n_runs=1, max_iter=9):
+    """What a callback is told by a run: a function of the monitor and of one that lets time pass."""
+    now, told = [0.0], []
+
+    def wait(seconds):
+        now[0] += seconds
+
+    monkeypatch.setattr("coterie.fitting.deadline.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    estimator = SimpleNamespace(max_iter=max_iter, max_time=None, callback=told.append, verbose=0)
+    run(FitMonitor(estimator, n_runs), wait)
+    return told
+
+
+def test_what_only_the_limit_ends_is_foreseen(monkeypatch):
+    """With a step for what comes after it."""
+
+    def run(monitor, wait):
+        monitor.steps_after_limit = 1.0
+        monitor.start_run()
+        for _ in range(9):
+            wait(2)
+            monitor.report(0.0, np.zeros((1, 1)))
+
+    told = progress_of(monkeypatch, run)
+    assert [progress.remaining for progress in told] == [18, 16, 14, 12, 10, 8, 6, 4, 2]
+    assert all(progress.is_foreseen for progress in told)
+
+
+def test_runs_foretell_the_next_ones(monkeypatch):
+    """Two steps of a second each, after three seconds of a seeding; what comes before all runs is none of them."""
+
+    def run(monitor, wait):
+        wait(100)
+        for _ in range(4):
+            monitor.start_run()
+            for _ in range(2):
+                wait(1)
+                monitor.report(0.0, np.zeros((1, 1)))
+            wait(3)
+
+    told = progress_of(monkeypatch, run, n_runs=4)
+    assert [progress.is_foreseen for progress in told] == [False, False] + 6 * [True]
+    assert [progress.remaining for progress in told[2:]] == [14, 13, 9, 8, 4, 3]

@@ -32,6 +32,9 @@ __all__ = ["GAMMAS_OF_ONE", "ConvexClustering"]
 # From nothing, one gamma takes as long as so many of a path.
 GAMMAS_OF_ONE = 40
 
+# Rows whose distances are measured at once: all of them take pages of memory for longer than the sums.
+_ROWS_MEASURED = 4096
+
 _HISTORY_FIELDS = (
     ("n_steps", np.int64),
     ("dual", np.float64),
@@ -370,7 +373,10 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         mean_of = sp.csr_array((np.ones(len(data)), (self.labels_, np.arange(len(data)))))
         mean_of = sp.diags_array(1 / mean_of.sum(axis=1)) @ mean_of
         means = np.asarray(mean_of @ data.astype(np.float64))
-        distances = np.linalg.norm(data - means[self.labels_], axis=1)
+        distances = np.empty(len(data))
+        for first in range(0, len(data), _ROWS_MEASURED):
+            part = slice(first, first + _ROWS_MEASURED)
+            distances[part] = np.linalg.norm(data[part] - means[self.labels_[part]], axis=1)
         rounding = center_rounding(means.astype(data.dtype))
         self._note_distances(OwnDistances(self.labels_, distances, rounding))
 

@@ -8,12 +8,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from coterie.arrays import FloatArray
+from coterie.arrays import FloatArray, IntArray
 
-__all__ = ["Forecast", "StagedForecast"]
+__all__ = ["Forecast", "HalvingForecast", "StagedForecast"]
 
-# Steps before the first guess, and how many times those done there can be to come.
-_FEWEST_STEPS, _MOST_TIMES = 4, 20
+# Steps before the first guess, for the very first fall faster than all others; and how many times those done there can
+# be in all: once a third is done that is so, and series that hardly fall for a while would foretell any number.
+_FEWEST_STEPS, _MOST_TIMES = 8, 3
+
+# Values that a guess goes by: a guess after each of many steps must not cost more than these.
+_MOST_VALUES = 200
 
 
 class Forecast:
@@ -45,8 +49,10 @@ class Forecast:
         n_steps = len(self._logarithms)
         if n_steps < _FEWEST_STEPS:
             return None
-        numbers = np.arange(n_steps // 2 + 1, n_steps + 1)
-        values = np.array(self._logarithms[n_steps // 2 :])
+        begin = n_steps // 2
+        apart = -(-(n_steps - begin) // _MOST_VALUES)
+        numbers = np.arange(begin + 1, n_steps + 1, apart)
+        values = np.array(self._logarithms[begin::apart])
         known = np.isfinite(values)
         if np.count_nonzero(known) < 2:
             return None
@@ -99,6 +105,11 @@ class StagedForecast:
     seconds : float
         When the first stage begins.
 
+    Attributes
+    ----------
+    seconds_after : float
+        How long what comes after the last stage takes, such as labels of all rows.
+
     Examples
     --------
     >>> from coterie.fitting.forecast import StagedForecast
@@ -114,6 +125,7 @@ class StagedForecast:
         self._n_rows = n_rows
         self._stages: list[_Stage] = []
         self._last = seconds
+        self.seconds_after = 0.0
 
     def note(self, size: int, n_changed: int, seconds: float, *, would_end: bool = False) -> None:
         """Take in a round over a sample.
@@ -148,7 +160,7 @@ class StagedForecast:
         share = (by_changes + min(now.seconds / max(whole, 1e-9), _MOST_BY_CLOCK)) / 2
         # What the stage before says of the whole one, and, the more of it is over, what this one says itself.
         left = (1 - share) * ((1 - share) * whole + now.seconds)
-        stage, size = now.seconds + left, now.size
+        stage, size, left = now.seconds + left, now.size, left + self.seconds_after
         while size < self._n_rows:
             larger = min(2 * size, self._n_rows)
             stage *= self._growth(size, larger) * (of_last if larger == self._n_rows else 1.0)
@@ -197,3 +209,64 @@ class _Stage:
     def growth_from(self, before: _Stage) -> float:
         """Return how many times as long as an earlier one it took, for each doubling."""
         return float((self.seconds / max(before.seconds, 1e-9)) ** (1 / math.log2(self.size / before.size)))
+
+
+# Halvings of an interval: as exact as a count of groups needs.
+_HALVINGS = 40
+
+
+class HalvingForecast:
+    """Guesses when a fit ends that halves the worst of its groups of rows until there are so many.
+
+    Halving a large group takes time for each row, a small one for itself, so the later halvings are a measure of both:
+    the smaller their groups, the more the number of halvings to come counts beside the number of rows in these. Groups
+    to come are taken to be halves, and the largest one to be the worst.
+
+    Parameters
+    ----------
+    n_groups : int
+        When the fit ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.fitting.forecast import HalvingForecast
+    >>> forecast = HalvingForecast(4)
+    >>> forecast.note(1000, 2.0)
+    >>> round(forecast.seconds_left(np.array([500, 500])))
+    2
+    """
+
+    def __init__(self, n_groups: int) -> None:
+        self._n_groups = n_groups
+        self._n_rows: list[float] = [0.0]
+        self._seconds: list[float] = [0.0]
+
+    def note(self, n_rows: int, seconds: float) -> None:
+        """Take in that so many rows were halved in so many seconds."""
+        self._n_rows.append(self._n_rows[-1] + n_rows)
+        self._seconds.append(self._seconds[-1] + seconds)
+
+    def seconds_left(self, sizes: IntArray) -> float:
+        """Return the seconds left when there are groups of such sizes."""
+        n_halvings = self._n_groups - len(sizes)
+        if n_halvings <= 0:
+            return 0.0
+        begin = 3 * (len(self._seconds) - 1) // 4
+        n_late = len(self._seconds) - 1 - begin
+        rows, seconds = (over[-1] - over[begin] for over in (self._n_rows, self._seconds))
+        by_rows = seconds / rows * self._visits(sizes)
+        by_number = seconds / n_late * n_halvings
+        smallness = math.log(float(np.sum(sizes)) * n_late / rows) / math.log(self._n_groups)
+        return float(by_rows ** (1 - smallness) * by_number**smallness)
+
+    def _visits(self, sizes: IntArray) -> float:
+        """Return how many rows the halvings to come have in all."""
+        least, most = 0.0, float(np.sum(sizes))
+        for _ in range(_HALVINGS):
+            middle = (least + most) / 2
+            if np.sum(np.maximum(sizes / middle, 1.0)) > self._n_groups:
+                least = middle
+            else:
+                most = middle
+        return float(sizes @ np.log2(np.maximum(sizes / most, 1.0)))

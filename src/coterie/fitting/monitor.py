@@ -8,7 +8,7 @@ on one block of rows at a time, and Python raises KeyboardInterrupt between two 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +45,8 @@ class FitProgress:
         the energy of held-out rows, does not count.
     remaining : float or None
         Estimate of the seconds to the end of the iterations: when they will have converged, where that can be
-        foreseen, and no later than `max_iter` or `max_time`. None where unknown.
+        foreseen, and no later than `max_iter` or `max_time`; with what comes after them, where that is known to count.
+        None where unknown.
     centers : ndarray
         Read-only view of the current centroids, means, modes or memberships.
     is_foreseen : bool
@@ -108,6 +109,8 @@ class FitMonitor:
         "callback" or "max_time", if one of these has ended the iterations.
     foresee : callable, optional
         Returns the seconds left of the iterations, or None, where the fit knows better than the closeness of reports.
+    steps_after_limit : float, optional
+        Of a fit that nothing but the limit of its reports ends: as how many steps what comes then takes.
     """
 
     def __init__(
@@ -129,13 +132,14 @@ class FitMonitor:
         self._rows: list[tuple[Any, ...]] = []
         self._earlier: list[Array] = []
         self._run = 0
+        self._begins: list[float] = []
         self._context: Any = None
         self.deadline = Deadline(estimator.max_time)
         self.reserve = 0.0
         self._in_callbacks = 0.0
-        self._last_report = 0.0
         self.stopped_by: str | None = None
         self.foresee: Callable[[], float | None] | None = None
+        self.steps_after_limit: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -198,8 +202,8 @@ class FitMonitor:
         self._run += 1
         self._rows = []
         self._forecast = Forecast()
-        self._steps: list[float] = []
-        self._last_report = self.seconds
+        self._ends = [self.seconds]
+        self._begins.append(self.seconds)
 
     def report(
         self,
@@ -216,8 +220,8 @@ class FitMonitor:
         """
         self._forecast.note(closeness)
         seconds = self.seconds
-        last_step, self._last_report = seconds - self._last_report, seconds
-        self._steps.append(last_step)
+        last_step = seconds - self._ends[-1]
+        self._ends.append(seconds)
         iteration = len(self._rows) + 1
         self._rows.append((iteration, seconds, objective, *(extra[name] for name, _ in self._dtype[3:])))
         if self._estimator.verbose:
@@ -250,7 +254,9 @@ class FitMonitor:
     def _thinned(self) -> Array:
         most = _MOST_OF_RUN if self._run <= _MOST_WHOLE_RUNS else 1
         last = len(self._rows) - 1
-        kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
+        kept: Iterable[int] = range(len(self._rows))
+        if len(self._rows) > most:
+            kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
         return np.array([(*self._rows[row][:3], self._run) for row in kept], dtype=_RUNS)
 
     def warn_if_out_of_time(self) -> None:
@@ -281,20 +287,31 @@ class FitMonitor:
     def _remaining(self, iteration: int, seconds: float) -> tuple[float, bool]:
         """Return the seconds left, and whether that is more than a bound.
 
-        Steps to come are taken to be as long as those of the later half; runs to come as long as those so far, with
-        what comes before their steps.
+        Steps to come are taken to be as long as those of the later half, runs to come as long as those that are over.
         """
-        most = self._max_reports - iteration
-        each = float(np.mean(self._steps[len(self._steps) // 2 :]))
+        begin = iteration // 2
+        each = (self._ends[-1] - self._ends[begin]) / (iteration - begin)
+        most = (self._max_reports - iteration) * each
         foreseen = self._seconds_foreseen(each)
-        in_run = most * each if foreseen is None else min(foreseen, most * each)
-        in_runs = (self.n_runs - self._run) * (seconds + in_run) / self._run
-        by_steps, by_clock = in_run + in_runs, self.deadline.left
-        return max(0.0, min(by_steps, by_clock)), foreseen is not None
+        in_run = most if foreseen is None else min(foreseen, most)
+        # With what comes before its steps, such as a seeding.
+        of_run = seconds + in_run if self._run == 1 else self._seconds_of_run()
+        by_steps = in_run + max(self.n_runs - self._run, 0) * of_run + (self.steps_after_limit or 0.0) * each
+        return max(0.0, min(by_steps, self.deadline.left)), foreseen is not None
+
+    def _seconds_of_run(self) -> float:
+        """Return how long a run took, on the average of those that are over, with what comes before its steps."""
+        return (self._begins[-1] - self._begins[0]) / (self._run - 1)
 
     def _seconds_foreseen(self, each: float) -> float | None:
         """Return the seconds left of the run, whose steps take so many each."""
         if self.foresee is not None:
             return self.foresee()
+        if self.steps_after_limit is not None:
+            return math.inf
+        if self._run > 1:
+            left = self._seconds_of_run() - (self._ends[-1] - self._ends[0])
+            if left > 0:
+                return left
         steps = self._forecast.steps_left()
         return None if steps is None else steps * each

@@ -18,6 +18,7 @@ from coterie.centers.lloyd import ALGORITHMS
 from coterie.estimators.declared import Declared, Numbers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.forecast import HalvingForecast
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -179,7 +180,8 @@ class BisectingKMeans(CentroidEstimator):
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
             tree = self._tree(rows, weights, random, monitor)
-            self._store(tree, rows, weights)
+            with monitor.phase("labels"):
+                self._store(tree, rows, weights)
         self.history_ = monitor.history()
         self.n_iter_ = len(self.history_)
         if monitor.stopped_by is None:
@@ -223,13 +225,18 @@ class BisectingKMeans(CentroidEstimator):
         everything = np.arange(rows.shape[0])
         tree = BisectionTree(whole.cluster_centers_[0])
         leaves = {0: Leaf(everything, whole.inertia_)}
+        forecast = HalvingForecast(self.n_clusters)
+        monitor.foresee = lambda: forecast.seconds_left(
+            np.array([len(leaf.rows) for leaf in leaves.values()])
+        )
         while len(leaves) < self.n_clusters:
             worst = self._worst(leaves)
             if worst is None:
                 break
-            leaf = leaves.pop(worst)
+            leaf, begin = leaves.pop(worst), monitor.seconds
             halves = self._halves(rows, weights, leaf.rows, random, monitor)
             leaves.update(zip(tree.divide(worst, halves), halves.leaves))
+            forecast.note(len(leaf.rows), monitor.seconds - begin)
             stop = monitor.report(
                 sum(leaf.inertia for leaf in leaves.values()),
                 lambda: tree.centers_of(tree.leaves()),

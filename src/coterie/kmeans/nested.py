@@ -374,14 +374,17 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         `rounds` is what those before have told, where there were some.
         """
         means, rounds = votes.means, rounds or Rounds()
-        descent, growth = rounds.descent, rounds.growth
-        forecast = StagedForecast(data.n_rows, monitor.seconds)
+        descent, growth, begin = rounds.descent, rounds.growth, monitor.seconds
+        forecast = StagedForecast(data.n_rows, begin)
         monitor.foresee = forecast.seconds_left
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
                 votes.settle()
                 votes.update()
+            if iteration == 0 and self.compute_labels:
+                # The first round compares its rows with all centroids, as labels do.
+                forecast.seconds_after = (monitor.seconds - begin) * data.n_rows / data.size
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
             is_still = center_shift <= self.tol * votes.variance_of_sample()
@@ -408,7 +411,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     descent.begin()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
-        self._store_centers(means.centers, data.shift)
+        self._store_votes(votes, data.shift, monitor)
+
+    def _store_votes(self, votes: Votes, shift: FloatArray, monitor: FitMonitor) -> None:
+        """Store what the rounds have found by now."""
+        means = votes.means
+        self._store_centers(means.centers, shift)
         self._votes = (means.sums, means.masses, votes.squares)
         self.counts_ = means.masses
         self.history_ = monitor.history()
