@@ -67,3 +67,11 @@ def test_blas_has_one_thread_for_a_while():
     with single_threaded_blas():
         assert set(n_threads()) == {1}
     assert n_threads() == before
+
+
+def test_products_that_no_blas_splits_need_no_libraries(monkeypatch):
+    monkeypatch.setattr(
+        "coterie.fitting.threads._blas_libraries", lambda: pytest.fail("looked for libraries")
+    )
+    with single_threaded_blas(100):
+        pass

@@ -28,11 +28,17 @@ __all__ = [
     "squares_to_point",
     "total_weight",
     "weighted_sum",
+    "worthwhile_threads",
 ]
 
 
 # Multiply-adds of a pass that take less time than to wake a thread.
 _FEW_MULTIPLY_ADDS = 1 << 20
+
+
+def worthwhile_threads(n_multiply_adds: int, n_threads: int) -> int:
+    """Return how many threads to give passes of so many multiply-adds; no number changes a bit of what they find."""
+    return 1 if n_multiply_adds < _FEW_MULTIPLY_ADDS else n_threads
 
 
 class FitRows:
@@ -70,8 +76,7 @@ class FitRows:
         self.rows = rows
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
-        is_small = self.n_rows * self.n_columns * n_clusters < _FEW_MULTIPLY_ADDS
-        self.n_threads = 1 if is_small else n_threads
+        self.n_threads = worthwhile_threads(self.n_rows * self.n_columns * n_clusters, n_threads)
         self.weights = (
             None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
         )

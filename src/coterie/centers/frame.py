@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,15 @@ class CenterFrame:
         self.squares = np.empty(len(centers))
         self.offsets = np.empty(len(centers), dtype=centers.dtype)
         _kernels.relate_centers(self.centers, shift, self.relative, self.squares, self.offsets, n_threads)
-        self.shift_norm = float(np.linalg.norm(shift))
+        self._shift = shift
 
     def __len__(self) -> int:
         return len(self.centers)
+
+    @cached_property
+    def shift_norm(self) -> float:
+        """Length of the shift."""
+        return float(np.linalg.norm(self._shift))
 
     def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
         """Write the nearest centroid of each row and its score (see `_kernels.nearest`)."""

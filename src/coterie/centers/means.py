@@ -55,7 +55,7 @@ class DenseMeans:
         self.sums = np.zeros(centers.shape)
         self.masses = np.zeros(len(centers))
         self._shift = shift
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         self.unit_length = unit_length
 
     @property
@@ -75,7 +75,7 @@ class DenseMeans:
     def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
         """Move votes from the labels before (-1, or None: from nowhere) to the labels now."""
         _kernels.add_to_clusters(
-            x, labels, before, weights, self._shift, self.sums, self.masses, self._n_threads
+            x, labels, before, weights, self._shift, self.sums, self.masses, self.n_threads
         )
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
@@ -99,17 +99,17 @@ class DenseMeans:
         self.masses[empty] = 0
         before = self.frame
         cross, _ = np.empty(len(squares)), np.empty(len(squares))
-        _kernels.compare_centers(self.sums, before.relative, cross, _, self._n_threads)
+        _kernels.compare_centers(self.sums, before.relative, cross, _, self.n_threads)
         within = np.maximum(squares + self.masses * before.squares - 2 * cross, 0.0)
         after = moved_centers(
             self.sums,
             self.masses,
             self._shift,
             before.centers,
-            self._n_threads,
+            self.n_threads,
             unit_length=self.unit_length,
         )
-        self.frame = CenterFrame(after, self._shift, self._n_threads)
+        self.frame = CenterFrame(after, self._shift, self.n_threads)
         return np.sqrt(self.frame.square_distances(before)), within
 
     def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
@@ -118,7 +118,7 @@ class DenseMeans:
         centers[clusters] = rows
         self.masses[clusters] = masses
         self.sums[clusters] = masses * (centers[clusters] - self._shift)
-        self.frame = CenterFrame(centers, self._shift, self._n_threads)
+        self.frame = CenterFrame(centers, self._shift, self.n_threads)
 
 
 Means: TypeAlias = DenseMeans | SparseMeans

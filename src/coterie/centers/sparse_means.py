@@ -45,7 +45,7 @@ class SparseMeans:
         self._scales = aligned_zeros(n_slabs * self._stride, centers.dtype)
         self._offsets = aligned_zeros(n_slabs * self._stride, centers.dtype)
         self._waiting: list[_Votes] = []
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         self.unit_length = unit_length
         self._held = dict(enumerate(centers.copy()))
         self.sums = np.zeros((k, d))
@@ -60,7 +60,7 @@ class SparseMeans:
     def _write_lanes(self, clusters: IndexArray, vectors: Array) -> None:
         _kernels.write_lanes(
             np.ascontiguousarray(vectors), clusters.astype(np.int32), self._panels,
-            len(self.masses), self._n_beside, self._n_threads,
+            len(self.masses), self._n_beside, self.n_threads,
         )  # fmt: skip
 
     def _divisors(self) -> FloatArray:
@@ -94,7 +94,7 @@ class SparseMeans:
         centers = np.empty(self.sums.shape, dtype=self._panels.dtype)
         for cluster, center in self._held.items():
             centers[cluster] = center
-        _kernels.move_centers(self.sums, self._divisors(), np.zeros(d), centers, centers, self._n_threads)
+        _kernels.move_centers(self.sums, self._divisors(), np.zeros(d), centers, centers, self.n_threads)
         return centers
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
@@ -109,7 +109,7 @@ class SparseMeans:
     def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
         """Write the nearest centroid of each row and its score, the squared distance less that of the row to 0."""
         _kernels.nearest_mean(
-            x, self._panels, self._n_beside, self._scales, self._offsets, labels, scores, self._n_threads
+            x, self._panels, self._n_beside, self._scales, self._offsets, labels, scores, self.n_threads
         )
 
     def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
@@ -195,7 +195,7 @@ class SparseMeans:
             now = (labels != cluster).astype(np.int32)
             then = None if before is None else np.where(before < 0, -1, before != cluster).astype(np.int32)
             zero = np.zeros(self.sums.shape[1])
-            _kernels.add_to_clusters(x, now, then, weights, zero, sums, masses, self._n_threads)
+            _kernels.add_to_clusters(x, now, then, weights, zero, sums, masses, self.n_threads)
         return sums[0]
 
     def _take(self, votes: list[_Votes]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -205,7 +205,7 @@ class SparseMeans:
             labels, before, weights = (_joined(column) for column in columns)
             _kernels.take_votes(
                 list(blocks), labels, before, weights, self.sums, self.masses, self._panels, self._n_beside,
-                squares, with_sums, with_panels, self._n_threads,
+                squares, with_sums, with_panels, self.n_threads,
             )  # fmt: skip
         return squares, with_sums, with_panels
 

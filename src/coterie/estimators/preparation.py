@@ -201,8 +201,8 @@ def _has_columns_of(steps: Mapping[str, tuple[Any, ...]], rows: RowSource) -> bo
 def _names_of(X: Any, rows: RowSource) -> list[str] | None:
     """Return the names of all columns, None where they have none of their own."""
     names = rows.column_names
-    if not isinstance(X, RowSource):
-        # scikit-learn refuses some names, and knows those of sparse frames.
+    if not isinstance(X, RowSource) and type(X) is not np.ndarray:
+        # scikit-learn refuses some names, and knows those of sparse frames. To ask it takes longer than a small pass.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
     # The numbers of one column of vectors have names that nobody gave them.

@@ -8,7 +8,7 @@ on one block of rows at a time, and Python raises KeyboardInterrupt between two 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -254,7 +254,9 @@ class FitMonitor:
     def _thinned(self) -> Array:
         most = _MOST_OF_RUN if self._run <= _MOST_WHOLE_RUNS else 1
         last = len(self._rows) - 1
-        kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
+        kept: Iterable[int] = range(len(self._rows))
+        if len(self._rows) > most:
+            kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
         return np.array([(*self._rows[row][:3], self._run) for row in kept], dtype=_RUNS)
 
     def warn_if_out_of_time(self) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
-from functools import cache
+from contextlib import nullcontext
+from functools import cache, lru_cache
+from time import monotonic
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -12,6 +15,10 @@ __all__ = ["effective_n_threads", "single_threaded_blas"]
 
 # More than any machine has; a system that is asked for millions fails in ways of its own.
 _MOST_THREADS = 4096
+
+
+# OpenBLAS computes products with a vector by one thread up to 9,216 multiply-adds, products of matrices up to 262,144.
+_WHOLE_PRODUCT = 8192
 
 
 def effective_n_threads(n_threads: int | None) -> int:
@@ -49,7 +56,7 @@ def effective_n_threads(n_threads: int | None) -> int:
         available = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         available = os.cpu_count() or 1
-    quota = _control_group_quota()
+    quota = _recent_quota(int(monotonic()))
     if quota is not None:
         available = min(available, quota)
     # A list such as "4,2" gives one number per level of nesting.
@@ -57,6 +64,12 @@ def effective_n_threads(n_threads: int | None) -> int:
     if wanted.isdigit() and int(wanted) > 0:
         available = min(available, int(wanted))
     return max(1, available)
+
+
+@lru_cache(maxsize=1)
+def _recent_quota(second: int) -> int | None:
+    """Return the quota of this second: to read a file takes a third of the time to label a row."""
+    return _control_group_quota()
 
 
 def _control_group_quota() -> int | None:
@@ -77,11 +90,19 @@ def _control_group_quota() -> int | None:
     return max(1, -(-int(quota) // int(period)))
 
 
-def single_threaded_blas() -> Any:
+def single_threaded_blas(most_multiply_adds: float = math.inf) -> Any:
     """Return a context in which NumPy's and SciPy's BLAS use one thread.
 
     Their idle threads go on spinning for a while after each product and would take the processors from our kernels.
+
+    Parameters
+    ----------
+    most_multiply_adds : float
+        Of all products in the context the largest; those that no BLAS splits need no context, and to find the libraries
+        takes longer than all of a small fit.
     """
+    if most_multiply_adds < _WHOLE_PRODUCT:
+        return nullcontext()
     return _blas_libraries().limit(limits=1, user_api="blas")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -284,7 +285,7 @@ class KMeans(CentroidEstimator):
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
             )
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             if self.coreset_size is None:
                 fitted_rows, fitted_weights = rows, weights
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.batches import Batch, RowReader, draw_batch
-from coterie.blocks.dataset import Dataset, total_weight, weighted_sum
+from coterie.blocks.dataset import Dataset, total_weight, weighted_sum, worthwhile_threads
 from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
@@ -213,20 +214,22 @@ class MiniBatchKMeans(CentroidEstimator):
         fit_rows = self._fit_rows_of(X, reset=True)
         fields, most = self._history_fields(_HISTORY_FIELDS), self._most_steps(fit_rows.shape[0])
         monitor = FitMonitor(self, 1, fields, max_reports=most)
-        rows = kept_rows(fit_rows, effective_n_threads(self.n_threads))
+        n_threads = effective_n_threads(self.n_threads)
+        rows = kept_rows(fit_rows, n_threads)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
+        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
         random = check_random_state(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+        with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             monitor.start_run()
             if self.max_no_improvement is None and self.tol == 0:
                 monitor.steps_after_limit = most / self.max_iter if self.compute_labels else 0.0
             monitor.reserve = self._seconds_of_pass(rows, monitor) if self.compute_labels else 0.0
             seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
             with monitor.phase("seeding", seeding) as phase:
-                self._start(rows, weights, given, random, phase)
+                self._start(rows, weights, given, random, n_threads, phase)
             self._run(rows, weights, random, monitor)
             self._random = random
             self._store_centers(self._means.centers, self._shift)
@@ -264,14 +267,15 @@ class MiniBatchKMeans(CentroidEstimator):
         self._check_goes_on()
         rows = fit_rows = self._fit_rows_of(X, reset=first)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, effective_n_threads(self.n_threads))
-        with single_threaded_blas():
+        n_threads = effective_n_threads(self.n_threads)
+        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        with single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             if first:
                 self._random = check_random_state(self.random_state)
                 given = self._given_centers(rows, self.n_init)
                 self._check_n_rows(rows)
                 self.n_steps_ = 0
-                self._start(rows, weights, given, self._random)
+                self._start(rows, weights, given, self._random, n_threads)
             else:
                 rows = self._means_for(rows)
             batch = Batch(rows, weights, np.arange(rows.shape[0]), RowReader(rows), self.n_clusters)
@@ -377,7 +381,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
-        squares = batch.squares(self._shift, effective_n_threads(self.n_threads))
+        squares = batch.squares(self._shift, self._means.n_threads)
         if self._search is not None:
             found, inertia = self._search.labels(batch.blocks, self._means.frame, squares, batch.weights)
             return found, self._inertia_of(inertia)
@@ -409,16 +413,14 @@ class MiniBatchKMeans(CentroidEstimator):
     def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
         """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
         masses = self._means.masses
-        due = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters or np.any(
-            masses == 0
-        )
-        if self.reassignment_ratio == 0 or not due:
+        waited = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters
+        if self.reassignment_ratio == 0 or not (waited or np.any(masses == 0)):
             return
         self._n_since_reassignment = 0
         starved = np.flatnonzero(masses < self.reassignment_ratio * masses.max())
-        starved = np.sort(starved[np.argsort(masses[starved], kind="stable")][: batch.n_rows // 2])
         if len(starved) == 0:
             return
+        starved = np.sort(starved[np.argsort(masses[starved], kind="stable")][: batch.n_rows // 2])
         numbers = np.sort(random.choice(batch.numbers, len(starved), replace=False))
         least = float(np.delete(masses, starved).min())
         self._means.put(starved, dense(batch.rows.take(numbers)), least)
@@ -429,6 +431,7 @@ class MiniBatchKMeans(CentroidEstimator):
         weights: Array | None,
         given: Array | None,
         random: np.random.RandomState,
+        n_threads: int,
         phase: Phase = UNHURRIED,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
@@ -449,7 +452,7 @@ class MiniBatchKMeans(CentroidEstimator):
                 test = self._sample(rows, weights, random)
                 centers = min(drawn, key=lambda tried: _inertia(tried, test))
         self._check_distances(centers, shift)
-        self._means = self._new_means(rows, centers, shift, effective_n_threads(self.n_threads))
+        self._means = self._new_means(rows, centers, shift, n_threads)
         self._votes = (self._means.sums, self._means.masses)
         self._store_centers(centers, shift)
         self._n_since_reassignment = 0
@@ -459,11 +462,8 @@ class MiniBatchKMeans(CentroidEstimator):
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
-                warn(
-                    f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
-                    "3 * n_clusters.",
-                    RuntimeWarning,
-                )
+                wanted = f"n_clusters={self.n_clusters}. Setting it to 3 * n_clusters."
+                warn(f"init_size={size} should be larger than {wanted}", RuntimeWarning)
             size = 3 * self.n_clusters
         order = shuffled(rows.shape[0], run_length(rows, size), random)
         if weights is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -290,7 +291,10 @@ class TruncatedGaussianMixture(MixtureModel):
         given = self._given_start(rows)
         weights = check_sample_weight(sample_weight, rows)
         random = check_random_state(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
+        with (
+            monitor.scikit_learn_callbacks(X),
+            single_threaded_blas(math.prod(rows.shape) * self.n_components),
+        ):
             if self.coreset_size is None:
                 rows = fitted = kept_rows(rows, n_threads)
                 fitted_weights, seen = weights, X

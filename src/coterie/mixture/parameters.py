@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,6 +40,10 @@ class MixtureParameters:
             -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base.
         base : float
         """
+        return self._energies
+
+    @cached_property
+    def _energies(self) -> tuple[Array | None, Array, Array, float]:
         n_components, n_columns = self.means.shape
         alive = self.weights > 0
         logarithms = np.log(2 * np.pi * self.variances)
@@ -46,8 +51,8 @@ class MixtureParameters:
             scales, precisions = 1 / np.sqrt(self.variances), np.full(n_components, 0.5)
             volumes = logarithms.sum(axis=1)
         else:
-            scales, precisions = None, np.broadcast_to(0.5 / self.variances, n_components)
-            volumes = np.broadcast_to(n_columns * logarithms, n_components)
+            scales, precisions = None, np.full(n_components, 0.5 / self.variances)
+            volumes = np.full(n_components, n_columns * logarithms)
         offsets = np.full(n_components, np.inf)
         offsets[alive] = 0.5 * volumes[alive] - np.log(self.weights[alive])
         base = float(offsets.min())

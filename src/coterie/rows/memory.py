@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IndexArray
 from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, compute_dtype
-from coterie.rows.source import Block, RowSource
+from coterie.rows.source import Block, RowSource, is_block
 
 __all__ = [
     "ArraySource",
@@ -81,8 +81,7 @@ class ArraySource(DenseSource):
     @property
     def in_memory(self) -> bool:
         array = self._array
-        is_block = array.dtype == self.dtype and array.flags.c_contiguous and array.flags.aligned
-        return is_block and _large_map(array) is None
+        return is_block(array, self.dtype) and _large_map(array) is None
 
     def open_array(self) -> Array:
         return self._array

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.arrays import IndexArray
+from coterie.arrays import Array, IndexArray
 from coterie.rows.carried import Carried, carried_of_shards
 from coterie.rows.checks import check_finite, check_shape, compute_dtype, missing_by_column
 
-__all__ = ["Block", "RowSource", "ShardedSource"]
+__all__ = ["Block", "RowSource", "ShardedSource", "is_block"]
 
 Block: TypeAlias = Any
 """Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
@@ -25,6 +25,11 @@ _ROW_MULTIPLE = 4096
 
 # Rows in which missing numbers are counted, for an error.
 _COUNTED_BYTES = 2**30
+
+
+def is_block(rows: Array, dtype: npt.DTypeLike) -> bool:
+    """Tell whether rows of an array are a block as they are."""
+    return rows.dtype == dtype and rows.flags.c_contiguous and rows.flags.aligned
 
 
 class RowSource:
@@ -339,6 +344,8 @@ class RowSource:
             self._check_columns(piece)
         if self.is_sparse:
             return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
+        if len(pieces) == 1 and type(pieces[0]) is np.ndarray and is_block(pieces[0], self.dtype):
+            return pieces[0]
         # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
         with np.errstate(all="ignore"):
             if len(pieces) == 1:
@@ -355,12 +362,14 @@ class RowSource:
             )
         if indices.size == 0:
             return np.empty(0, dtype=np.intp)
-        low, high = int(indices.min()), int(indices.max())
+        is_ascending = not np.any(indices[1:] < indices[:-1])
+        ends = (indices[0], indices[-1]) if is_ascending else (indices.min(), indices.max())
+        low, high = int(ends[0]), int(ends[1])
         if low < 0 or high >= self.shape[0]:
             wrong = low if low < 0 else high
             raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
         indices = indices.astype(np.intp, copy=False)
-        if np.any(indices[1:] < indices[:-1]):
+        if not is_ascending:
             raise ValueError("Row numbers must be in ascending order.")
         return indices
 

@@ -196,18 +196,18 @@ class _GrowingCenters:
         return accepted, candidates
 
     def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> IndexArray:
-        cumulative = np.cumsum(self._potentials)
+        cumulative = self._potentials.cumsum()
         points = random.uniform(size=n_draws)
         if not cumulative[-1] > 0:  # every row is at a centre already
             return (points * self._data.n_rows).astype(np.intp)
         points *= cumulative[-1]
-        quanta = np.searchsorted(cumulative, points, side="right")
-        quanta = np.minimum(quanta, np.flatnonzero(self._potentials)[-1])
+        quanta = cumulative.searchsorted(points, side="right")
+        quanta = np.minimum(quanta, self._potentials.nonzero()[0][-1])
         points -= np.where(quanta > 0, cumulative[quanta - 1], 0.0)
         masses = self._masses(quanta)
-        within = np.count_nonzero(np.cumsum(masses, axis=1) <= points[:, None], axis=1)
+        within = (masses.cumsum(axis=1) <= points[:, None]).sum(axis=1)
         # Rounding may lead beyond the last row that can be drawn.
-        last = masses.shape[1] - 1 - np.argmax(masses[:, ::-1] > 0, axis=1)
+        last = masses.shape[1] - 1 - (masses[:, ::-1] > 0).argmax(axis=1)
         return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
     def _accepted(self, rows: IndexArray, drawn: Array, random: np.random.RandomState) -> BoolArray:
@@ -290,7 +290,7 @@ class _GrowingCenters:
         chosen = self.indices[first : self.n_chosen]
         self.n_waiting = 0
         self._nearest[chosen] = 0
-        quanta = np.unique(chosen // _kernels.ROW_QUANTUM)
+        quanta = chosen // _kernels.ROW_QUANTUM  # the same one twice makes no difference
         self._potentials[quanta] = self._masses(quanta).sum(axis=1)
 
     def _reach(self, tried: Array, n_known: int) -> Array:

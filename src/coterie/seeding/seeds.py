@@ -34,9 +34,10 @@ def dataset_of(
 
 def take_rows(data: Dataset, indices: IndexArray) -> Array:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
-    sorted_indices, places = np.unique(indices, return_inverse=True)
-    block = data.rows.take(sorted_indices)
-    return np.ascontiguousarray(dense(block)[places], dtype=data.dtype)
+    order = np.argsort(indices, kind="stable")
+    rows = np.empty((len(indices), data.n_columns), dtype=data.dtype)
+    rows[order] = dense(data.rows.take(indices[order]))
+    return rows
 
 
 def drawn_at_once(masses: FloatArray, n_draws: int, random: np.random.RandomState) -> IndexArray:
