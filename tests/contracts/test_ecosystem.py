@@ -1,5 +1,6 @@
 """What users put around an estimator: scikit-learn's pipelines, searches, frames, metadata and pictures of it."""
 
+import inspect
 import tomllib
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import coterie
+from coterie.estimators import Estimator
 from tests.docs.pages import ROOT
 from tests.support.bits import same_bits
 from tests.support.estimators import CASES, every_case
@@ -34,6 +37,13 @@ def small(case):
 def has(*names):
     return lambda case: (
         FIRST_OF_CLASS[case.estimator] is case and all(hasattr(case.estimator, name) for name in names)
+    )
+
+
+def test_every_estimator_is_among_them():
+    public = (getattr(coterie, name) for name in coterie.__all__)
+    assert {kind for kind in public if inspect.isclass(kind) and issubclass(kind, Estimator)} == set(
+        FIRST_OF_CLASS
     )
 
 

@@ -28,3 +28,19 @@ def in_processes(stack, n_workers, **options):
     )
     stack.enter_context(cluster)
     return cluster, stack.enter_context(distributed.Client(cluster))
+
+
+def lost_in(monkeypatch, name, number):
+    """Let the scheduler be lost when so many passes of a name have begun; return the names of the passes."""
+    from coterie.dask.crew import ClusterLostError, Crew
+
+    run, begun = Crew.run, []
+
+    def lost(crew, this, *arguments, **options):
+        begun.append(this)
+        if begun.count(name) == number:
+            raise ClusterLostError("The Dask scheduler tcp://here is lost.")
+        return run(crew, this, *arguments, **options)
+
+    monkeypatch.setattr(Crew, "run", lost)
+    return begun

@@ -73,7 +73,7 @@ def test_workers_are_killed_at_random(shards, monkeypatch):
             timers[0].join()
             # Whoever starts dead workers again gives up at some time, so there is a new one for each.
             cluster.scale(3 + number)
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=240)
 
 
 def test_chunks_that_dask_computed_are_computed_again(shards):
@@ -100,7 +100,7 @@ def test_a_worker_is_added(shards):
         def add(progress):
             if progress.iteration == 3:
                 cluster.scale(2)
-                client.wait_for_workers(2, timeout=60)
+                client.wait_for_workers(2, timeout=240)
 
         found = model(shards, callback=add).fit(shards)
         np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)

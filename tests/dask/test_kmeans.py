@@ -7,14 +7,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import coterie
-from tests.dask.clusters import in_threads
+from tests.dask.clusters import in_threads, lost_in
 
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 from coterie.dask import KMeans  # noqa: E402
-from coterie.dask.crew import ClusterLostError, Crew  # noqa: E402
 from coterie.dask.worker import SESSIONS  # noqa: E402
 
 K = 6
@@ -203,21 +202,14 @@ class TestErrors:
 
     @pytest.mark.parametrize("n_init", [1, 2])
     def test_the_last_centroids_are_kept_where_time_is_limited(self, client, monkeypatch, n_init):
-        X, run, n_passes = in_chunks(rows()), Crew.run, []
-
-        def lost(crew, name, *arguments, **options):
-            n_passes.append(name)
-            if n_passes.count("assign") == 4:
-                raise ClusterLostError("The Dask scheduler tcp://here is lost.")
-            return run(crew, name, *arguments, **options)
-
+        X = in_chunks(rows())
         options = {"init": "random", "random_state": 0, "n_init": n_init, "tol": 0}
         expected = KMeans(K, **options | {"max_iter": 3, "n_init": 1}).fit(X)
-        monkeypatch.setattr(Crew, "run", lost)
+        begun = lost_in(monkeypatch, "assign", 4)
         with pytest.raises(ConnectionError, match="is lost"):
             KMeans(K, **options).fit(X)
-        n_passes.clear()
-        with pytest.warns(ConvergenceWarning, match="is lost. What is left are the centroids of iteration 3"):
+        begun.clear()
+        with pytest.warns(ConvergenceWarning, match="is lost. What is left is the model of iteration 3"):
             model = KMeans(K, max_time=60, **options).fit(X)
         assert not hasattr(model, "labels_")
         assert model.inertia_ == expected.history_.objective[-1]

@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import coterie
-from tests.dask.clusters import in_processes, in_threads
+from tests.dask.clusters import in_processes, in_threads, lost_in
 
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
@@ -133,6 +134,22 @@ def test_what_travels(client):
         assert np.all(passes.n_received <= 2 * most + 24 * 15)
 
 
+def test_the_last_model_is_kept_where_time_is_limited(client, monkeypatch):
+    X = in_chunks(rows())
+    begun = lost_in(monkeypatch, "e-step", 6)
+    with pytest.raises(ConnectionError, match="is lost"):
+        TruncatedGaussianMixture(C, tol=0, random_state=0).fit(X)
+    begun.clear()
+    with pytest.warns(ConvergenceWarning, match="is lost. What is left is the model of iteration"):
+        model = TruncatedGaussianMixture(C, tol=0, random_state=0, max_time=60).fit(X)
+    monkeypatch.undo()
+    expected = TruncatedGaussianMixture(C, tol=0, random_state=0, max_iter=model.n_iter_).fit(X)
+    np.testing.assert_array_equal(model.means_, expected.means_)
+    assert model.n_iter_ >= 3
+    assert not hasattr(model, "labels_")
+    assert model.predict(X).compute().shape == (3000,)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -167,4 +184,4 @@ def test_a_worker_is_killed_between_e_steps():
                 np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
             assert found.traffic_.n_opened.sum() > 10
             cluster.scale(3 + number)
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=240)

@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import coterie
-from tests.dask.clusters import in_processes, in_threads
+from tests.dask.clusters import in_processes, in_threads, lost_in
 
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
@@ -157,6 +158,22 @@ def test_of_other_rows_a_checkpoint_is_but_centroids(client, tmp_path, other):
     np.testing.assert_array_equal(found.history_.batch_size, expected.history_.batch_size)
 
 
+def test_the_last_model_is_kept_where_time_is_limited(client, monkeypatch):
+    X = in_chunks(rows())
+    begun = lost_in(monkeypatch, "vote", 4)
+    with pytest.raises(ConnectionError, match="is lost"):
+        NestedMiniBatchKMeans(K, batch_size=200, random_state=0).fit(X)
+    begun.clear()
+    with pytest.warns(ConvergenceWarning, match="is lost. What is left is the model of iteration"):
+        model = NestedMiniBatchKMeans(K, batch_size=200, random_state=0, max_time=60).fit(X)
+    monkeypatch.undo()
+    expected = NestedMiniBatchKMeans(K, batch_size=200, random_state=0, max_iter=model.n_iter_).fit(X)
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert model.n_iter_ >= 3
+    assert not hasattr(model, "labels_")
+    assert model.predict(X).compute().shape == (4000,)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -194,4 +211,4 @@ def test_a_worker_is_killed_while_the_sample_grows():
             np.testing.assert_array_equal(found.history_.n_changed, expected.history_.n_changed)
             assert found.traffic_.n_opened.sum() > 10
             cluster.scale(3 + number)
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=240)

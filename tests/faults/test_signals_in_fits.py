@@ -1,4 +1,4 @@
-"""Ctrl-C in each phase of each kind of fit, and in its iterations, its report and its writing."""
+"""Ctrl-C in each phase of each kind of fit, in its iterations and in its report."""
 
 import os
 import signal

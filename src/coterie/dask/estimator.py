@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
@@ -22,6 +23,7 @@ from coterie.estimators.preparation import remember_preparation
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
+from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.exact import KMeans
 
@@ -89,6 +91,11 @@ class OnCluster:
         remember_preparation(self, data.rows, data.rows)
         _check_n_features(self, data.rows, reset=True)
         return data
+
+    def _warn_of_end(self, error: ConnectionError) -> None:
+        """Say that the cluster is lost, and what is left."""
+        n_iter = len(self.history_)  # type: ignore[attr-defined]
+        warn(f"{error} What is left is the model of iteration {n_iter}, without labels.", ConvergenceWarning)
 
     def _note_traffic(self, crew: Crew) -> None:
         passes = [astuple(done) for done in crew.passes]

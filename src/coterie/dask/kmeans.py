@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
@@ -23,7 +22,6 @@ from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.fitting.monitor import FitProgress
 from coterie.fitting.threads import single_threaded_blas
-from coterie.fitting.warn import warn
 from coterie.kmeans.exact import HISTORY_FIELDS, Run
 from coterie.kmeans.exact import KMeans as LocalKMeans
 
@@ -221,7 +219,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         self._store_centers(centers, monitor.shift)
         self.n_iter_ = len(self.history_)
         self._leave_unlabelled()
-        warn(f"{error} What is left are the centroids of iteration {self.n_iter_}.", ConvergenceWarning)
+        self._warn_of_end(error)
 
     def check_parameters(self) -> None:
         super().check_parameters()

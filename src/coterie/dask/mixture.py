@@ -17,7 +17,7 @@ from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
-from coterie.dask.crew import Crew
+from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of, totals_of
 from coterie.dask.estimator import OnCluster
 from coterie.dask.extra import client_of
@@ -77,7 +77,8 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     Raises
     ------
     ConnectionError
-        If the scheduler is lost, or has no workers for five minutes.
+        If the scheduler is lost, or has no workers for five minutes. With `max_time` a ConvergenceWarning says so, and
+        the model is that of the last iteration, without labels.
     ImportError
         If the extra `dask` is not installed.
     ValueError
@@ -173,22 +174,31 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         monitor = _Monitor(self, int(self.n_init), HISTORY_FIELDS)
         random = check_random_state(self.random_state)
         plan = Plan(self.n_components, n_threads=self.n_threads)
-        with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
-            data = self._rows_on(crew, sample_weight)
-            self._check_n_rows(data.rows)
-            given = self._given_start(data.rows)
-            data.measure()
-            if self.coreset_size is None:
-                best = self._best_run(X, data, given, random, monitor)
-            else:
-                best = self._run_on_coreset(data, given, random, monitor)
-            self._store(best)
+        try:
+            with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
+                data = self._rows_on(crew, sample_weight)
+                self._check_n_rows(data.rows)
+                given = self._given_start(data.rows)
+                data.measure()
+                if self.coreset_size is None:
+                    best = self._best_run(X, data, given, random, monitor)
+                else:
+                    best = self._run_on_coreset(data, given, random, monitor)
+                self._store(best)
+                self.runs_ = monitor.runs()
+                self.__dict__.pop("labels_", None)
+                self._forget_distances()
+                if self.compute_labels:
+                    self._label(data, X)
+                self._note_traffic(crew)
+        except ClusterLostError as error:
+            if monitor.last is None:
+                raise
+            self.keep(monitor.last)
             self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
-            if self.compute_labels:
-                self._label(data, X)
-            self._note_traffic(crew)
+            self._warn_of_end(error)
         monitor.warn_if_out_of_time()
         return self
 
@@ -300,8 +310,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
 
     def keep(self, run: Run) -> None:
-        """Write the model as it is, where that was asked for."""
-        assert self.checkpoint is not None
+        """Make a run the model as it is, and write it where that was asked for."""
         parameters = run.parameters
         if parameters.variances.ndim == 0 and self.covariance_type != "tied_spherical":  # still shared
             n_components, n_columns = parameters.means.shape
@@ -309,7 +318,8 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             own = np.full(shape, float(parameters.variances))
             run = replace(run, parameters=replace(parameters, variances=own))
         self._store(run)
-        self.save(self.checkpoint)
+        if self.checkpoint is not None:
+            self.save(self.checkpoint)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -320,14 +330,19 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
 
 
 class _Monitor(FitMonitor):
-    """Writes the model after each iteration, where that was asked for."""
+    """Writes the model after each iteration, where that was asked for; notes the best one where `max_time` is given."""
 
     posteriors: Posteriors
+    last: Run | None = None
 
     def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
         stop = super().report(objective, centers, closeness=closeness, **extra)
-        if self._estimator.checkpoint is not None:
-            assert isinstance(self.posteriors, WorkerPosteriors)
-            parameters, neighbors = self.posteriors.parameters, self.posteriors.neighbors
-            self._estimator.keep(Run(parameters, neighbors, self.history(), False, objective))
+        model, posteriors = self._estimator, self.posteriors
+        if isinstance(posteriors, WorkerPosteriors):
+            run = Run(posteriors.parameters, posteriors.neighbors, self.history(), False, objective)
+            if model.checkpoint is not None:
+                model.keep(run)
+            is_best = self.last is None or objective >= self.last.history["objective"][-1]
+            if model.max_time is not None and is_best:
+                self.last = run
         return stop

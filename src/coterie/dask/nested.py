@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from coterie.arrays import Array
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.dask.chunks import chunks_of
-from coterie.dask.crew import Crew
+from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
 from coterie.dask.extra import client_of
 from coterie.dask.rows import WorkerRows
@@ -73,7 +73,8 @@ metric, bounds, max_time, callback
     Raises
     ------
     ConnectionError
-        If the scheduler is lost, or has no workers for five minutes.
+        If the scheduler is lost, or has no workers for five minutes. With `max_time` a ConvergenceWarning says so, and
+        the model is that of the last round, without labels.
     ImportError
         If the extra `dask` is not installed.
     ValueError
@@ -165,45 +166,67 @@ metric, bounds, max_time, callback
         monitor = ClusterMonitor(self, 1, HISTORY_FIELDS)
         self._search = None  # sizes have no bounds here
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
-        random = check_random_state(self.random_state)
-        with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
-            data = self._rows_on(crew, sample_weight)
-            centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
-            if not goes_on:
-                self._check_n_rows(data.rows)
-            monitor.start_run()
-            earlier = self._earlier_votes(data.rows) if goes_on else None
-            begun = None if goes_on else self._begun(centers)
-            drawn = copy.deepcopy(random if begun is None else begun["random"])
-            sample = self._sampled(data, random if begun is None else begun["random"], earlier)
-            if begun is not None and not _are_same(begun, sample):
-                begun, drawn = None, copy.deepcopy(random)
-                sample = self._sampled(data, random, None)
-            monitor.shift = sample.shift
-            if begun is not None:
-                centers = begun["centers"]
-            elif centers is None:
-                centers = self._centers_from_first_batch(sample, random, monitor, 0.0)
-            self._check_distances(centers, sample.shift)
-            means = self._new_means(data.rows, centers, sample.shift, data.n_threads)
-            n_bounds = n_bounds_per_row(
-                data.rows_per_worker, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
-            )
-            votes = WorkerVotes(sample, means, n_bounds, earlier)
-            if begun is not None:
-                votes.go_on(begun)
-            if self.checkpoint is not None and not goes_on:
-                votes.is_kept = True
-                monitor.unfinished = lambda: votes.begun | {"random": drawn}
-            self._run(sample, votes, monitor, 0.0, votes.rounds)
-            if self.compute_labels:
-                labels, squares, total = data.labels_and_squares(self.cluster_centers_)
-                self._store_found(labels, squares, self._inertia_of(total), data, X)
-            else:
-                self._leave_unlabelled()
-            self._note_traffic(crew)
+        votes: list[WorkerVotes] = []
+        try:
+            with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
+                self._fit_on(crew, X, sample_weight, monitor, votes, goes_on=goes_on)
+                self._note_traffic(crew)
+        except ClusterLostError as error:
+            if self.max_time is None or not len(monitor.history()):
+                raise
+            self._store_votes(votes[0], monitor.shift, monitor)
+            self._leave_unlabelled()
+            self._warn_of_end(error)
         monitor.warn_if_out_of_time()
         return self
+
+    def _fit_on(
+        self,
+        crew: Crew,
+        X: Any,
+        sample_weight: Any,
+        monitor: ClusterMonitor,
+        kept: list[WorkerVotes],
+        *,
+        goes_on: bool,
+    ) -> None:
+        """Fit the rows of some workers; put the votes where they are kept whatever happens to these."""
+        random = check_random_state(self.random_state)
+        data = self._rows_on(crew, sample_weight)
+        centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
+        if not goes_on:
+            self._check_n_rows(data.rows)
+        monitor.start_run()
+        earlier = self._earlier_votes(data.rows) if goes_on else None
+        begun = None if goes_on else self._begun(centers)
+        drawn = copy.deepcopy(random if begun is None else begun["random"])
+        sample = self._sampled(data, random if begun is None else begun["random"], earlier)
+        if begun is not None and not _are_same(begun, sample):
+            begun, drawn = None, copy.deepcopy(random)
+            sample = self._sampled(data, random, None)
+        monitor.shift = sample.shift
+        if begun is not None:
+            centers = begun["centers"]
+        elif centers is None:
+            centers = self._centers_from_first_batch(sample, random, monitor, 0.0)
+        self._check_distances(centers, sample.shift)
+        means = self._new_means(data.rows, centers, sample.shift, data.n_threads)
+        n_bounds = n_bounds_per_row(
+            data.rows_per_worker, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
+        )
+        votes = WorkerVotes(sample, means, n_bounds, earlier)
+        kept.append(votes)
+        if begun is not None:
+            votes.go_on(begun)
+        if self.checkpoint is not None and not goes_on:
+            votes.is_kept = True
+            monitor.unfinished = lambda: votes.begun | {"random": drawn}
+        self._run(sample, votes, monitor, 0.0, votes.rounds)
+        if self.compute_labels:
+            labels, squares, total = data.labels_and_squares(self.cluster_centers_)
+            self._store_found(labels, squares, self._inertia_of(total), data, X)
+        else:
+            self._leave_unlabelled()
 
     def _begun(self, centers: Array | None) -> dict[str, Any] | None:
         """Return the round that another fit had begun, as its checkpoint in `init` tells; None where it is none."""

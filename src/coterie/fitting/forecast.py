@@ -214,9 +214,12 @@ class _Stage:
 # Halvings of an interval: as exact as a count of groups needs.
 _HALVINGS = 40
 
+# What a row takes at each node on its way down the tree, of what it takes while the node is halved: measured once.
+_OF_HALVING = 0.25
+
 
 class HalvingForecast:
-    """Guesses when a fit ends that halves the worst of its groups of rows until there are so many.
+    """Guesses when a fit ends that halves the worst of its groups of rows until there are so many, and labels the rows.
 
     Halving a large group takes time for each row, a small one for itself, so the later halvings are a measure of both:
     the smaller their groups, the more the number of halvings to come counts beside the number of rows in these. Groups
@@ -234,7 +237,7 @@ class HalvingForecast:
     >>> forecast = HalvingForecast(4)
     >>> forecast.note(1000, 2.0)
     >>> round(forecast.seconds_left(np.array([500, 500])))
-    2
+    3
     """
 
     def __init__(self, n_groups: int) -> None:
@@ -250,15 +253,17 @@ class HalvingForecast:
     def seconds_left(self, sizes: IntArray) -> float:
         """Return the seconds left when there are groups of such sizes."""
         n_halvings = self._n_groups - len(sizes)
+        of_row = self._seconds[-1] / self._n_rows[-1]
+        labels = _OF_HALVING * of_row * float(np.sum(sizes)) * math.log2(self._n_groups)
         if n_halvings <= 0:
-            return 0.0
+            return labels
         begin = 3 * (len(self._seconds) - 1) // 4
         n_late = len(self._seconds) - 1 - begin
         rows, seconds = (over[-1] - over[begin] for over in (self._n_rows, self._seconds))
         by_rows = seconds / rows * self._visits(sizes)
         by_number = seconds / n_late * n_halvings
         smallness = math.log(float(np.sum(sizes)) * n_late / rows) / math.log(self._n_groups)
-        return float(by_rows ** (1 - smallness) * by_number**smallness)
+        return float(by_rows ** (1 - smallness) * by_number**smallness) + labels
 
     def _visits(self, sizes: IntArray) -> float:
         """Return how many rows the halvings to come have in all."""

@@ -411,7 +411,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     descent.begin()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
-        self._store_centers(means.centers, data.shift)
+        self._store_votes(votes, data.shift, monitor)
+
+    def _store_votes(self, votes: Votes, shift: FloatArray, monitor: FitMonitor) -> None:
+        """Store what the rounds have found by now."""
+        means = votes.means
+        self._store_centers(means.centers, shift)
         self._votes = (means.sums, means.masses, votes.squares)
         self.counts_ = means.masses
         self.history_ = monitor.history()
