@@ -111,7 +111,7 @@ def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, messa
 
 
 def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
-    """Centroids that begin as rows move far in the first iteration: all centroids of each row used to be listed then."""
+    """Centroids that begin as rows move far in the first iteration: lists used to become whole then."""
     lengths = []
     listed = SizedSearch._lists
 
