@@ -251,9 +251,9 @@ def near(visit: Visit, _: None) -> float:
 
 def _after(visit: Visit, candidates: Array, known: int) -> Array:
     """Return the candidates that are new, the same array for all chunks of a pass."""
-    if "new" not in visit.payload:
-        visit.payload["new"] = candidates[known:]
-    new: Array = visit.payload["new"]
+    if "new" not in visit.made:
+        visit.made["new"] = candidates[known:]
+    new: Array = visit.made["new"]
     return new
 
 

@@ -107,7 +107,9 @@ def add_moments(visit: Visit, _: None) -> None:
 def label_by_mixture(visit: Visit, _: None) -> tuple[float, IntArray | None, FloatArray | None]:
     """Return the best component of each row and its distance to it, where they are asked for."""
     chunk, payload = visit.chunk, visit.payload
-    search = ComponentSearch(payload["parameters"], chunk.n_threads)
+    if "search" not in visit.made:  # whose cells take as long to learn as labels of 50,000 rows
+        visit.made["search"] = ComponentSearch(payload["parameters"], chunk.n_threads)
+    search: ComponentSearch = visit.made["search"]
     labels, distances = search.labels_and_distances(chunk.rows, exact=payload["exact"])
     return 0.0, labels, distances
 

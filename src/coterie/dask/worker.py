@@ -244,6 +244,7 @@ class Visit:
         self._session = session
         self._order = order
         self._frames: dict[int, CenterFrame] = {}
+        self.made: dict[str, Any] = {}  # by operations, for all chunks of the pass
         self.payload = payload
         self.sums = sums
         self.plan = order.plan
