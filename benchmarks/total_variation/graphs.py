@@ -59,7 +59,8 @@ def load_rows(name: str) -> np.ndarray | None:
 def _graph_of_rows(rows: np.ndarray, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     from coterie.graphs import knn_graph
 
-    return knn_graph(rows, N_NEIGHBORS), classes
+    # Neighbours of many rows are approximate: all contenders get the same ones.
+    return knn_graph(rows, N_NEIGHBORS, random_state=0), classes
 
 
 def _graph_of_counts(counts: sp.csr_array, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
@@ -70,7 +71,8 @@ def _graph_of_counts(counts: sp.csr_array, classes: np.ndarray) -> tuple[sp.csr_
     weighted, classes = counts[has_terms], classes[has_terms]
     documents = np.maximum(np.bincount(weighted.indices, minlength=weighted.shape[1]), 1)
     weighted.data = np.log1p(weighted.data) * np.log(weighted.shape[0] / documents)[weighted.indices]
-    return knn_graph(weighted, N_NEIGHBORS, metric="cosine").astype(np.float32), classes
+    graph = knn_graph(weighted, N_NEIGHBORS, metric="cosine", random_state=0)
+    return graph.astype(np.float32), classes
 
 
 def known_labels(classes: np.ndarray, share: float, seed: int) -> np.ndarray:

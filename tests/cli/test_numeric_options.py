@@ -92,7 +92,7 @@ def test_numbers_that_options_may_not_be(reached, capsys):
 def test_numbers_that_they_may_be(reached, capsys):
     """So it is the number that was refused above."""
     for command, option, _ in options():
-        word = "0.25" if option in ("--outliers", "--eps", "--reassignment-ratio") else "2"
+        word = "0.25" if option in ("--outliers", "--eps", "--reassignment-ratio", "--least-gain") else "2"
         code = main(line_of(command, option, word))
         said = capsys.readouterr().err
         assert code == 1, (command, option, word, said)

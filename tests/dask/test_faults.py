@@ -201,6 +201,6 @@ def test_the_scheduler_is_lost(shards, tmp_path):
         with fit_in_a_child(address, shards) as child:
             scheduler.kill()
             _, errors = child.communicate(timeout=90)
-        assert "ConnectionError: The Dask scheduler" in errors
+        assert "ClusterLostError: The Dask scheduler" in errors
         assert "checkpoint=PATH" in errors
         client.close(timeout=1)

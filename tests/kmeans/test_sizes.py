@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie.centers.sized import SizedSearch
 
 ESTIMATORS = [KMeans, MiniBatchKMeans, NestedMiniBatchKMeans]
 
@@ -107,3 +108,21 @@ def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, messa
     with pytest.raises(ValueError, match=message) as caught:
         estimator(10, **options).fit(uneven)
     assert "\n" not in str(caught.value)
+
+
+def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
+    """Centroids that begin as rows move far in the first iteration: lists used to become whole then."""
+    lengths = []
+    listed = SizedSearch._lists
+
+    def noting(search, *args):
+        lists = listed(search, *args)
+        lengths.append(lists.ids.shape[1])
+        return lists
+
+    monkeypatch.setattr(SizedSearch, "_lists", noting)
+    rows = np.random.default_rng(0).normal(size=(12_000, 32)).astype(np.float32)
+    model = KMeans(60, init=rows[:60], n_init=1, max_iter=4, tol=0, size_min=180, size_max=220).fit(rows)
+    assert set(lengths) == {16}
+    assert model.history_.gap.max() <= 1e-3
+    assert 180 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 220

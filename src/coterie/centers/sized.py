@@ -103,7 +103,8 @@ class SizedSearch:
         total = total_weight(len(squares), weights)
         bounds = self._bounds if total == self._total else self._bounds.scaled(total / self._total)
         constant = weighted_sum(squares.astype(np.float64), weights)
-        allowed = 0.0
+        allowed, began = 0.0, self._prices
+        self._length = _LISTED
         for number in range(_MOST_LISTINGS):
             lists = self._lists(blocks, frame, len(squares))
             if number == 0:
@@ -112,7 +113,10 @@ class SizedSearch:
             self._prices = found.prices
             if found.is_within and (found.gap <= allowed or lists.is_whole):
                 break
-            if number > 0:
+            if number == 0 and not found.is_within and np.any(began):
+                # Prices of other centroids lead astray where these have moved far.
+                self._prices = np.zeros(len(frame))
+            elif number > 1:
                 self._length = min(self._length * _LONGER, len(frame))
         if not found.is_within:
             raise ValueError(
