@@ -63,7 +63,6 @@ class SizedSearch:
         self._bounds, self._total, self._tolerance = bounds, total, gap
         self.n_threads = n_threads
         self._prices = np.zeros(n_clusters)
-        self._length = _LISTED
         self.gap = 0.0
 
     def anew(self) -> SizedSearch:
@@ -103,10 +102,9 @@ class SizedSearch:
         total = total_weight(len(squares), weights)
         bounds = self._bounds if total == self._total else self._bounds.scaled(total / self._total)
         constant = weighted_sum(squares.astype(np.float64), weights)
-        allowed, began = 0.0, self._prices
-        self._length = _LISTED
+        allowed, began, length = 0.0, self._prices, _LISTED
         for number in range(_MOST_LISTINGS):
-            lists = self._lists(blocks, frame, len(squares))
+            lists = self._lists(blocks, frame, len(squares), length)
             if number == 0:
                 allowed = self._tolerance * self._least_inertia(lists, weights, constant)
             found = assign_within(lists, bounds, weights, prices=self._prices, allowed=allowed)
@@ -117,7 +115,7 @@ class SizedSearch:
                 # Prices of other centroids lead astray where these have moved far.
                 self._prices = np.zeros(len(frame))
             elif number > 1:
-                self._length = min(self._length * _LONGER, len(frame))
+                length = min(length * _LONGER, len(frame))
         if not found.is_within:
             raise ValueError(
                 "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
@@ -135,10 +133,10 @@ class SizedSearch:
         nearest = lists.price(np.zeros(lists.n_clusters)).values
         return max(weighted_sum(nearest, weights) + constant, 0.0)
 
-    def _lists(self, blocks: Blocks, frame: CenterFrame, n_rows: int) -> PricedLists:
+    def _lists(self, blocks: Blocks, frame: CenterFrame, n_rows: int, at_least: int) -> PricedLists:
         """List the cheapest centroids of each row under the prices: one pass over the rows."""
         n_clusters, dtype = len(frame), frame.centers.dtype
-        length = listed(n_rows, n_clusters, dtype.itemsize, self._length)
+        length = listed(n_rows, n_clusters, dtype.itemsize, at_least)
         whole = length == n_clusters
         added = np.zeros(n_clusters, dtype=dtype) if whole else self._prices.astype(dtype)
         ids, scores = np.empty((n_rows, length), dtype=np.int32), np.empty((n_rows, length), dtype=dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.graphs import graph_laplacian
+from coterie.graphs.edges import Edges
 
 __all__ = ["FittingGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
 
@@ -226,12 +227,8 @@ def _first_gamma(problem: ConvexProblem, lengths: FloatArray) -> float:
 
 def _edge_lengths(problem: ConvexProblem, points: Array) -> FloatArray:
     """Return how far the ends of each edge are apart."""
-    edges = problem.edges
-    lengths = np.empty(len(edges))
-    at_a_time = max(1, _NUMBERS_AT_A_TIME // points.shape[1])
-    for first in range(0, len(edges), at_a_time):
-        part = slice(first, first + at_a_time)
-        differences = points[edges.heads[part]] - points[edges.tails[part]]
+    lengths = np.empty(len(problem.edges))
+    for part, differences in _differences(problem.edges, points):
         lengths[part] = np.linalg.norm(differences, axis=1)
     return lengths
 
@@ -240,14 +237,19 @@ def _loads(problem: ConvexProblem, conductance: FloatArray, potentials: Array) -
     """Return the dual norm of the flow over each edge, relative to its weight."""
     edges = problem.edges
     loads = np.empty(len(edges))
-    at_a_time = max(1, _NUMBERS_AT_A_TIME // potentials.shape[1])
-    for first in range(0, len(edges), at_a_time):
-        part = slice(first, first + at_a_time)
-        differences = potentials[edges.heads[part]] - potentials[edges.tails[part]]
+    for part, differences in _differences(edges, potentials):
         with np.errstate(over="ignore"):
             norms = problem.dual_norms(conductance[part, None] * differences)
             loads[part] = norms / edges.weights[part].astype(np.float64)
     return loads
+
+
+def _differences(edges: Edges, points: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield (slice of the edges, points of their heads less those of their tails), some edges at a time."""
+    at_a_time = max(1, _NUMBERS_AT_A_TIME // points.shape[1])
+    for first in range(0, len(edges), at_a_time):
+        part = slice(first, first + at_a_time)
+        yield part, points[edges.heads[part]] - points[edges.tails[part]]
 
 
 def _misses(problem: ConvexProblem, conductance: FloatArray, potentials: Array, demand: FloatArray) -> float:
