@@ -3,6 +3,7 @@
 
 #include "blocks.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
+#include "coterie/graphs/nearest_of_candidates.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -54,6 +55,26 @@ void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, 
     kernels().of<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
 }
 
+// IN row_order (no row twice), candidates (n_rows x m): -1 for none.
+template <class T>
+void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> row_order, In2<std::int32_t> candidates,
+                           bool are_points, Out2<std::int32_t> ids, Out2<T> squares, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(candidates.shape(1));
+    const Index n_kept = static_cast<Index>(ids.shape(1));
+    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
+    require(!are_points || n_points == x.n_rows, "rows are not the points");
+    require_between(row_order, 0, x.n_rows, "row_order is out of range");
+    require(static_cast<Index>(candidates.shape(0)) == x.n_rows && m >= 1, "candidates has the wrong shape");
+    require_between(candidates, -1, n_points, "a candidate is not there");
+    require(n_kept >= 1, "no neighbours");
+    require_size(ids, x.n_rows * n_kept, "ids has the wrong shape");
+    require_size(squares, x.n_rows * n_kept, "squares has the wrong shape");
+    const Candidates listed{row_order.data(), candidates.data(), static_cast<Index>(row_order.size()), m};
+    kernels().of<T>().nearest_of_candidates(x, points.data(), n_points, listed, are_points, n_kept, ids.data(),
+                                            squares.data(), n_threads);
+}
+
 template <class T>
 void bind_graphs_of(nb::module_& m) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
@@ -62,6 +83,9 @@ void bind_graphs_of(nb::module_& m) {
     m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("points").noconvert(), arg("offsets").noconvert(),
           arg("order").noconvert(), arg("panel_starts").noconvert(), arg("row_order").noconvert(),
           arg("visits").noconvert(), arg("ids").noconvert(), arg("scores").noconvert(), arg("n_threads"), Unlocked());
+    m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
+          arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
+          arg("squares").noconvert(), arg("n_threads"), Unlocked());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "coterie/convex/primal_points.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
+#include "coterie/graphs/nearest_of_candidates.hpp"
 #include "coterie/kernel_table.hpp"
 #include "coterie/laplacian_kmodes/memberships.hpp"
 #include "coterie/machine/isa.hpp"
@@ -59,6 +60,7 @@ constexpr KernelsOf<T> kernels_of() {
         .take_votes = take_votes<Isa, T>,
         .nearest_apart = nearest_apart<Isa, T>,
         .nearest_in_cells = nearest_in_cells<Isa, T>,
+        .nearest_of_candidates = nearest_of_candidates<Isa, T>,
         .truncated_search = truncated_search<Isa, T>,
         .truncated_posteriors = truncated_posteriors<Isa, T>,
         .mixture_moments = mixture_moments<Isa, T>,

@@ -224,6 +224,19 @@ def nearest_in_cells(
     n_threads: int,
 ) -> None: ...
 
+# IN row_order (no row twice), candidates (n, m): -1 for none; OUT ids, squares, of those rows: fewer than are kept end
+# with -1 and infinity.
+def nearest_of_candidates(
+    rows: Rows,
+    points: Array,
+    row_order: Longs,
+    candidates: Ints,
+    are_points: bool,
+    ids: Ints,
+    squares: Array,
+    n_threads: int,
+) -> None: ...
+
 # --- mixture
 
 # IN/OUT candidates (n, m), neighbors (C, G); OUT energies (n, m). Returns the number of distances.

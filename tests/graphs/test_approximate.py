@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie import _kernels
-from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.directions import few_directions
-from coterie.graphs.exact import exact_neighbors
+from coterie.graphs.exact import exact_neighbors, lowest_scores
 from coterie.graphs.probes import draw_probes
 from tests.graphs.examples import DTYPES, METHOD
 from tests.support.bits import same_bits
@@ -89,10 +87,14 @@ def test_few_directions_are_used_where_they_suffice():
         X -= X.mean(axis=0)
         offsets = np.square(X).sum(axis=1)
         probes = draw_probes(X, X, offsets, 8, 0, are_points=True, n_threads=2)
-        found = few_directions(X, offsets, probes, 32, 0.99, 0, 2)
-        assert (found and found[0].shape[1]) == n_directions
+        found = few_directions(X, offsets, probes, 0.99, 0, 2)
+        assert (found and found.directions.shape[1]) == n_directions
         if found is not None:
-            np.testing.assert_allclose(found[1], X @ found[0], rtol=1e-3, atol=1e-3)
+            np.testing.assert_allclose(found.near, X @ found.directions, rtol=1e-3, atol=1e-3)
+            asked = found.near[probes.rows]
+            ids, _ = lowest_scores(asked, found.near, offsets, found.n_candidates, 2)
+            assert probes.recall(X, ids) >= 0.99
+            assert probes.recall(X, ids[:, :-1]) < 0.99
 
 
 def test_probes_know_their_neighbors():
@@ -106,6 +108,9 @@ def test_probes_know_their_neighbors():
     half = np.where(np.arange(6) < 3, true[probes.rows], -1)
     assert probes.recall(X, half) == pytest.approx(0.5)
     assert probes.recall(X, np.hstack([half, probes.own[:, None]])) == pytest.approx(0.5)
+    assert probes.enough(X, half, 0.5) == 3
+    assert probes.enough(X, np.hstack([probes.own[:, None], half]), 0.5) == 4
+    assert probes.enough(X, half, 0.6) is None
 
 
 def test_a_recall_that_is_not_reached_is_warned_of(monkeypatch):
@@ -178,32 +183,3 @@ def test_any_instruction_set_with_fused_multiply_add_looks_into_the_same_cells()
             found.append(nearest_neighbors(X, 5, method="approximate", random_state=0)[0])
     for ids in found[1:]:
         same_bits(ids, found[0])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(points=np.zeros((5, 3))), "width"),
-        (dict(offsets=np.zeros(4)), "offset"),
-        (dict(order=np.zeros(9, dtype=np.int32)), "whole panels"),
-        (dict(order=np.full(8, 5, dtype=np.int32)), "order names a point"),
-        (dict(panel_starts=np.array([0, 2])), "panel_starts does not cover"),
-        (dict(row_order=np.array([7])), "row_order is out of range"),
-        (dict(visits=np.ones((4, 1), dtype=np.int32)), "a visited cell is out of range"),
-        (dict(ids=np.zeros((3, 2), dtype=np.int32)), "ids has the wrong shape"),
-    ],
-)
-def test_the_kernel_of_cells_checks_its_arguments(change, message):
-    arguments = dict(
-        points=np.zeros((5, 2)),
-        offsets=np.zeros(5),
-        order=np.array([0, 1, 2, 3, 4, -1, -1, -1], dtype=np.int32),
-        panel_starts=np.array([0, 1]),
-        row_order=np.arange(4),
-        visits=np.zeros((4, 1), dtype=np.int32),
-        ids=np.zeros((4, 2), dtype=np.int32),
-        scores=np.zeros((4, 2)),
-        n_threads=1,
-    )
-    with pytest.raises(ValueError, match=message):
-        _kernels.nearest_in_cells(kernel_rows(np.zeros((4, 2))), **(arguments | change))

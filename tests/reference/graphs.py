@@ -21,6 +21,19 @@ def nearest_neighbors(X, n_neighbors, queries=None) -> tuple[npt.NDArray[np.intp
     return ids, np.take_along_axis(squares, ids, axis=1)
 
 
+def scores(row, points) -> Array:
+    """Return |y|^2 - 2 x.y of each point y."""
+    points, row = np.asarray(points, dtype=np.float64), np.asarray(row, dtype=np.float64)
+    return (points**2).sum(axis=1) - 2 * points @ row
+
+
+def nearest_of(row, points, candidates, own, n_neighbors) -> tuple[list[int], list[float]]:
+    """The nearest of some points, -1 for none, by squared distance, then number; `own` is not looked for."""
+    squares = square_distances(np.atleast_2d(row), points)[0]
+    found = sorted((squares[c], c) for c in candidates if c >= 0 and c != own)[:n_neighbors]
+    return [int(c) for _, c in found], [float(square) for square, _ in found]
+
+
 def knn_graph(X, n_neighbors, weight=lambda square: 1.0, symmetrize="max", include_self=False) -> Array:
     """The weights as a full matrix; NaN where there is no edge."""
     ids, squares = nearest_neighbors(X, n_neighbors)

@@ -24,6 +24,7 @@ template <class T>
 struct Potential;
 struct Cells;
 struct CellVisits;
+struct Candidates;
 template <class T>
 struct TruncatedSearch;
 template <class T>
@@ -86,6 +87,8 @@ struct KernelsOf {
                           std::int32_t*, T*, int);
     void (*nearest_in_cells)(const DenseRows<T>&, const Centers<T>&, const Cells&, const CellVisits&, Index,
                              std::int32_t*, T*, int);
+    void (*nearest_of_candidates)(const DenseRows<T>&, const T*, Index, const Candidates&, bool, Index, std::int32_t*,
+                                  T*, int);
     // mixture
     Index (*truncated_search)(const DenseRows<T>&, const ScaledCenters<T>&, const TruncatedSearch<T>&, int);
     void (*truncated_posteriors)(const T*, Index, Index, T, T*, double*, int);

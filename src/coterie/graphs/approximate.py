@@ -13,28 +13,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie import _kernels
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.dataset import check_vanishing
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs.cell_search import CellSearch
 from coterie.graphs.directions import few_directions, in_directions
 from coterie.graphs.exact import (
     IdsAndSquares,
-    distances_to_ids,
     neighbors_by_differences,
     relative_rows,
-    row_ids,
-    without_self,
 )
 from coterie.graphs.probes import draw_probes
 
 __all__ = ["Aim", "approximate_neighbors"]
 
-# Candidates beyond those asked for; where they are found in few directions, for each neighbour that is asked for.
+# Candidates beyond those asked for where these are found in all columns.
 _SPARE = 2
-_IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 
-# Calls of the kernel that measures, each of which copies the points.
-_CALLS = 4
+# What one call of the kernel that measures may take, in numbers: some 50 ms. Where it must copy the points, there are a
+# few calls at most.
+_CALL_NUMBERS, _MOST_CALLS = 2e8, 4
 
 
 @dataclass(frozen=True)
@@ -94,16 +93,14 @@ def approximate_neighbors(
         asked, centered, offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
     )
     probes, judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
-    n_candidates = min(_IN_DIRECTIONS * n_neighbors + are_points + _SPARE_IN_DIRECTIONS, len(points))
     # What directions miss and what cells miss add up.
     missed = 1 - aim.recall
-    found = few_directions(centered, offsets, probes, n_candidates, 1 - missed / 4, seed, n_threads)
-    near, near_asked = centered, asked
+    found = few_directions(centered, offsets, probes, 1 - missed / 4, seed, n_threads)
     if found is None:
-        n_candidates = min(n_neighbors + are_points + _SPARE, len(points))
+        near, near_asked, n_candidates = centered, asked, min(n_neighbors + are_points + _SPARE, len(points))
     else:
-        directions, near = found
-        near_asked = near if are_points else in_directions(asked, directions, n_threads)
+        near, n_candidates = found.near, found.n_candidates
+        near_asked = near if are_points else in_directions(asked, found.directions, n_threads)
     search = CellSearch(near, near_asked, seed, n_threads)
     search.plan(probes, 1 - 3 * missed / 4, aim.least_work, aim.most_work)
     ids = search.candidates(offsets, n_candidates)
@@ -114,24 +111,22 @@ def approximate_neighbors(
 def _measured(
     points: Array,
     queries: Array | None,
-    ids: IntArray,
+    candidates: IntArray,
     row_order: IndexArray,
     n_neighbors: int,
     n_threads: int,
 ) -> IdsAndSquares:
+    """Return the nearest of the candidates of each row, by differences."""
     asked = points if queries is None else queries
-    # Rows whose cells hold too few points, for which any will do until they are compared with all.
-    few = np.flatnonzero(ids[:, -1] < 0)
-    ids[few] = row_ids(ids.shape[1])
+    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
-    # Rows that lie together have candidates in common, which stay in the processor's cache.
-    for some in np.array_split(row_order, min(_CALLS, len(row_order))):
-        of_some = ids[some]
-        squares[some] = distances_to_ids(points, asked[some], of_some, n_threads)
-        ids[some] = of_some
-    if queries is None:
-        ids, squares = without_self(ids, squares)
-    ids, squares = ids[:, :n_neighbors].copy(), squares[:, :n_neighbors].copy()
+    n_calls = int(np.ceil(candidates.size * points.shape[1] / _CALL_NUMBERS))
+    for some in np.array_split(row_order, min(n_calls, _MOST_CALLS)):
+        _kernels.nearest_of_candidates(
+            kernel_rows(asked), points, some, candidates, queries is None, ids, squares, n_threads
+        )
+    # Rows whose cells hold too few points are compared with all.
+    few = np.flatnonzero(ids[:, -1] < 0)
     if len(few):
         own = few.astype(np.int32) if queries is None else None
         ids[few], squares[few] = neighbors_by_differences(points, asked[few], own, n_neighbors, n_threads)

@@ -21,9 +21,9 @@ __all__ = ["CellSearch"]
 _CELLS_PER_ROOT = 2
 _SAMPLE_PER_CELL = 32
 
-# A row visits at least so many cells, and at most so many: the second number where the first is not enough.
+# A row visits at least so many cells, and at most so many: the next number where one is not enough.
 _FEWEST_VISITS = 4
-_MOST_VISITS = (32, 128)
+_MOST_VISITS = (16, 48, 128)
 
 # Rows that the kernel takes together: all of them visit the cells of each, some three times as many.
 _GROUP = 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
@@ -12,25 +13,51 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import lowest_scores
 from coterie.graphs.probes import Probes
 
-__all__ = ["few_directions", "in_directions"]
+__all__ = ["FewDirections", "few_directions", "in_directions"]
 
-# How many directions are tried, and rows that they are learnt from. With more than half of the columns there is
-# nothing to win.
-_WIDTHS = (32, 48, 64, 96, 128, 192, 256)
+# How many directions are tried, in steps, each with directions of its own; and rows that they are learnt from. With more
+# than half of the columns there is nothing to win.
+_WIDTHS = ((32, 48, 64, 96, 128), (192, 256))
 _SAMPLE = 4096
+
+# Candidates that may be measured in all columns, for each neighbour that is asked for, and some more.
+_PER_NEIGHBOR, _MORE = 3, 8
+
+# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and the columns;
+# for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
+_MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 _ROWS_PER_TASK = 4096
 
 
+@dataclass(frozen=True)
+class FewDirections:
+    """Directions that tell near points from far ones.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (d, m)
+        Orthogonal.
+    near : ndarray of shape (n, m)
+        The points in these.
+    n_candidates : int
+        How many of the points that seem nearest in these are to be measured in all columns.
+    """
+
+    directions: Array
+    near: Array
+    n_candidates: int
+
+
 def few_directions(
-    points: Array, offsets: Array, probes: Probes, n_candidates: int, recall: float, seed: int, n_threads: int
-) -> tuple[Array, Array] | None:
-    """Return principal directions in which the nearest points are among the candidates of a row, and points in them.
+    points: Array, offsets: Array, probes: Probes, recall: float, seed: int, n_threads: int
+) -> FewDirections | None:
+    """Return the principal directions in which the nearest points are found at the least cost.
 
     The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is taken with the whole lengths and the product in these
     directions alone, which leaves out products of what is left of the rows: as often positive as negative. Whether
     that tells near from far depends on the data, above all on how far apart neighbours are, which no share of
-    variance tells: so it is tried on the probes.
+    variance tells: so it is tried on the probes. With more directions fewer candidates must be measured.
 
     Parameters
     ----------
@@ -40,8 +67,6 @@ def few_directions(
         Squared lengths of the points.
     probes : Probes
         Rows whose neighbours are known.
-    n_candidates : int
-        How many points are measured in all columns in the end, at most n.
     recall : float
         The share of true neighbours that must be among the candidates.
     seed : int
@@ -51,23 +76,36 @@ def few_directions(
 
     Returns
     -------
-    directions : ndarray of shape (d, m)
-    near : ndarray of shape (n, m)
-        None instead of both where no `m` up to half of the columns suffices.
+    FewDirections
+        None where no number of directions up to half of the columns suffices.
     """
-    widths = [width for width in _WIDTHS if width <= points.shape[1] // 2]
-    if not widths or not offsets.any():
+    n, d = points.shape
+    if not offsets.any():
         return None
-    directions = _principal_directions(points, widths[-1], seed)
-    near = np.empty((len(points), 0), dtype=points.dtype)
-    for width in widths:
-        more = in_directions(points, directions[:, near.shape[1] : width], n_threads)
-        near = np.hstack([near, more])
-        asked = in_directions(probes.vectors, directions[:, :width], n_threads)
-        found, _ = lowest_scores(asked, near, offsets, n_candidates, n_threads)
-        if probes.recall(points, found) >= recall:
-            return directions[:, :width], near
-    return None
+    best, least = None, np.inf
+    per_direction = _MET_PER_ROOT * np.sqrt(n) + d
+    most = min(_PER_NEIGHBOR * probes.ids.shape[1] + _MORE, n)
+    for step in _WIDTHS:
+        widths = [width for width in step if width <= d // 2 and width * per_direction < least]
+        if not widths:
+            break
+        directions = _principal_directions(points, widths[-1], seed)
+        near = np.empty((n, 0), dtype=points.dtype)
+        for width in widths:
+            if width * per_direction >= least:
+                break
+            near = np.hstack([near, in_directions(points, directions[:, near.shape[1] : width], n_threads)])
+            asked = in_directions(probes.vectors, directions[:, :width], n_threads)
+            found, _ = lowest_scores(asked, near, offsets, most, n_threads)
+            enough = probes.enough(points, found, recall)
+            if enough is None:
+                continue
+            cost = width * per_direction + enough * d * _TIMES_MEASURED
+            if cost < least:
+                best, least = FewDirections(directions[:, :width], near, enough), cost
+        if best is not None:
+            break
+    return best
 
 
 def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:

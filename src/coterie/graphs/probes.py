@@ -61,14 +61,33 @@ class Probes:
         found : ndarray of shape (p, m), int32
             What was found for each probe, itself or not; -1 for nothing.
         """
-        good = [_near(*probe, points).sum() for probe in zip(self.vectors, found, self.own, self.furthest)]
+        return float(self._recalls(points, found)[-1])
+
+    def enough(self, points: Array, found: IntArray, recall: float) -> int | None:
+        """Return how many of the first that were found hold such a share of the nearest points; None if all do not.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+            All points.
+        found : ndarray of shape (p, m), int32
+            As in `recall`.
+        recall : float
+            The share that is wanted.
+        """
+        recalls = self._recalls(points, found)
+        return int(np.argmax(recalls >= recall)) + 1 if recalls[-1] >= recall else None
+
+    def _recalls(self, points: Array, found: IntArray) -> FloatArray:
+        """Return the share of the nearest points among the first of those found, the first two, ..."""
+        good = [_are_near(*probe, points) for probe in zip(self.vectors, found, self.own, self.furthest)]
         n_neighbors = self.ids.shape[1]
-        return float(np.minimum(good, n_neighbors).mean() / n_neighbors)
+        return np.minimum(np.cumsum(good, axis=1), n_neighbors).mean(axis=0) / n_neighbors
 
 
-def _near(vector: Array, found: IntArray, own: int, furthest: float, points: Array) -> BoolArray:
-    others = found[(found >= 0) & (found != own)]
-    return _square_distances(vector, points[others]) <= furthest * (1 + _TIE)
+def _are_near(vector: Array, found: IntArray, own: int, furthest: float, points: Array) -> BoolArray:
+    others = (found >= 0) & (found != own)
+    return others & (_square_distances(vector, points[found]) <= furthest * (1 + _TIE))
 
 
 def _square_distances(vector: Array, points: Array) -> FloatArray:

@@ -1,0 +1,80 @@
+// The nearest of a few candidates, measured by differences in all columns.
+#pragma once
+
+#include "coterie/centers/differences.hpp"
+#include "coterie/machine/views.hpp"
+
+namespace coterie {
+
+// Some rows, and the points among which each looks for its nearest.
+struct Candidates {
+    const Index* row_order;   // n_listed: those that lie together have candidates in common, which stay in the cache
+    const std::int32_t* ids;  // n_rows x m, no point twice; -1 for none
+    Index n_listed;
+    Index m;
+};
+
+namespace {
+
+// IN x, points (n_points x n_columns), candidates; OUT ids, squares (n_rows x n_kept, of the rows listed): ascending by
+// square, equal squares by id; -1 and infinite where there are too few. are_points: row i is point i, and not looked for.
+template <class Isa, class T>
+void nearest_of_candidates(const DenseRows<T>& x, const T* points, Index n_points, const Candidates& candidates,
+                           bool are_points, Index n_kept, std::int32_t* ids, T* squares, int n_threads) {
+    constexpr Index W = kLanes<T>, kRows = 64, kBatch = kTileCenters<Isa, T>;
+    const Index d = x.n_columns, width = ceil_div(d, W) * W, m = candidates.m;
+    // Points that fill whole cache lines are read where they are.
+    const bool is_padded = d == width && reinterpret_cast<std::uintptr_t>(points) % kLineBytes == 0;
+    const Buffer<T> copied = padded_rows<Isa>(is_padded ? nullptr : points, n_points, d, width, n_threads);
+    const T* const places = is_padded ? points : copied.data();
+    struct Scratch {
+        Buffer<T> row, found;
+        Buffer<std::int32_t> listed;
+        Buffer<const T*> places;
+    };
+    const auto make_scratch = [&] {
+        return Scratch{Buffer<T>(width), Buffer<T>(m + kBatch), Buffer<std::int32_t>(m), Buffer<const T*>(m + kBatch)};
+    };
+    parallel_for(ceil_div(candidates.n_listed, kRows), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
+        for (Index at = task * kRows; at < min_index(candidates.n_listed, (task + 1) * kRows); ++at) {
+            const Index i = candidates.row_order[at];
+            const std::int32_t* const listed = candidates.ids + i * m;
+            std::int32_t* const kept = ids + i * n_kept;
+            T* const distances = squares + i * n_kept;
+            Index n_found = 0;
+            for (Index k = 0; k < m; ++k)
+                if (listed[k] >= 0 && !(are_points && listed[k] == i)) {
+                    scratch.listed[n_found] = listed[k];
+                    scratch.places[n_found++] = places + listed[k] * width;
+                }
+            for (Index k = 0; k < n_kept; ++k) {
+                kept[k] = -1;
+                distances[k] = infinity<T>();
+            }
+            if (n_found == 0) continue;
+            const Index whole = ceil_div(n_found, kBatch) * kBatch;
+            for (Index k = n_found; k < whole; ++k) scratch.places[k] = scratch.places[0];
+            copy_padded<Isa>(x.row(i), d, scratch.row.data());
+            square_distances<Isa, T, false>(scratch.row.data(), 1, width, scratch.places.data(), scratch.places.data(),
+                                            whole, scratch.found.data(), whole);
+            for (Index k = 0; k < n_found; ++k) {
+                const T square = scratch.found[k];
+                const std::int32_t id = scratch.listed[k];
+                const auto is_before = [&](Index slot) {
+                    return square < distances[slot] || (square == distances[slot] && (kept[slot] < 0 || id < kept[slot]));
+                };
+                if (!is_before(n_kept - 1)) continue;
+                Index slot = n_kept - 1;
+                for (; slot > 0 && is_before(slot - 1); --slot) {
+                    distances[slot] = distances[slot - 1];
+                    kept[slot] = kept[slot - 1];
+                }
+                distances[slot] = square;
+                kept[slot] = id;
+            }
+        }
+    });
+}
+
+}  // namespace
+}  // namespace coterie
