@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.contenders import is_peer
 from benchmarks.harness.papers import PaperRun
 from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_contender, share_in_words
 from benchmarks.total_variation.contenders import (
@@ -50,7 +51,8 @@ FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
 # With few labels: all draws of ours with one label a class; elsewhere at least so many, more until the mean is known
 # to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
-MANY_DRAWS, LEAST_DRAWS, BUDGET, STANDARD_ERROR, LONGEST = 100, 10, 60.0, 0.1, 1500.0
+MANY_DRAWS, LEAST_DRAWS, STANDARD_ERROR, LONGEST = 100, 10, 0.1, 1500.0
+OWN_BUDGET, PEER_BUDGET = 60.0, 20.0
 LIMIT = 7200.0  # seconds after which a cell is given up
 
 Cell = Callable[[dict[str, Any]], str]
@@ -135,7 +137,8 @@ def _data(run: PaperRun, full: Sequence[str]) -> Sequence[str]:
 def _few(run: PaperRun, name: str, data: str, labels: float, draws: int) -> dict[str, Any] | None:
     """Return what a contender did with few labels: as many draws as the mean needs."""
     least = draws if name == OURS and labels == FEW[0] else min(draws, LEAST_DRAWS)
-    return _result(run, name, data, labels, draws, least, BUDGET, STANDARD_ERROR, LONGEST)
+    budget = PEER_BUDGET if is_peer(name) else OWN_BUDGET
+    return _result(run, name, data, labels, draws, least, budget, STANDARD_ERROR, LONGEST)
 
 
 def _result(
