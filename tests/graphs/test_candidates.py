@@ -41,7 +41,16 @@ def test_the_lowest_scores_in_the_cells_of_each_group(dtype, n, q, m, n_values, 
         ids, scores = np.full((q, m), -7, dtype=np.int32), np.full((q, m), -7, dtype=dtype)
         with using(name or _kernels.instruction_set()):
             _kernels.nearest_in_cells(
-                kernel_rows(rows), points, offsets, order, panel_starts, row_order, visits, ids, scores, n_threads
+                kernel_rows(rows),
+                points,
+                offsets,
+                order,
+                panel_starts,
+                row_order,
+                visits,
+                ids,
+                scores,
+                n_threads,
             )
         found.append((ids, scores))
     for again in found[1:]:
@@ -94,7 +103,9 @@ def test_the_nearest_of_candidates(dtype, are_points, n, d, m, n_kept, seed):
         found.append((ids, squares))
     same_bits(*found)
     for row, (ids, squares) in enumerate(zip(*found[0])):
-        expected, true = oracle.nearest_of(rows[row], points, candidates[row], row if are_points else -1, n_kept)
+        expected, true = oracle.nearest_of(
+            rows[row], points, candidates[row], row if are_points else -1, n_kept
+        )
         np.testing.assert_array_equal(ids[: len(expected)], expected)
         np.testing.assert_array_equal(squares[: len(expected)], true)
         assert np.all(ids[len(expected) :] == -1)

@@ -34,6 +34,7 @@ _TRAFFIC = [
     ("n_tasks", np.int64),
     ("n_sent", np.int64),
     ("n_received", np.int64),
+    ("n_exchanged", np.int64),
     ("n_opened", np.int64),
     ("seconds", np.float64),
 ]

@@ -77,7 +77,7 @@ runs_, n_features_in_, feature_names_in_
     Notes
     -----
     Where the graph is exact (n^2 d of at most 5e10, as on one machine) the clusters are those of
-    `coterie.LaplacianKModes`, bit by bit. Else it is approximate, by cells of each chunk: see
+    `coterie.LaplacianKModes`, bit by bit. Else it is approximate: see
     `coterie.dask.nearest_neighbors`.
 
     References

@@ -26,7 +26,7 @@ from coterie.graphs.exact import (
 )
 from coterie.graphs.probes import draw_probes
 
-__all__ = ["Aim", "approximate_neighbors"]
+__all__ = ["Aim", "approximate_neighbors", "nearest_of_candidates"]
 
 # Candidates beyond those asked for where these are found in all columns.
 _SPARE = 2
@@ -103,12 +103,18 @@ def approximate_neighbors(
         near_asked = near if are_points else in_directions(asked, found.directions, n_threads)
     search = CellSearch(near, near_asked, seed, n_threads)
     search.plan(probes, 1 - 3 * missed / 4, aim.least_work, aim.most_work)
-    ids = search.candidates(offsets, n_candidates)
-    ids, squares = _measured(points, queries, ids, search.row_order, n_neighbors, n_threads)
+    candidates, row_order = search.visited.candidates(offsets, n_candidates), search.visited.row_order
+    ids, squares = nearest_of_candidates(points, queries, candidates, row_order, n_neighbors, n_threads)
+    # Rows whose cells hold too few points are compared with all.
+    few = np.flatnonzero(ids[:, -1] < 0)
+    if len(few):
+        own = few.astype(np.int32) if are_points else None
+        rows = (points if queries is None else queries)[few]
+        ids[few], squares[few] = neighbors_by_differences(points, rows, own, n_neighbors, n_threads)
     return ids, squares, judges.recall(centered, ids[judges.rows])
 
 
-def _measured(
+def nearest_of_candidates(
     points: Array,
     queries: Array | None,
     candidates: IntArray,
@@ -116,18 +122,36 @@ def _measured(
     n_neighbors: int,
     n_threads: int,
 ) -> IdsAndSquares:
-    """Return the nearest of the candidates of each row, by differences."""
+    """Return the nearest of the candidates of each row, by differences.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Where candidates come from.
+    queries : ndarray of shape (q, d), or None
+        The rows; None: the points, none of which is its own neighbour.
+    candidates : ndarray of shape (q, m), int32
+        Points, none twice; -1 for none.
+    row_order : ndarray of shape (q,)
+        The rows so that those with candidates in common lie together: these stay in the processor's cache.
+    n_neighbors : int
+        How many are wanted.
+    n_threads : int
+        Threads of the kernel.
+
+    Returns
+    -------
+    ids : ndarray of shape (q, n_neighbors), int32
+        By distance, then number; -1 where there are too few.
+    squares : ndarray of shape (q, n_neighbors)
+        Infinite there.
+    """
     asked = points if queries is None else queries
     ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
     n_calls = int(np.ceil(candidates.size * points.shape[1] / _CALL_NUMBERS))
-    for some in np.array_split(row_order, min(n_calls, _MOST_CALLS)):
+    for some in np.array_split(row_order, min(max(1, n_calls), _MOST_CALLS)):
         _kernels.nearest_of_candidates(
             kernel_rows(asked), points, some, candidates, queries is None, ids, squares, n_threads
         )
-    # Rows whose cells hold too few points are compared with all.
-    few = np.flatnonzero(ids[:, -1] < 0)
-    if len(few):
-        own = few.astype(np.int32) if queries is None else None
-        ids[few], squares[few] = neighbors_by_differences(points, asked[few], own, n_neighbors, n_threads)
     return ids, squares

@@ -15,16 +15,16 @@ from coterie.graphs.probes import Probes
 
 __all__ = ["FewDirections", "few_directions", "in_directions"]
 
-# How many directions are tried, in steps, each with directions of its own; and rows that they are learnt from. With more
-# than half of the columns there is nothing to win.
+# How many directions are tried, in steps, each with directions of its own; and rows that they are learnt from. With
+# more than half of the columns there is nothing to win.
 _WIDTHS = ((32, 48, 64, 96, 128), (192, 256))
 _SAMPLE = 4096
 
 # Candidates that may be measured in all columns, for each neighbour that is asked for, and some more.
 _PER_NEIGHBOR, _MORE = 3, 8
 
-# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and the columns;
-# for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
+# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and with the
+# columns; for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
 _MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 _ROWS_PER_TASK = 4096

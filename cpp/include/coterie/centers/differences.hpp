@@ -21,11 +21,12 @@ struct ScaledCenters {
 
 namespace {
 
-// Rows and centers are padded with zeros to whole cache lines; out[r * out_stride + c].
+// Rows and centers are padded with zeros to whole cache lines; centers need not begin at one. out[r * out_stride + c].
 template <class Isa, class T, int R, int C, bool Scaled>
 inline __attribute__((always_inline)) void distance_tile(const T* rows, Index width, const T* const* centers,
                                                          const T* const* scales, T* out, Index out_stride) {
     using V = typename Isa::template Vector<T>;
+    using Loaded = typename Isa::template UnalignedVector<T>;
     constexpr int L = sizeof(V) / sizeof(T), NV = 64 / sizeof(V), N = R * C, AtOnce = N < L ? N : L;
     V sums[N][NV];
 #pragma GCC unroll 32
@@ -40,7 +41,7 @@ inline __attribute__((always_inline)) void distance_tile(const T* rows, Index wi
             for (int r = 0; r < R; ++r) x[r] = *reinterpret_cast<const V*>(rows + r * width + j + v * L);
 #pragma GCC unroll 8
             for (int c = 0; c < C; ++c) {
-                const V center = *reinterpret_cast<const V*>(centers[c] + j + v * L);
+                const V center = *reinterpret_cast<const Loaded*>(centers[c] + j + v * L);
 #pragma GCC unroll 8
                 for (int r = 0; r < R; ++r) {
                     V difference = x[r] - center;

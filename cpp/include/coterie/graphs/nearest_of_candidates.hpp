@@ -23,10 +23,9 @@ void nearest_of_candidates(const DenseRows<T>& x, const T* points, Index n_point
                            bool are_points, Index n_kept, std::int32_t* ids, T* squares, int n_threads) {
     constexpr Index W = kLanes<T>, kRows = 64, kBatch = kTileCenters<Isa, T>;
     const Index d = x.n_columns, width = ceil_div(d, W) * W, m = candidates.m;
-    // Points that fill whole cache lines are read where they are.
-    const bool is_padded = d == width && reinterpret_cast<std::uintptr_t>(points) % kLineBytes == 0;
-    const Buffer<T> copied = padded_rows<Isa>(is_padded ? nullptr : points, n_points, d, width, n_threads);
-    const T* const places = is_padded ? points : copied.data();
+    // Points as long as whole cache lines are read where they are.
+    const Buffer<T> padded = padded_rows<Isa>(d == width ? nullptr : points, n_points, d, width, n_threads);
+    const T* const places = d == width ? points : padded.data();
     struct Scratch {
         Buffer<T> row, found;
         Buffer<std::int32_t> listed;
