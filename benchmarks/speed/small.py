@@ -40,7 +40,8 @@ def run_trials(n_rows: int, n_init: int, seed: int, n_threads: int) -> dict[str,
     from coterie.graphs import knn_graph
 
     graph = knn_graph(overlapping_blobs(n_rows, 32), 10)
-    model = TotalVariationClustering(20, n_init=n_init, random_state=seed, n_threads=n_threads)
+    options = {"n_init": n_init, "random_state": seed, "n_threads": n_threads}
+    model = TotalVariationClustering(20, affinity="precomputed", **options)
     with measured() as cost:
         model.fit(graph)
     return vars(cost) | {"energy": model.energy_}

@@ -18,7 +18,8 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
-from coterie.limits.files import check_regular_file
+from coterie.graphs import Neighbors, given_neighbors, graph_of_neighbors
+from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import newest
 from coterie.rows import RowSource, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
@@ -159,7 +160,7 @@ def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
 
 
 def read_graph(file: str, n_rows: int) -> Any:
-    """Read the matrix of a graph of the rows, which its method checks.
+    """Read the matrix of a graph of the rows, which its method checks; or the neighbours that it is made of.
 
     Raises
     ------
@@ -167,12 +168,28 @@ def read_graph(file: str, n_rows: int) -> Any:
         If it has not a row and a column for each row.
     """
     with about(file):
-        graph = open_rows(file).read()
+        neighbors = _read_neighbors(file)
+        graph = open_rows(file).read() if neighbors is None else graph_of_neighbors(*neighbors)
     if graph.shape != (n_rows, n_rows):
         raise ValueError(
             f"{file} must have a row and a column for each of the {n_rows} rows, got shape {graph.shape}."
         )
     return graph
+
+
+def _read_neighbors(file: str) -> Neighbors | None:
+    """Return the neighbours in a .npz file of `ids` and `distances`; None for any other file."""
+    if not (file.endswith(".npz") and os.path.isfile(file)):
+        return None
+    if not zipfile.is_zipfile(file):
+        return None  # what is wrong with it, its reader says
+    with zipfile.ZipFile(file) as archive:
+        if not {"ids.npy", "distances.npy"} <= set(archive.namelist()):
+            return None
+        check_archive(archive, Path(file))
+    with np.load(file) as arrays:
+        ids, distances = arrays["ids"], arrays["distances"]
+    return given_neighbors(ids, distances)
 
 
 def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:

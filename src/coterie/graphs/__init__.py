@@ -7,6 +7,7 @@ as that of the edge between two equal rows with ``weights="distance"``.
 
 from coterie.graphs.bridges import bridge_components
 from coterie.graphs.checks import check_graph
+from coterie.graphs.given import extend_neighbors, given_neighbors
 from coterie.graphs.knn import edge_weights, gaussian_bandwidth, graph_of_neighbors, knn_graph
 from coterie.graphs.matrices import connected_components, graph_laplacian, incidence_matrix
 from coterie.graphs.neighbors import Neighbors, nearest_neighbors
@@ -17,7 +18,9 @@ __all__ = [
     "check_graph",
     "connected_components",
     "edge_weights",
+    "extend_neighbors",
     "gaussian_bandwidth",
+    "given_neighbors",
     "graph_laplacian",
     "graph_of_neighbors",
     "incidence_matrix",

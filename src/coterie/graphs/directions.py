@@ -18,7 +18,7 @@ __all__ = ["FewDirections", "few_directions", "in_directions"]
 # How many directions are tried, in steps, each with directions of its own; and rows that they are learnt from. With
 # more than half of the columns there is nothing to win.
 _WIDTHS = ((32, 48, 64, 96, 128), (192, 256))
-_SAMPLE = 4096
+_SAMPLE = 2048
 
 # Candidates that may be measured in all columns, for each neighbour that is asked for, and some more.
 _PER_NEIGHBOR, _MORE = 3, 8
@@ -83,16 +83,17 @@ def few_directions(
     if not offsets.any():
         return None
     best, least = None, np.inf
-    per_direction = _MET_PER_ROOT * np.sqrt(n) + d
+    per_direction, per_candidate = _MET_PER_ROOT * np.sqrt(n) + d, d * _TIMES_MEASURED
+    fewest = probes.ids.shape[1] * per_candidate
     most = min(_PER_NEIGHBOR * probes.ids.shape[1] + _MORE, n)
     for step in _WIDTHS:
-        widths = [width for width in step if width <= d // 2 and width * per_direction < least]
+        widths = [width for width in step if width <= d // 2]
         if not widths:
             break
         directions = _principal_directions(points, widths[-1], seed)
         near = np.empty((n, 0), dtype=points.dtype)
         for width in widths:
-            if width * per_direction >= least:
+            if width * per_direction + fewest >= least:
                 break
             near = np.hstack([near, in_directions(points, directions[:, near.shape[1] : width], n_threads)])
             asked = in_directions(probes.vectors, directions[:, :width], n_threads)
@@ -100,7 +101,7 @@ def few_directions(
             enough = probes.enough(points, found, recall)
             if enough is None:
                 continue
-            cost = width * per_direction + enough * d * _TIMES_MEASURED
+            cost = width * per_direction + enough * per_candidate
             if cost < least:
                 best, least = FewDirections(directions[:, :width], near, enough), cost
         if best is not None:

@@ -134,9 +134,10 @@ def graph_of_neighbors(
     Parameters
     ----------
     ids : ndarray of shape (n, n_neighbors), int32
-        The neighbours of each vertex, as `nearest_neighbors` returns them: no one twice, none its own.
+        The neighbours of each vertex, as `nearest_neighbors` returns them: no one twice, none its own; -1 for none.
+        Those that others have found go through `given_neighbors` first.
     square_distances : ndarray of shape (n, n_neighbors), float32 or float64
-        How far they are, squared.
+        How far they are, squared; infinite where there is none.
     weights, bandwidth, symmetrize, include_self
         See `knn_graph`.
 
@@ -160,6 +161,11 @@ def graph_of_neighbors(
            [0., 2., 0.]])
     """
     check_option("symmetrize", symmetrize, _SYMMETRIZE)
+    is_none = ids < 0
+    if is_none.any():
+        if bandwidth is None and weights == "gaussian" and not is_none.all():
+            bandwidth = gaussian_bandwidth(square_distances[~is_none])
+        square_distances = np.where(is_none, square_distances.dtype.type(0), square_distances)
     values = edge_weights(square_distances, weights, bandwidth)
     if include_self:
         ids = np.hstack([row_ids(len(ids))[:, None], ids])
@@ -273,8 +279,12 @@ def _directed_graph(ids: IntArray, values: Array) -> sp.csr_array:
     n, m = ids.shape
     order = np.argsort(ids, axis=1)
     indices = np.take_along_axis(ids, order, axis=1).ravel()
-    starts = np.arange(0, n * m + 1, m, dtype=np.int32 if n * m <= np.iinfo(np.int32).max else np.int64)
+    starts = m * np.arange(n + 1, dtype=np.int32 if n * m <= np.iinfo(np.int32).max else np.int64)
     data = np.take_along_axis(values, order, axis=1).ravel()
+    is_edge = indices >= 0
+    if not is_edge.all():
+        starts[1:] = np.cumsum(np.count_nonzero(ids >= 0, axis=1))
+        indices, data = indices[is_edge], data[is_edge]
     graph = sp.csr_array((data, indices.astype(starts.dtype), starts), shape=(n, n))
     graph.has_canonical_format = True
     return graph

@@ -51,11 +51,11 @@ class Neighbors(tuple[IntArray, Array]):
     ----------
     ids, square_distances : ndarray of shape (q, n_neighbors)
         The pair.
-    method : {"exact", "approximate"}
-        How they were found.
+    method : {"exact", "approximate", "given", "mixed"}
+        How they were found: here, elsewhere (`given_neighbors`), or some so and some so (`extend_neighbors`).
     recall : float
         The share of the nearest rows that is among them: 1 where the search was exact, else what a sample of at most
-        192 rows tells, which were compared with all.
+        192 rows tells, which were compared with all; NaN where nobody knows.
     """
 
     method: str

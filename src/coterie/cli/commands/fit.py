@@ -88,8 +88,8 @@ def fit(
     labels
         A file of known classes; as the records say.
     graph
-        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file; stands for
-        --weights precomputed.
+        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file, or of the arrays
+        `ids` and `distances` (.npz) of neighbours that others have found; stands for --weights precomputed.
     format
         That of the standard input.
     max_iter

@@ -68,8 +68,8 @@ def path(
     n_threads
         Threads; by default all processors of this process.
     graph
-        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file; stands for
-        --weights precomputed.
+        A file of the symmetric weights of a graph of the rows, such as a sparse matrix in a .npz file, or of the arrays
+        `ids` and `distances` (.npz) of neighbours that others have found; stands for --weights precomputed.
     tables
         What the options of tables say.
     report
