@@ -36,6 +36,12 @@ from coterie.rows import as_rows
 
 __all__ = ["TruncatedGaussianMixture"]
 
+# What is noted with each E-step.
+_STEP = {
+    "told", "firsts", "options", "candidates", "order", "random", "neighbors", "means", "variances", "weights",
+    "n_shared",
+}  # fmt: skip
+
 
 class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
     """A mixture of up to tens of thousands of Gaussians of rows on the workers of a Dask cluster.
@@ -59,8 +65,10 @@ compute_labels, random_state, verbose, max_time, callback
     client : distributed.Client, optional
         None: the current one.
     checkpoint : path, optional
-        File to which the model is written after each iteration, complete or not at all. `init=coterie.load(checkpoint)`
-        begins with its means, variances and weights; the candidates of the rows are drawn anew.
+        File to which the model is written after each iteration, complete or not at all. With the same rows and chunks
+        `init=coterie.load(checkpoint)` goes on from there with the same bits: the file has the candidates of all rows,
+        which come here with each E-step, 2 C' + 4 bytes for each row (4 C' + 4 from 65,537 components on). Of other
+        rows it is but means, variances and weights.
     open_options : dict, optional
         Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
 
@@ -180,6 +188,9 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
                 self._check_n_rows(data.rows)
                 given = self._given_start(data.rows)
                 data.measure()
+                begun = self._begun(data)
+                if begun is not None:
+                    given = MixtureParameters(begun["means"], begun["variances"], begun["weights"])
                 if self.coreset_size is None:
                     best = self._best_run(X, data, given, random, monitor)
                 else:
@@ -194,7 +205,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         except ClusterLostError as error:
             if monitor.last is None:
                 raise
-            self.keep(monitor.last)
+            self._store(_with_own_variances(monitor.last, self.covariance_type))
             self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
@@ -266,8 +277,36 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         return WorkerPosteriors(
             data, (self.n_components, *self._truncation()), random=random,
             random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
-            search_every=self.search_every,
+            search_every=self.search_every, is_kept=self.checkpoint is not None, begun=self._begun(data),
         )  # fmt: skip
+
+    def _begun(self, data: WorkerRows) -> dict[str, Array] | None:
+        """Return the step that another fit had begun, as its checkpoint in `init` tells; None where it is none."""
+        begun = getattr(self.init, "_unfinished", None)
+        is_asked = self.means_init is None and self.weights_init is None and not self.warm_start
+        if not (is_asked and isinstance(begun, dict) and begun.keys() >= _STEP):
+            return None
+        is_same = self.init.covariance_type == self.covariance_type and begun["means"].dtype == data.dtype
+        told = self._told(data).items()
+        return begun if is_same and all(np.array_equal(begun[name], value) for name, value in told) else None
+
+    def _told(self, data: WorkerRows) -> dict[str, Array]:
+        """Return numbers that rows, weights and this model have, and hardly any others."""
+        of_rows = [data.total_weight, data.total_square, data.mean_variance, data.largest_square, *data.shift]
+        search = [self.random_candidate, self.rows_per_tile, self.search_every]
+        options = np.array([self.n_components, *self._truncation(), *map(int, search)])
+        return {"told": np.array(of_rows), "firsts": data.firsts, "options": options}
+
+    def _first_step(
+        self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
+    ) -> tuple[MixtureParameters, float, int]:
+        if not isinstance(posteriors, WorkerPosteriors):
+            return super()._first_step(posteriors, parameters, smallest_variance)
+        if posteriors.begun is not None:
+            posteriors.n_shared = int(posteriors.begun["n_shared"])
+            return parameters, posteriors.e_step(parameters), posteriors.n_shared
+        parameters, base, posteriors.n_shared = super()._first_step(posteriors, parameters, smallest_variance)
+        return parameters, base, posteriors.n_shared
 
     def _iterate(
         self,
@@ -309,17 +348,19 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         self.labels_ = labels
         self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
 
-    def keep(self, run: Run) -> None:
-        """Make a run the model as it is, and write it where that was asked for."""
+    def write(self, run: Run, posteriors: WorkerPosteriors) -> None:
+        """Write the checkpoint of a run as it is."""
         parameters = run.parameters
-        if parameters.variances.ndim == 0 and self.covariance_type != "tied_spherical":  # still shared
-            n_components, n_columns = parameters.means.shape
-            shape = (n_components, n_columns) if self.covariance_type == "diag" else (n_components,)
-            own = np.full(shape, float(parameters.variances))
-            run = replace(run, parameters=replace(parameters, variances=own))
-        self._store(run)
-        if self.checkpoint is not None:
-            self.save(self.checkpoint)
+        n_shared = max(0, posteriors.n_shared - len(run.history))
+        self._store(_with_own_variances(run, self.covariance_type))
+        self._unfinished = posteriors.now() | self._told(posteriors.data) | {
+            "means": parameters.means, "variances": np.asarray(parameters.variances), "weights": parameters.weights,
+            "n_shared": np.array(n_shared),
+        }  # fmt: skip
+        try:
+            self.to_local().set_params(callback=None).save(self.checkpoint)
+        finally:
+            del self._unfinished
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -327,6 +368,17 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             raise ValueError("checkpoint is for fits of all rows: that of a coreset takes a moment.")
         if isinstance(self.init, str) and self.init == "k-means||" and self.coreset_size is not None:
             raise ValueError("init='k-means||' is for fits of all rows: give another init with coreset_size.")
+
+
+def _with_own_variances(run: Run, covariance_type: str) -> Run:
+    """Return a run whose components have variances of their own, even if they still share one."""
+    parameters = run.parameters
+    if parameters.variances.ndim != 0 or covariance_type == "tied_spherical":
+        return run
+    n_components, n_columns = parameters.means.shape
+    shape = (n_components, n_columns) if covariance_type == "diag" else (n_components,)
+    own = np.full(shape, float(parameters.variances))
+    return replace(run, parameters=replace(parameters, variances=own))
 
 
 class _Monitor(FitMonitor):
@@ -341,7 +393,7 @@ class _Monitor(FitMonitor):
         if isinstance(posteriors, WorkerPosteriors):
             run = Run(posteriors.parameters, posteriors.neighbors, self.history(), False, objective)
             if model.checkpoint is not None:
-                model.keep(run)
+                model.write(run, posteriors)
             is_best = self.last is None or objective >= self.last.history["objective"][-1]
             if model.max_time is not None and is_best:
                 self.last = run
