@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
-from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of, totals_of
+from coterie.dask.elsewhere import is_elsewhere, totals_of
 from coterie.dask.estimator import OnCluster
 from coterie.dask.extra import client_of
 from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
@@ -213,44 +212,21 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         monitor.warn_if_out_of_time()
         return self
 
-    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
-        """Return the best component of each row of X; of rows elsewhere as a lazy Dask array.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame, path, or anything that `coterie.TruncatedGaussianMixture` takes
-            Any rows.
-        return_distance : bool
-            For rows of this process only: see `coterie.TruncatedGaussianMixture.predict`.
-
-        Returns
-        -------
-        Dask array or ndarray of shape (n,), int32
-        """
-        if not is_elsewhere(X):
-            return super().predict(X, return_distance=return_distance)
-        if return_distance:
-            raise ValueError("return_distance is for rows of this process.")
-        return self._elsewhere("predict", X)
-
     def responsibilities(self, X: Any) -> Any:
         """Return the truncated posteriors of each row of X; of rows elsewhere as a lazy Dask array of CSR chunks."""
-        return self._elsewhere("responsibilities", X) if is_elsewhere(X) else super().responsibilities(X)
+        return self._asked("responsibilities", X)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the posteriors of all components for each row of X; of rows elsewhere as a lazy Dask array."""
-        return self._elsewhere("predict_proba", X) if is_elsewhere(X) else super().predict_proba(X)
+        return self._asked("predict_proba", X)
 
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row of X; of rows elsewhere as a lazy Dask array."""
-        return self._elsewhere("score_samples", X) if is_elsewhere(X) else super().score_samples(X)
+        return self._asked("score_samples", X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X, computed where they are."""
-        if not is_elsewhere(X):
-            return super().score(X)
-        check_is_fitted(self)
-        return score_of(self._lean(), X, self.open_options)
+        return float(self._asked("score", X))
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion of the model on X: the lower, the better."""
@@ -264,10 +240,6 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         if not is_elsewhere(X):
             return super().aic(X)
         return float(-2 * totals_of(self._lean(), X, self.open_options)[0] + 2 * self._n_parameters())
-
-    def _elsewhere(self, method: str, X: Any) -> Any:
-        check_is_fitted(self)
-        return by_chunk(self._lean(), method, X, self.open_options)
 
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
@@ -340,7 +312,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     def _label(self, data: WorkerRows, X: Any) -> None:
         """Label the rows of the fit where they are."""
         if not data.gathers:
-            self.labels_ = self._elsewhere("predict", X)
+            self.labels_ = self._asked("predict", X)
             return
         parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
         payload = {"parameters": parameters, "exact": self._is_exact()}
