@@ -105,6 +105,7 @@ class Crew:
         self.moved: dict[int, tuple[Any, Any]] = {}
         self.sampled: dict[int, list[IndexArray]] = {}
         self.past: list[tuple[Callable[..., Any], Any]] = []
+        self.kept: list[dict[str, Array]] | None = None
         self.passes: list[Pass] = []
         self._session = uuid.uuid4().hex
         self._n_orders = 0
@@ -346,7 +347,7 @@ class Crew:
         weights = None if self.weights is None else self.weights[number]
         return replace(
             part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number),
-            sampled=self.sampled.get(number, ()),
+            sampled=self.sampled.get(number, ()), kept=None if self.kept is None else self.kept[number],
         )  # fmt: skip
 
     def _answers(
@@ -462,7 +463,7 @@ def bytes_of(value: Any) -> int:
     if isinstance(value, Order):
         return bytes_of(
             [value.shift, value.before, value.past, *(part.given for part in value.parts)]
-        ) + bytes_of([[part.weights, part.moved, part.sampled] for part in value.parts])
+        ) + bytes_of([[part.weights, part.moved, part.sampled, part.kept] for part in value.parts])
     if isinstance(value, MixtureParameters):
         return bytes_of([value.means, value.variances, value.weights])
     return 8 if isinstance(value, float | int) else 0

@@ -110,6 +110,8 @@ class Part:
         Rows that got labels which no distance chose after the last pass, and these, where it is opened.
     sampled : sequence of ndarray
         Rows of the sample that had labels after the last pass, growth by growth, where it is opened.
+    kept : mapping of str to ndarray, or None
+        What the rows of a mixture had before the operations that are repeated, where it is opened.
     """
 
     number: int
@@ -118,6 +120,7 @@ class Part:
     given: Any = None
     moved: tuple[Any, Any] | None = None
     sampled: Sequence[IndexArray] = ()
+    kept: Mapping[str, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ class HeldChunk(FitRows):
         self.n_candidates = 0
         self.sample: ShuffledRows | None = None
         self.posteriors: TruncatedPosteriors | None = None
+        self.kept = first.kept
         self.visits: IntArray | None = None  # the cells nearest to each row, where a graph is made
         self.parcel: Any = None  # rows of some cells that have come here
         self.n_clusters = plan.n_clusters
