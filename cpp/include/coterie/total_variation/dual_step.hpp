@@ -87,44 +87,56 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
     const T* const extrapolated = step.extrapolated + panel;
     T* duals = step.duals + panel + graph.starts[i] * n_columns;
     RowLanes<Isa, T, N> row;
+    const auto prefetch_duals = [](const T* ahead) {
+        __builtin_prefetch(ahead, 1);
+        if constexpr (N > kLanes<T>) __builtin_prefetch(ahead + kLanes<T>, 1);
+    };
     const auto weight_of = [&](Index e) { return Weights == EdgeWeights::kOnes ? T(1) : graph.weights[e]; };
     row.begin(extrapolated + i * width, step.steps + panel, divergences + i * width);
     for (Index e = graph.starts[i]; e < middle; ++e, duals += n_columns) {
         const Index j = graph.columns[e] * width;
-        __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
+        prefetch_duals(duals + kDualsAhead * n_columns);
         row.template update<Weights, true>(duals, extrapolated + j, weight_of(e), divergences + j);
     }
     for (Index e = middle; e < end; ++e, duals += n_columns) {
         // Rows of other blocks are seldom in the nearest cache.
         __builtin_prefetch(extrapolated + graph.columns[min_index(e + kAhead, step.last_edge)] * width);
-        __builtin_prefetch(duals + kDualsAhead * n_columns, 1);
+        prefetch_duals(duals + kDualsAhead * n_columns);
         row.template update<Weights, false>(duals, extrapolated + graph.columns[e] * width, weight_of(e), nullptr);
     }
     row.end(divergences + i * width);
 }
 
-// divergences: of the block's rows. N: columns of the last panel.
+// Where the columns begin that are done last, all at once: those of the last panel and of the one before, if there is one.
+// Rows of memberships are read once for both, and what else an edge costs is paid once.
+template <class T>
+Index first_of_last_columns(Index n_columns) {
+    return max_index(0, ceil_div(n_columns, kLanes<T>) - 2) * kLanes<T>;
+}
+
+// divergences: of the block's rows. N: how many columns are done last.
 template <class Isa, EdgeWeights Weights, int N, class T>
 void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
     for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
     // As if it were of all rows.
     T* const sums = divergences - first * step.width;
-    const Index last_panel = step.width - kLanes<T>;
+    const Index last_columns = first_of_last_columns<T>(step.n_columns);
     for (Index i = first; i < last; ++i) {
-        for (Index panel = 0; panel < last_panel; panel += kLanes<T>)
+        for (Index panel = 0; panel < last_columns; panel += kLanes<T>)
             dual_step_of_row<Isa, Weights, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
-        dual_step_of_row<Isa, Weights, N>(graph, step, i, last_panel, sums + last_panel);
+        dual_step_of_row<Isa, Weights, N>(graph, step, i, last_columns, sums + last_columns);
     }
 }
 
 template <class T>
 using EdgeDualStepOfBlock = void (*)(const BlockedGraph<T>&, const EdgeDualStep<T>&, Index, Index, T*);
 
-// The function for the number of columns in the last panel.
-template <class Isa, EdgeWeights Weights, class T, int N = static_cast<int>(kLanes<T>)>
+// The function for the number of columns that are done last.
+template <class Isa, EdgeWeights Weights, class T, int N = 2 * static_cast<int>(kLanes<T>)>
 EdgeDualStepOfBlock<T> dual_step_for(Index n_columns) {
     if constexpr (N > 1) {
-        if ((n_columns - 1) % kLanes<T> + 1 != N) return dual_step_for<Isa, Weights, T, N - 1>(n_columns);
+        if (n_columns - first_of_last_columns<T>(n_columns) != N)
+            return dual_step_for<Isa, Weights, T, N - 1>(n_columns);
     }
     return dual_step_of_block<Isa, Weights, N, T>;
 }
