@@ -362,7 +362,9 @@ class Parcel:
         local = np.full(len(cells), self._n_cells - 1, dtype=np.int32)
         local[cells] = np.arange(self._n_cells - 1)
         self._visits = local[visits[order]]
-        self._space = space
+        self._in_few = space.directions is not None
+        self._near, squares = space.of(self._rows, n_threads)
+        self._offsets = squares[: self.n_points].astype(self._near.dtype)
 
     def ranks(self, probes: IndexArray, near: IntArray) -> IndexArray:
         """Return after how many visits of their groups probes come to those of the rows near to them that are points.
@@ -381,7 +383,7 @@ class Parcel:
         places = np.minimum(np.searchsorted(points, near), len(points) - 1)
         are_points = points[places] == near
         lists = [places[i][are_points[i]] for i in np.flatnonzero(are_here)]
-        visited, _ = self._visited(np.arange(len(self.numbers)), self._visits)
+        visited = self._visited(np.arange(len(self.numbers)), self._visits)
         return visited.ranks(rows[are_here], lists)
 
     def search(self, n_neighbors: int, n_visits: int) -> tuple[IntArray, IntArray, Array]:
@@ -392,10 +394,10 @@ class Parcel:
         visits = np.ascontiguousarray(self._visits[:, :n_visits])
         asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
         points, asked = self._rows[: self.n_points], self._rows[asking]
-        visited, offsets = self._visited(asking, visits[asking])
-        n_candidates = candidates_of(n_neighbors, self._space.directions is not None) + 1
+        visited = self._visited(asking, visits[asking])
+        n_candidates = candidates_of(n_neighbors, self._in_few) + 1
         n_candidates = min(n_candidates, self.n_points)
-        ids = visited.candidates(offsets, n_candidates)
+        ids = visited.candidates(self._offsets, n_candidates)
         # The first point of a list stands in for those that are missing, at an infinite distance.
         first = np.where(ids < 0, NOBODY, ids).min(axis=1)
         first[first == NOBODY] = 0
@@ -408,13 +410,11 @@ class Parcel:
         nearest = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
         return numbers, np.take_along_axis(ids, nearest, axis=1), np.take_along_axis(squares, nearest, axis=1)
 
-    def _visited(self, asking: IndexArray, visits: IntArray) -> tuple[VisitedCells, Array]:
-        """Return the cells with the rows that ask, and the squared lengths of the points."""
-        near, squares = self._space.of(self._rows, self._n_threads)
+    def _visited(self, asking: IndexArray, visits: IntArray) -> VisitedCells:
+        """Return the cells with the rows that ask."""
         is_empty = visits == self._n_cells - 1
         in_order = np.take_along_axis(visits, np.argsort(is_empty, axis=1, kind="stable")[:, :3], axis=1)
-        visited = VisitedCells(
-            near[: self.n_points], self._visits[: self.n_points, 0], near[asking], visits,
+        return VisitedCells(
+            self._near[: self.n_points], self._visits[: self.n_points, 0], self._near[asking], visits,
             visiting_order(in_order), n_cells=self._n_cells, n_threads=self._n_threads,
         )  # fmt: skip
-        return visited, squares[: self.n_points].astype(near.dtype)
