@@ -47,7 +47,7 @@ MOST_RUNS = _MOST_SPLITS + 2
 
 # A run replaces k-means only where its demerit is lower by so much while the spread counts so many times: runs lower
 # the cut, which k-means never saw, so theirs is lower where they are no better.
-_CLEARLY, _WEIGHT_IN_DOUBT = 0.05, 4.0
+_CLEARLY, _WEIGHT_IN_DOUBT = 0.2, 4.0
 
 # Part of the time left that a start may take where time is short.
 _START_SHARE = 1 / 3
