@@ -18,7 +18,7 @@ from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.dataset import check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs.cell_search import CellSearch
-from coterie.graphs.directions import few_directions, in_directions
+from coterie.graphs.directions import candidates_of, few_directions, in_directions
 from coterie.graphs.exact import (
     IdsAndSquares,
     neighbors_by_differences,
@@ -27,9 +27,6 @@ from coterie.graphs.exact import (
 from coterie.graphs.probes import draw_probes
 
 __all__ = ["Aim", "approximate_neighbors", "nearest_of_candidates"]
-
-# Candidates beyond those asked for where these are found in all columns.
-_SPARE = 2
 
 # What one call of the kernel that measures may take, in numbers: some 50 ms. Where it must copy the points, there are a
 # few calls at most.
@@ -97,7 +94,8 @@ def approximate_neighbors(
     missed = 1 - aim.recall
     found = few_directions(centered, offsets, probes, 1 - missed / 4, seed, n_threads)
     if found is None:
-        near, near_asked, n_candidates = centered, asked, min(n_neighbors + are_points + _SPARE, len(points))
+        n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
+        near, near_asked = centered, asked
     else:
         near, n_candidates = found.near, found.n_candidates
         near_asked = near if are_points else in_directions(asked, found.directions, n_threads)

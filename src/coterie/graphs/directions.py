@@ -13,15 +13,25 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import lowest_scores
 from coterie.graphs.probes import Probes
 
-__all__ = ["FewDirections", "few_directions", "in_directions"]
+__all__ = [
+    "WIDTHS",
+    "FewDirections",
+    "candidates_of",
+    "few_directions",
+    "in_directions",
+    "principal_directions",
+]
 
-# How many directions are tried, in steps, each with directions of its own; and rows that they are learnt from. With
-# more than half of the columns there is nothing to win.
-_WIDTHS = ((32, 48, 64, 96, 128), (192, 256))
+# How many directions are tried, the last ones only where others do not suffice, and rows that they are learnt from.
+# With more than half of the columns there is nothing to win.
+WIDTHS = (32, 48, 64, 96, 128, 192, 256)
+_LAST_WIDTHS = 2
 _SAMPLE = 2048
 
-# Candidates that may be measured in all columns, for each neighbour that is asked for, and some more.
-_PER_NEIGHBOR, _MORE = 3, 8
+# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbour that is
+# asked for, and some more.
+_SPARE = 2
+_IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 
 # What a row costs: for each direction, multiply-adds with so many points for each root of their number, and with the
 # columns; for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
@@ -47,6 +57,11 @@ class FewDirections:
     directions: Array
     near: Array
     n_candidates: int
+
+
+def candidates_of(n_neighbors: int, in_few: bool) -> int:
+    """Return among how many candidates neighbours are looked for: at most, in few directions, or in all columns."""
+    return _IN_DIRECTIONS * n_neighbors + _SPARE_IN_DIRECTIONS if in_few else n_neighbors + _SPARE
 
 
 def few_directions(
@@ -85,12 +100,12 @@ def few_directions(
     best, least = None, np.inf
     per_direction, per_candidate = _MET_PER_ROOT * np.sqrt(n) + d, d * _TIMES_MEASURED
     fewest = probes.ids.shape[1] * per_candidate
-    most = min(_PER_NEIGHBOR * probes.ids.shape[1] + _MORE, n)
-    for step in _WIDTHS:
+    most = min(candidates_of(probes.ids.shape[1], True) + 1, n)
+    for step in (WIDTHS[:-_LAST_WIDTHS], WIDTHS[-_LAST_WIDTHS:]):
         widths = [width for width in step if width <= d // 2]
         if not widths:
             break
-        directions = _principal_directions(points, widths[-1], seed)
+        directions = principal_directions(points, widths[-1], seed)
         near = np.empty((n, 0), dtype=points.dtype)
         for width in widths:
             if width * per_direction + fewest >= least:
@@ -122,7 +137,8 @@ def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
     return found
 
 
-def _principal_directions(points: Array, n_directions: int, seed: int) -> Array:
+def principal_directions(points: Array, n_directions: int, seed: int) -> Array:
+    """Return the directions in which points, relative to their mean, differ most, as a sample of them tells."""
     random = np.random.RandomState(seed)
     sample = points[np.sort(random.choice(len(points), min(_SAMPLE, len(points)), replace=False))]
     largest = np.abs(sample).max(initial=0)
