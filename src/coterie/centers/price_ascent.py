@@ -36,7 +36,7 @@ _SOLVED, _MOST_PRODUCTS = 1e-6, 500
 
 # Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
 # moves are faster.
-_FEW, _SLOW = 0.02, 0.7
+_FEW, _SLOW = 0.005, 0.9
 
 # A step is good enough that leaves so many rows to be moved one by one, per cluster.
 _LEFT_PER_CLUSTER = 1.0
@@ -138,6 +138,7 @@ def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool]
     mean_weight = float(np.sum(point.sizes)) / problem.lists.n_rows
     enough = _LEFT_PER_CLUSTER * problem.lists.n_clusters * mean_weight
     few = _FEW * float(np.sum(point.sizes))
+    lowest = problem.lists.lowest(point.pricing.values)
     damping, n_failures, wrong = _DAMPING, 0, np.inf
     for _ in range(_MOST_STEPS):
         before, wrong = wrong, problem.wrong(point)
@@ -145,7 +146,8 @@ def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool]
             break
         if wrong <= enough or n_failures > _MOST_FAILURES or is_late():
             break
-        after = problem.at(point.prices + _newton_step(problem, point, wrong / mean_weight, damping))
+        step = _newton_step(problem, point, wrong / mean_weight, damping)
+        after = problem.at(np.maximum(point.prices + step, np.minimum(lowest, point.prices)))
         if after.value > point.value:
             point, damping, n_failures = after, damping / _EASIER, 0
         else:

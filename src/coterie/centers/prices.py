@@ -25,7 +25,7 @@ __all__ = ["PricedAssignment", "assign_within"]
 _MOST_UNSURE = 0.01
 
 # Part of the rows that may have to be moved one by one, for the same.
-_MOST_WRONG = 0.02
+_MOST_WRONG = 0.005
 
 
 @dataclass(frozen=True)

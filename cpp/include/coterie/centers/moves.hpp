@@ -46,7 +46,11 @@ public:
           excess_(k_ + 1), risen_(k_ + 1, 0.0), lengths_(k_ + 1, infinity<double>()), before_(k_ + 1), by_(k_ + 1),
           is_settled_(k_ + 1, 0) {
         for (Index r = 0; r < n_rows; ++r) add_arcs(rows[r], band);
-        for (Arc& arc : arcs_) std::make_heap(arc.rows.begin(), arc.rows.end(), later);
+        for (Arc& arc : arcs_) {
+            std::make_heap(arc.rows.begin(), arc.rows.end(), later);
+            refresh(arc);
+        }
+        is_built_ = true;
         for (Index c = 0; c < k_; ++c) {
             excess_[c] = places.sizes[c] - places.held[c];
             excess_[k_] -= excess_[c];
@@ -77,8 +81,13 @@ private:
         Index row;
     };
     struct Arc {
-        Index from, to;
+        Index from, place;      // among those that leave a cluster
         std::vector<Row> rows;  // a heap
+    };
+    // What paths look at, side by side in memory.
+    struct Way {
+        double cost;  // of the cheapest row, infinite if there is none
+        std::int32_t to, arc;
     };
     using Reached = std::pair<double, Index>;
 
@@ -120,35 +129,46 @@ private:
         for (Index e = 0; e < lists_.n_listed; ++e) {
             const double cost = static_cast<double>(scores[e]) - own;
             if (e == place || !(cost + places_.prices[ids[e]] - places_.prices[from] <= band)) continue;
-            std::vector<Row>& rows = arc(from, ids[e]).rows;
-            rows.push_back({cost, row});
-            if (is_built_) std::push_heap(rows.begin(), rows.end(), later);
+            Arc& way = arc(from, ids[e]);
+            way.rows.push_back({cost, row});
+            if (!is_built_) continue;
+            std::push_heap(way.rows.begin(), way.rows.end(), later);
+            refresh(way);
         }
     }
 
     Arc& arc(Index from, Index to) {
         const auto [found, is_new] = numbers_.try_emplace(from * k_ + to, static_cast<Index>(arcs_.size()));
         if (is_new) {
-            arcs_.push_back({from, to, {}});
-            out_[from].push_back(found->second);
+            arcs_.push_back({from, static_cast<Index>(out_[from].size()), {}});
+            out_[from].push_back(
+                {infinity<double>(), static_cast<std::int32_t>(to), static_cast<std::int32_t>(found->second)});
         }
         return arcs_[found->second];
     }
 
-    // The cheapest row of an arc, nullptr if there is none left.
-    const Row* cheapest(Arc& arc) {
+    // Drops rows that are elsewhere by now, until the cheapest one is not.
+    void refresh(Arc& arc) {
         while (!arc.rows.empty() && labels_[arc.rows.front().row] != arc.from) {
             std::pop_heap(arc.rows.begin(), arc.rows.end(), later);
             arc.rows.pop_back();
         }
-        return arc.rows.empty() ? nullptr : &arc.rows.front();
+        out_[arc.from][arc.place].cost = arc.rows.empty() ? infinity<double>() : arc.rows.front().cost;
+    }
+
+    // Brings the arcs of a row up to date that has left a cluster.
+    void replace_arcs(Index row, Index from) {
+        const std::int32_t* ids = lists_.ids + row * lists_.n_listed;
+        for (Index e = 0; e < lists_.n_listed; ++e)
+            if (const auto found = numbers_.find(from * k_ + ids[e]); found != numbers_.end())
+                refresh(arcs_[found->second]);
+        add_arcs(row, infinity<double>());
     }
 
     // --- paths ---------------------------------------------------------------------------------------------------
 
     // Moves a row along each arc of the shortest path to where there is too little, if that is within the band.
     bool move_from(Index source) {
-        is_built_ = true;
         const Index sink = nearest_sink(source);
         if (sink >= 0) {
             raise_prices(lengths_[sink]);
@@ -192,8 +212,7 @@ private:
                     if (takes(c)) reach(c, 0.0, -1);
                 continue;
             }
-            for (Index number : out_[v])
-                if (const Row* row = cheapest(arcs_[number])) reach(arcs_[number].to, row->cost, number);
+            for (const Way& way : out_[v]) reach(way.to, way.cost, way.arc);
             if (gives(v)) reach(k_, 0.0, -1);
         }
         return -1;
@@ -230,13 +249,13 @@ private:
                 labels_[row] = static_cast<std::int32_t>(v);
                 places_.sizes[from] -= amount;
                 places_.sizes[v] += amount;
-                moved_.push_back(row);
+                moved_.push_back({row, from});
             }
             excess_[from] -= amount;
             excess_[v] += amount;
         }
-        // After all of them have moved: adding arcs changes what is the cheapest.
-        for (Index row : moved_) add_arcs(row, infinity<double>());
+        // After all of them have moved: this changes what is the cheapest.
+        for (const auto& [row, from] : moved_) replace_arcs(row, from);
         moved_.clear();
     }
 
@@ -248,9 +267,10 @@ private:
     bool is_built_ = false;
     std::vector<Arc> arcs_;
     std::unordered_map<Index, Index> numbers_;
-    std::vector<std::vector<Index>> out_;
+    std::vector<std::vector<Way>> out_;
     std::vector<double> excess_, risen_, lengths_;
-    std::vector<Index> before_, by_, reached_, settled_, path_, moved_;
+    std::vector<Index> before_, by_, reached_, settled_, path_;
+    std::vector<std::pair<Index, Index>> moved_;  // rows, and where they were
     std::vector<char> is_settled_;
 };
 
