@@ -204,6 +204,8 @@ def begun(
     """
     limit_threads(options.threads)
     processes: Processes = OneProcess() if options.quick else FreshProcesses(options.threads)
+    if options.folder is not None:
+        Path(options.folder).mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
         closing(processes),

@@ -34,10 +34,13 @@ def run_contender(
     n_threads: int,
     least_draws: int | None = None,
     budget: float = 0.0,
+    standard_error: float = 0.0,
+    longest: float = np.inf,
 ) -> dict[str, Any]:
     """Cluster a graph from several draws of labels; means over the draws.
 
-    `least_draws` (None: all) are made in any case, more of them while the seconds of the budget are not spent.
+    `least_draws` (None: all) are made, more of them while the seconds of the budget are not spent and the mean accuracy
+    is known less well than to that standard error, in percent. None begins after `longest` seconds.
     """
     from coterie.metrics import balanced_cut, purity
 
@@ -48,7 +51,9 @@ def run_contender(
     shares = np.bincount(classes) / len(classes)
     purities, energies, seconds, accuracies = [], [], [], []
     for seed in range(n_draws if share else 1):
-        if least_draws is not None and seed >= least_draws and sum(seconds) > budget:
+        is_known = seed > 1 and np.std(accuracies, ddof=1) <= standard_error * np.sqrt(seed)
+        is_enough = least_draws is not None and seed >= least_draws and (sum(seconds) > budget or is_known)
+        if is_enough or sum(seconds) > longest:
             break
         known = known_labels(classes, share, seed) if share else None
         task = Task(graph, known, k, shares, rows, seed, n_threads, n_init)

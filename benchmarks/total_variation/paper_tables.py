@@ -49,8 +49,10 @@ PUBLISHED_SECONDS = {
 }
 FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
-# With few labels ours gets all draws, and peers at least so many, more as long as the seconds of a cell are not spent.
-MANY_DRAWS, PEER_DRAWS, PEER_BUDGET = 100, 10, 300.0
+# With few labels: all draws of ours with one label a class; elsewhere at least so many, more until the mean is known
+# to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
+MANY_DRAWS, LEAST_DRAWS, STANDARD_ERROR, LONGEST = 100, 10, 0.1, 1500.0
+OWN_BUDGET, PEER_BUDGET = 60.0, 20.0
 LIMIT = 7200.0  # seconds after which a cell is given up
 
 Cell = Callable[[dict[str, Any]], str]
@@ -102,7 +104,7 @@ def make_few_labels(run: PaperRun) -> None:
     for data in _data(run, DATA):
         rows = []
         for name in names:
-            results = [_result(run, name, data, each, draws) for each in labels]
+            results = [_few(run, name, data, each, draws) for each in labels]
             seconds = [result["seconds"] for result in results if result is not None]
             n_draws = "/".join(str(result["draws"]) if result else "-" for result in results)
             time = f"{np.mean(seconds):.2f}" if seconds else "-"
@@ -132,15 +134,23 @@ def _data(run: PaperRun, full: Sequence[str]) -> Sequence[str]:
     return QUICK_DATA if run.quick or not here else here
 
 
-def _result(run: PaperRun, name: str, data: str, share: float, draws: int) -> dict[str, Any] | None:
-    """Return what a contender did, None where it cannot be done."""
+def _few(run: PaperRun, name: str, data: str, labels: float, draws: int) -> dict[str, Any] | None:
+    """Return what a contender did with few labels: as many draws as the mean needs."""
+    least = draws if name == OURS and labels == FEW[0] else min(draws, LEAST_DRAWS)
+    budget = PEER_BUDGET if is_peer(name) else OWN_BUDGET
+    return _result(run, name, data, labels, draws, least, budget, STANDARD_ERROR, LONGEST)
+
+
+def _result(
+    run: PaperRun, name: str, data: str, share: float, draws: int, *until: float
+) -> dict[str, Any] | None:
+    """Return what a contender did, None where it cannot be done; `until`: when fewer draws will do."""
     if not CONTENDERS[name].installed or not has_what_it_needs(name, data):
         return None
     trials = 2 if run.quick else TRIALS
-    least = min(draws, PEER_DRAWS) if is_peer(name) else draws
     try:
         result = run.isolated_within(
-            run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads, least, PEER_BUDGET
+            run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads, *until
         )
     except Exception as error:
         run.report.say("", f"{data}, {share_in_words(share)}: {name} failed: {error}")

@@ -43,8 +43,8 @@ void bind_assignment(nb::module_& m) {
     m.def(
         "bounded_assign",
         [](const Block& rows, In2<T> centers, In1<T> offsets, In1<std::int32_t> order, In1<std::int32_t> slots,
-           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, bool first,
-           In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<T> lower, int n_threads) {
+           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, BitsType<T> bias,
+           bool first, In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<StoredBound> lower, int n_threads) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(centers, offsets, x.n_columns);
             const Index n_slots = static_cast<Index>(order.size()), n_bounds = static_cast<Index>(lower.shape(1));
@@ -65,15 +65,17 @@ void bind_assignment(nb::module_& m) {
             require_size(labels, x.n_rows, "one label per row is needed");
             require_size(upper, x.n_rows, "one upper bound per row is needed");
             require_size(lower, x.n_rows * n_bounds, "lower has the wrong shape");
+            require(bias >= 1 && bias <= greatest_bias<T>(), "bias is out of range");
             if (!first) require_between(labels, 0, c.n_centers, "a label is out of range");
             const BoundedStep<T> step{order.data(),    slots.data(),   n_slots,         panels_per_group,
                                       drift.data(),    cumulative_drift.data(),         error.data()[0],
-                                      error.data()[1], error.data()[2], shift_norm,     first};
+                                      error.data()[1], error.data()[2], shift_norm,     bias,
+                                      first};
             const BoundedState<T> state{squares.data(), labels.data(), upper.data(), lower.data(), n_bounds};
             return kernels().of_rows<Rows>().bounded_assign(x, c, step, state, n_threads);
         },
         arg("rows"), arg("centers"), arg("offsets"), arg("order"), arg("slots"), arg("panels_per_group"),
-        arg("drift"), arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("first"), arg("squares"),
+        arg("drift"), arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("bias"), arg("first"), arg("squares"),
         arg("labels"), arg("upper"), arg("lower"), arg("n_threads"), Unlocked());
 
     m.def(

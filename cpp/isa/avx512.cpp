@@ -35,16 +35,20 @@ struct Avx512 : PlainIsa<64, 24> {
     static unsigned below_in_half(const double* scores, double bound) {
         return _mm256_cmp_pd_mask(_mm256_load_pd(scores), _mm256_set1_pd(bound), _CMP_LT_OQ);
     }
-    static unsigned below_moved(const float* values, const float* drift, float bound) {
-        const __m512 bounds = _mm512_add_ps(_mm512_loadu_ps(drift), _mm512_set1_ps(bound));
-        return _mm512_cmp_ps_mask(_mm512_loadu_ps(values), bounds, _CMP_LT_OQ);
+    static unsigned below_moved(const StoredBound* stored, BitsType<float> bias, float least, const float* drift,
+                                float bound) {
+        const __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored)));
+        const __m512i biased = _mm512_slli_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(bias)), BitsOf<float>::kDropped);
+        const __m512 moved = _mm512_add_ps(_mm512_loadu_ps(drift), _mm512_set1_ps(bound));
+        return _mm512_cmp_ps_mask(_mm512_castsi512_ps(biased), greatest(moved, _mm512_set1_ps(least)), _CMP_LT_OQ);
     }
-    static unsigned below_moved(const double* values, const double* drift, double bound) {
-        const __m512d bounds = _mm512_add_pd(_mm512_loadu_pd(drift), _mm512_set1_pd(bound));
-        return _mm512_cmp_pd_mask(_mm512_loadu_pd(values), bounds, _CMP_LT_OQ);
+    static unsigned below_moved(const StoredBound* stored, BitsType<double> bias, double least, const double* drift,
+                                double bound) {
+        const __m512i bits = _mm512_cvtepu16_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(stored)));
+        const __m512i biased = _mm512_slli_epi64(_mm512_add_epi64(bits, _mm512_set1_epi64(bias)), BitsOf<double>::kDropped);
+        const __m512d moved = _mm512_add_pd(_mm512_loadu_pd(drift), _mm512_set1_pd(bound));
+        return _mm512_cmp_pd_mask(_mm512_castsi512_pd(biased), greatest(moved, _mm512_set1_pd(least)), _CMP_LT_OQ);
     }
-    static float minimum(const float* scores) { return _mm512_reduce_min_ps(_mm512_load_ps(scores)); }
-    static double minimum(const double* scores) { return _mm512_reduce_min_pd(_mm512_load_pd(scores)); }
 };
 
 }  // namespace

@@ -54,7 +54,8 @@ def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
 
-# IN/OUT labels (n,), upper (n,), lower (n, n_bounds). Returns the number of labels that changed.
+# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.stored_bounds with this bias.
+# Returns the number of labels that changed.
 def bounded_assign(
     rows: Rows,
     centers: Array,
@@ -66,6 +67,7 @@ def bounded_assign(
     cumulative_drift: Array,
     error: Array,
     shift_norm: float,
+    bias: int,
     first: bool,
     squares: Array,
     labels: Ints,

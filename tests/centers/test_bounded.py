@@ -138,7 +138,7 @@ def test_shortened_centers_save_comparisons():
             bounded.start(frame)
             if number > 0:  # before that there are no bounds
                 upper = bounded._upper + bounded._drift[bounded.labels]
-                n_ruled_out += np.count_nonzero(bounded._lower > bounded._cumulative + upper[:, None])
+                n_ruled_out += np.count_nonzero(bounded.lower_bounds(slice(None)) > upper[:, None])
             for part, x in data.blocks():
                 bounded.assign(part, x)
             sums = np.array([X[bounded.labels == label].sum(axis=0) for label in range(30)])
@@ -160,8 +160,8 @@ def test_panels_hold_every_centroid_once(k):
 
 
 def test_how_many_bounds():
-    assert n_bounds_of("elkan", 1000, 50, 4) is None
-    assert n_bounds_of("hamerly", 1000, 50, 4) == 1
-    assert n_bounds_of("yinyang", 1000, 50, 4) == 5
-    assert n_bounds_of("yinyang", 1000, 3, 4) == 1
-    assert n_bounds_of("yinyang", 1 << 26, 1000, 4) == 4  # of 1 GiB
+    assert n_bounds_of("elkan", 1000, 50) is None
+    assert n_bounds_of("hamerly", 1000, 50) == 1
+    assert n_bounds_of("yinyang", 1000, 50) == 5
+    assert n_bounds_of("yinyang", 1000, 3) == 1
+    assert n_bounds_of("yinyang", 1 << 26, 1000) == 8  # of 1 GiB

@@ -78,7 +78,7 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
     again.take_over(part, lanes)
     for assignment, before in ((groups, None), (lanes, groups), (again, lanes)):
         assignment.start(CenterFrame(moved.copy(), data.shift))
-        in_force = assignment._lower.astype(np.float64) - assignment._cumulative
+        in_force = assignment.lower_bounds(slice(None)).astype(np.float64)
         distances = np.sqrt(oracle.square_distances(X, moved))
         for slot, center in enumerate(assignment._order):
             group = slot if assignment.is_per_center else slot // assignment._width

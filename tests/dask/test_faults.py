@@ -18,7 +18,9 @@ from tests.dask.clusters import in_processes
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
+import coterie.dask  # noqa: E402
 from coterie.dask import KMeans  # noqa: E402
+from coterie.dask.crew import Crew  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +92,30 @@ def test_chunks_that_dask_computed_are_computed_again(shards):
         found = KMeans(5, **options, callback=kill).fit(X)
         np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
         assert found.traffic_.n_opened.sum() > 6
+
+
+def test_a_worker_is_killed_while_rows_travel_to_cells(shards, monkeypatch):
+    options = {"method": "approximate", "recall": 0.9, "random_state": 0}
+    with contextlib.ExitStack() as stack:
+        _, client = in_processes(stack, 3)
+        expected = coterie.dask.nearest_neighbors(shards, 5, **options)
+        run, draw, timers = Crew.run, random.Random(SEED), []
+
+        def killing(crew, name, *arguments, **more):
+            if name in ("plan", "search") and len(timers) < ("plan", "search").index(name) + 1:
+                timers.append(
+                    threading.Timer(draw.random() * 0.2, os.kill, (pids(client)[0], signal.SIGKILL))
+                )
+                timers[-1].start()
+            return run(crew, name, *arguments, **more)
+
+        monkeypatch.setattr(Crew, "run", killing)
+        found = coterie.dask.nearest_neighbors(shards, 5, **options)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(found.square_distances, expected.square_distances)
+        for timer in timers:
+            timer.join()
+        assert len(timers) == 2
 
 
 def test_a_worker_is_added(shards):

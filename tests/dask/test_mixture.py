@@ -15,6 +15,7 @@ distributed = pytest.importorskip("distributed", reason="fits on a cluster need 
 da = pytest.importorskip("dask.array")
 
 from coterie.dask import TruncatedGaussianMixture, score  # noqa: E402
+from coterie.dask.worker import SESSIONS  # noqa: E402
 
 C = 8
 
@@ -119,6 +120,66 @@ def test_kept_after_each_iteration(client, tmp_path):
         in_chunks(X)
     )
     assert rest.lower_bounds_[-1] > model.lower_bounds_[-1]
+
+
+def equal(found, expected):
+    for name in ("means_", "covariances_", "weights_", "neighbors_", "labels_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    np.testing.assert_array_equal(found.lower_bounds_, expected.lower_bounds_[-len(found.lower_bounds_) :])
+
+
+@pytest.mark.parametrize(
+    ("options", "stops"),
+    [
+        ({"covariance_type": "diag"}, (1, 6)),  # the first of them while variances are shared
+        ({"random_candidate": True, "rows_per_tile": 1, "search_every": 2}, (4,)),
+    ],
+)
+def test_one_that_goes_on_has_the_bits_of_one_that_was_never_stopped(client, tmp_path, options, stops):
+    X, path, weights = in_chunks(rows(), 1100), tmp_path / "kept.coterie", np.arange(3000) % 3 + 1.0
+    options = {"n_candidates": 3, "n_neighbors": 4, "tol": 0, "checkpoint": path, "random_state": 0} | options
+    whole = TruncatedGaussianMixture(20, max_iter=8, **options).fit(X, sample_weight=weights)
+    for stop in stops:
+        TruncatedGaussianMixture(20, max_iter=stop, compute_labels=False, **options).fit(
+            X, sample_weight=weights
+        )
+        kept = coterie.load(path)
+        rest = TruncatedGaussianMixture(20, max_iter=8 - stop, **options | {"init": kept, "random_state": 1})
+        equal(rest.fit(X, sample_weight=weights), whole)
+        assert not hasattr(rest, "_unfinished")
+
+
+def test_one_that_goes_on_after_chunks_were_lost(client, tmp_path):
+    X, path = in_chunks(rows(), 1100), tmp_path / "kept.coterie"
+    options = {"n_candidates": 3, "n_neighbors": 4, "tol": 0, "random_state": 0}
+    whole = TruncatedGaussianMixture(20, max_iter=7, checkpoint=path, **options).fit(X)
+    TruncatedGaussianMixture(20, max_iter=4, checkpoint=path, **options).fit(X)
+
+    def lose(progress):
+        if progress.iteration == 2:
+            session = max(SESSIONS.values(), key=lambda held: len(held.chunks))
+            session.chunks.clear()
+
+    kept = coterie.load(path)
+    for again in (
+        {},
+        {"checkpoint": path},
+    ):  # with checkpoints one step is repeated, else all since the last one
+        rest = TruncatedGaussianMixture(
+            20, max_iter=3, callback=lose, **options | {"init": kept} | again
+        ).fit(X)
+        equal(rest, whole)
+        assert rest.traffic_.n_opened.sum() > 3
+
+
+def test_a_checkpoint_of_other_rows_is_a_start(client, tmp_path):
+    path, options = tmp_path / "kept.coterie", {"n_candidates": 3, "tol": 0, "random_state": 0, "max_iter": 2}
+    TruncatedGaussianMixture(20, checkpoint=path, **options).fit(in_chunks(rows()))
+    kept, start = coterie.load(path), coterie.load(path)
+    del start._unfinished
+    for X in (in_chunks(rows(seed=1)), in_chunks(rows(), 500)):
+        found = TruncatedGaussianMixture(20, init=kept, **options).fit(X)
+        equal(found, TruncatedGaussianMixture(20, init=start, **options).fit(X))
 
 
 def test_what_travels(client):

@@ -109,7 +109,7 @@ def test_probes_know_their_neighbors():
 
 
 def test_a_recall_that_is_not_reached_is_warned_of(monkeypatch):
-    monkeypatch.setattr("coterie.graphs.cell_search._MOST_VISITS", (1,))
+    monkeypatch.setattr("coterie.graphs.cell_search.MOST_VISITS", (1,))
     X = shapes("no direction")
     with pytest.warns(ConvergenceWarning, match=r"of the nearest rows were found, and 99\.0% were wanted"):
         found = nearest_neighbors(X, 8, method="approximate", random_state=0)

@@ -31,22 +31,23 @@ def tolerance(dtype):
     return 2e-4 if dtype == np.float32 else 1e-10
 
 
-def check_bounds(bounded, X, frame):
+def check_bounds(bounded, X, frame, scale=1.0):
     """No lower bound may exceed a true distance, no upper bound fall below one.
 
-    Where rows and centres have length 1, these are distances to shortened centres, in a unit of their own.
+    Where rows and centres have length 1, these are distances to shortened centres, in a unit of their own. `scale` is
+    the size of the numbers.
     """
     length = bounded._length
     positions = length * (frame.relative.astype(float) + bounded._data.shift)
     distances = np.sqrt(oracle.square_distances(X, positions) / length)
     rows = np.arange(len(X))
-    slack = 1e-12  # of the oracle's own rounding
+    slack = 1e-12 * scale  # of the oracle's own rounding
     assert np.all(bounded._upper >= distances[rows, bounded.labels] - slack)
     by_slot = np.full((len(X), len(bounded._order)), np.inf)
     filled = bounded._order >= 0
     by_slot[:, filled] = distances[:, bounded._order[filled]]
     by_slot[rows, bounded._slots[bounded.labels]] = np.inf
-    in_force = bounded._lower.astype(float) - bounded._cumulative
+    in_force = bounded._format.values(bounded._lower).astype(float) - bounded._cumulative
     if bounded._panels_per_group:
         lanes = 64 // bounded._data.dtype.itemsize
         starts = np.arange(0, by_slot.shape[1], lanes * bounded._panels_per_group)

@@ -12,6 +12,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import FitRows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
+from coterie.centers.stored_bounds import StoredBounds
 
 __all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
 
@@ -36,8 +37,8 @@ class BoundedAssignment:
     frame : CenterFrame
         The first centroids; they are sorted into panels of neighbours.
     n_groups : int or None
-        Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Memory is
-        n * (that number + 2) floats; panels of 16 (float32) or 8 (float64) centroids are never split.
+        Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Each takes 2 bytes
+        (`coterie.centers.stored_bounds`); panels of 16 (float32) or 8 (float64) centroids are never split.
     unit_length : bool
         Whether rows and centroids have length 1: then bounds are those of shortened centroids, see `_shorten`.
     """
@@ -55,6 +56,7 @@ class BoundedAssignment:
         self._frame: CenterFrame | None = None
         # The length of the centroids that bounds are of, None where it is yet to be chosen.
         self._length: float | None = None if unit_length else 1.0
+        self._format: StoredBounds | None = None  # chosen by the first rows
         self._n_bounded = 0
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
         self._upper = np.empty(data.n_rows, dtype=data.dtype)
@@ -78,7 +80,7 @@ class BoundedAssignment:
         n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
         self._cumulative_drift = np.zeros(n_bounds)
         self._cumulative = np.zeros(n_bounds, dtype=self._data.dtype)
-        self._lower = np.empty((self._data.n_rows, n_bounds), dtype=self._data.dtype)
+        self._lower = np.empty((self._data.n_rows, n_bounds), dtype=StoredBounds.dtype)
 
     def regrouped(self, n_groups: int | None) -> BoundedAssignment:
         """Return an assignment of the same rows, which all have bounds, with so many lower ones, yet to be taken over.
@@ -94,13 +96,23 @@ class BoundedAssignment:
         step = max(1, _CONVERTED // self._lower.shape[1])
         for start in range(part.start, part.stop, step):
             rows = slice(start, min(start + step, part.stop))
-            in_force = _lowered(other._lower[rows]) - _raised(other._cumulative)
+            in_force = other.lower_bounds(rows)
             if self.is_per_center:
                 self._spread(rows, in_force, other)
             else:
                 firsts = np.arange(0, in_force.shape[1], self._width)
                 joined = np.minimum.reduceat(in_force, firsts, axis=1)
-                self._lower[rows] = _lowered(joined) + _lowered(self._cumulative)
+                self._lower[rows] = self._stored.store(_lowered(joined) + _lowered(self._cumulative))
+
+    def lower_bounds(self, rows: slice) -> Array:
+        """Return the lower bounds in force, shape (rows, bounds); none is less than any number."""
+        values = self._stored.values(self._lower[rows])
+        return _lowered(values) - _raised(self._cumulative)
+
+    @property
+    def _stored(self) -> StoredBounds:
+        assert self._format is not None
+        return self._format
 
     @property
     def _width(self) -> int:
@@ -109,14 +121,11 @@ class BoundedAssignment:
 
     def _spread(self, rows: slice, in_force: Array, other: BoundedAssignment) -> None:
         """Give each slot the bound of the group that it was in."""
-        lower, drift, width = self._lower[rows], _lowered(self._cumulative), other._width
-        in_force = _lowered(in_force)
-        n_whole = lower.shape[1] // width
-        whole = lower[:, : n_whole * width].reshape(len(lower), n_whole, width)
-        np.add(in_force[:, :n_whole, None], drift[: n_whole * width].reshape(n_whole, width), out=whole)
-        lower[:, n_whole * width :] = in_force[:, n_whole:] + drift[n_whole * width :]
+        drift, width = _lowered(self._cumulative), other._width
+        of_slots = np.repeat(_lowered(in_force), width, axis=1)[:, : len(drift)] + drift
         # Bounds of groups are of the other centroids only.
-        lower[np.arange(len(lower)), self._slots[self.labels[rows]]] = np.inf
+        of_slots[np.arange(len(of_slots)), self._slots[self.labels[rows]]] = np.inf
+        self._lower[rows] = self._stored.store(of_slots)
 
     def touch(self, part: slice) -> None:
         """Write to the memory of the lower bounds of some rows, which a system gives only then."""
@@ -152,6 +161,9 @@ class BoundedAssignment:
         assert self._frame is not None
         if self._length is None:
             self._length = self._shorten(part, x)
+        if self._format is None:
+            some = self._data.squares[part][:_ROWS_OF_LENGTH]
+            self._format = StoredBounds.around(float(np.sqrt(np.median(some))), self._data.dtype)
         added, error = self._of_shortened(self._length)
         first = part.start >= self._n_bounded
         self._n_bounded = max(self._n_bounded, part.stop)
@@ -166,6 +178,7 @@ class BoundedAssignment:
             self._cumulative,
             error,
             self._frame.shift_norm,
+            self._format.bias,
             first,
             self._data.squares[part] + added if added else self._data.squares[part],
             self.labels[part],
@@ -208,7 +221,7 @@ class BoundedAssignment:
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose; their bounds are forgotten."""
         self.labels[rows] = labels
-        self._lower[rows] = -np.inf
+        self._lower[rows] = StoredBounds.none
         self._upper[rows] = np.inf
 
 
@@ -266,10 +279,10 @@ def _principal_coordinate(points: Array) -> FloatArray:
     return coordinate
 
 
-def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int, itemsize: int) -> int | None:
+def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int) -> int | None:
     """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
     if algorithm == "elkan":
         return None
     if algorithm == "hamerly":
         return 1
-    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * itemsize)))
+    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * StoredBounds.dtype.itemsize)))

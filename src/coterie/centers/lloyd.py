@@ -13,6 +13,7 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses, LocalPasses
 from coterie.centers.racing import RacingAssignment
+from coterie.centers.stored_bounds import StoredBounds
 
 __all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm", "local_passes", "races"]
 
@@ -24,8 +25,8 @@ _PASSES_FOR_BOUNDS = 4
 # Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
 _RACED, _RACED_BYTES = 2e8, 64
 
-# Bounds that take more memory than this cost "elkan" more time than they save.
-_ELKAN_BYTES = 128 << 20
+# Bounds of "elkan" may take this, or so much of the memory of the rows; more costs more time than it saves.
+_ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +163,11 @@ def algorithm_of(
     """Return which algorithm so many rows, columns and clusters get: "auto" chooses."""
     if algorithm != "auto":
         return algorithm
-    n_rows, n_columns = shape
+    n_columns = shape[1]
     if n_clusters < 4 or is_sparse:
         return "lloyd"
-    elkan_fits = n_rows * n_clusters * itemsize <= _ELKAN_BYTES
-    return "elkan" if n_columns >= 256 and n_clusters <= 2 * n_columns and elkan_fits else "yinyang"
+    suits = n_columns >= 256 and n_clusters <= 2 * n_columns
+    return "elkan" if suits and _elkan_fits(shape, n_clusters, itemsize) else "yinyang"
 
 
 def races(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool) -> bool:
@@ -177,8 +178,14 @@ def races(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: 
         and n_clusters >= 4
         and n_columns * itemsize >= _RACED_BYTES
         and float(n_rows) * n_columns * n_clusters >= _RACED
-        and n_rows * n_clusters * itemsize <= _ELKAN_BYTES
+        and _elkan_fits(shape, n_clusters, itemsize)
     )
+
+
+def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
+    n_rows, n_columns = shape
+    n_bytes = float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
+    return n_bytes <= max(_ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize)
 
 
 def _assignment(
@@ -191,5 +198,5 @@ def _assignment(
         return PlainAssignment(data)
     if algorithm == "race":
         return RacingAssignment(data, frame, unit_length=unit_length)
-    n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters, data.dtype.itemsize)
+    n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters)
     return BoundedAssignment(data, frame, n_bounds, unit_length=unit_length)

@@ -61,7 +61,7 @@ class RacingAssignment:
     """
 
     def __init__(self, data: Dataset, frame: CenterFrame, *, unit_length: bool = False) -> None:
-        self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame), data.dtype.itemsize)
+        self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame))
         self._used = BoundedAssignment(data, frame, self._n_groups, unit_length=unit_length)
         self._other: BoundedAssignment | None = None
         self._most_passes = data.n_passes_left

@@ -15,7 +15,18 @@ from typing import Any
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.dask.chunks import Chunks
 from coterie.dask.extra import distributed
-from coterie.dask.worker import Answer, Order, Part, Plan, StoppedError, Sum, carry_out, close_session
+from coterie.dask.worker import (
+    Answer,
+    Order,
+    Part,
+    PeerLostError,
+    Plan,
+    StoppedError,
+    Sum,
+    carry_out,
+    close_session,
+    stay,
+)
 from coterie.mixture.parameters import MixtureParameters
 
 __all__ = ["ClusterLostError", "Crew", "Pass"]
@@ -53,6 +64,8 @@ class Pass:
         Tasks, one a worker, and those sent again after a worker had died.
     n_sent, n_received : int
         Bytes of arrays to the workers and from them.
+    n_exchanged : int
+        Bytes of arrays from worker to worker.
     n_opened : int
         Chunks that were opened, or opened again.
     seconds : float
@@ -63,6 +76,7 @@ class Pass:
     n_tasks: int
     n_sent: int
     n_received: int
+    n_exchanged: int
     n_opened: int
     seconds: float
 
@@ -91,6 +105,7 @@ class Crew:
         self.moved: dict[int, tuple[Any, Any]] = {}
         self.sampled: dict[int, list[IndexArray]] = {}
         self.past: list[tuple[Callable[..., Any], Any]] = []
+        self.kept: list[dict[str, Array]] | None = None
         self.passes: list[Pass] = []
         self._session = uuid.uuid4().hex
         self._n_orders = 0
@@ -121,6 +136,11 @@ class Crew:
         self._held = set()
 
     @property
+    def homes(self) -> dict[int, str]:
+        """The address of the worker that held each chunk in the last pass."""
+        return dict(self._home)
+
+    @property
     def n_workers(self) -> int:
         """How many workers hold chunks."""
         return max(1, len(set(self._home.values())))
@@ -133,6 +153,7 @@ class Crew:
         *,
         given: Sequence[Any] | None = None,
         sums: Mapping[str, Callable[[], Sum]] | None = None,
+        meets: bool = False,
     ) -> Answer:
         """Make one pass: ask all chunks.
 
@@ -148,6 +169,8 @@ class Crew:
             For each chunk.
         sums : mapping of str to callable, optional
             Returns each of the sums over all chunks that the pass makes, empty.
+        meets : bool
+            Whether workers ask each other for what belongs to their chunks: all of these are opened before.
 
         Returns
         -------
@@ -163,17 +186,21 @@ class Crew:
         waiting, deaths = set(range(len(self.chunks))), 0
         n_tasks = n_sent = n_received = n_opened = 0
         begin = time.monotonic()
-        self._settle_homes()
         while waiting:
-            orders = self._orders(sorted(waiting), operation, given, sums or {})
+            self._settle_homes()
+            if meets and len(self._held) < len(self.chunks):
+                self.run("again", stay)
+            orders = self._orders(sorted(waiting), operation, given, sums or {}, meets=meets)
             n_opened += sum(part.chunk is not None for order in orders.values() for part in order.parts)
             n_tasks += len(orders)
             n_sent += sum(bytes_of(order) + bytes_of(payload) for order in orders.values())
+            n_dead = n_apart = 0
             for order, answer in self._answers(name, orders, payload):
                 if answer is None:
                     self._forget(part.number for part in order.parts)
-                    self._alive = []
-                    deaths += 1
+                    n_dead += 1
+                if answer is None or not answer.results:
+                    self._alive, n_apart = [], 1
                     continue
                 waiting -= answer.results.keys()
                 self._held |= answer.results.keys()
@@ -183,14 +210,15 @@ class Crew:
                 for key, part_sum in answer.sums.items():
                     total.sums[key].take_in(part_sum)
                 n_received += bytes_of(answer.results) + bytes_of(answer.sums)
-            if waiting:
-                if deaths > _MOST_DEATHS + len(orders):
-                    raise ClusterLostError(
-                        f"Workers died {deaths} times in one pass ({name}): most likely they have too little memory "
-                        "for their chunks; their logs say more."
-                    )
-                self._settle_homes()
-        self.passes.append(Pass(name, n_tasks, n_sent, n_received, n_opened, time.monotonic() - begin))
+                total.n_exchanged += answer.n_exchanged
+            deaths += max(n_dead, n_apart)
+            if waiting and deaths > _MOST_DEATHS + len(orders):
+                raise ClusterLostError(
+                    f"Workers died or did not reach each other {deaths} times in one pass ({name}): most likely they "
+                    "have too little memory for their chunks; their logs say more."
+                )
+        seconds = time.monotonic() - begin
+        self.passes.append(Pass(name, n_tasks, n_sent, n_received, total.n_exchanged, n_opened, seconds))
         return total
 
     # --- who holds what ----------------------------------------------------------------------------------------------
@@ -293,6 +321,8 @@ class Crew:
         operation: Callable[..., Any],
         given: Sequence[Any] | None,
         sums: Mapping[str, Callable[[], Sum]],
+        *,
+        meets: bool,
     ) -> dict[str, Order]:
         by_worker = defaultdict(list)
         for number in numbers:
@@ -306,6 +336,7 @@ class Crew:
             orders[worker] = Order(
                 self._session, self._n_orders, operation, parts, held, self.plan, self.shift,
                 self.before if opens else None, self.was_settled, sums, tuple(self.past) if opens else (),
+                dict(self._home) if meets else {},
             )  # fmt: skip
         return orders
 
@@ -316,7 +347,7 @@ class Crew:
         weights = None if self.weights is None else self.weights[number]
         return replace(
             part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number),
-            sampled=self.sampled.get(number, ()),
+            sampled=self.sampled.get(number, ()), kept=None if self.kept is None else self.kept[number],
         )  # fmt: skip
 
     def _answers(
@@ -386,6 +417,8 @@ class Crew:
                 return answer
             except lost:
                 return None
+            except PeerLostError:  # the worker itself is well, but has nothing to answer
+                return Answer({}, {})
             except TimeoutError:
                 if worker not in self._look():
                     return None
@@ -430,7 +463,7 @@ def bytes_of(value: Any) -> int:
     if isinstance(value, Order):
         return bytes_of(
             [value.shift, value.before, value.past, *(part.given for part in value.parts)]
-        ) + bytes_of([[part.weights, part.moved, part.sampled] for part in value.parts])
+        ) + bytes_of([[part.weights, part.moved, part.sampled, part.kept] for part in value.parts])
     if isinstance(value, MixtureParameters):
         return bytes_of([value.means, value.variances, value.weights])
     return 8 if isinstance(value, float | int) else 0

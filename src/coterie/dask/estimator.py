@@ -34,9 +34,16 @@ _TRAFFIC = [
     ("n_tasks", np.int64),
     ("n_sent", np.int64),
     ("n_received", np.int64),
+    ("n_exchanged", np.int64),
     ("n_opened", np.int64),
     ("seconds", np.float64),
 ]
+
+# What is asked of rows of this process alone, and what to do with others.
+_HERE_ALONE = {
+    "return_distance": "transform, where a model has it, is lazy, too",
+    "sample_weight": "score chunk by chunk with map_blocks",
+}
 
 # What belongs to the rows of a fit, and is not sent to workers that are to label others.
 _OF_ROWS = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_", "lower_bounds_")
@@ -64,6 +71,34 @@ class OnCluster:
         if not isinstance(local.__dict__.get("labels_"), np.ndarray):
             local.__dict__.pop("labels_", None)
         return local
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the cluster of each row of X; of rows elsewhere as a lazy Dask array.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame, path, or anything that the estimator of `coterie` takes
+            Any rows.
+        return_distance : bool
+            For rows of this process only: see the estimator of the same name in `coterie`.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n,), int32
+        """
+        return self._asked("predict", X, return_distance=return_distance)
+
+    def _asked(self, method: str, X: Any, **options: Any) -> Any:
+        """Return what a method says of rows: at once, or of rows elsewhere as a lazy array, unless it is a score."""
+        check_is_fitted(self)
+        if not is_elsewhere(X):
+            return getattr(super(), method)(X, **options)
+        for name, value in options.items():
+            if value is not None and value is not False:
+                raise ValueError(f"{name} is for rows of this process: {_HERE_ALONE[name]}.")
+        if method == "score":
+            return score_of(self._lean(), X, self.open_options)
+        return by_chunk(self._lean(), method, X, self.open_options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to a file that `coterie.load` reads, as an estimator of `coterie`."""
@@ -125,46 +160,13 @@ class OnCluster:
 class OnClusterByCentroids(OnCluster, CentroidEstimator):
     """K-means of rows on a cluster."""
 
-    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
-        """Return the nearest centroid of each row of X; of rows elsewhere as a lazy Dask array.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame, path, or anything that `coterie.KMeans` takes
-            Any rows.
-        return_distance : bool
-            For rows of this process only: see `coterie.KMeans.predict`.
-
-        Returns
-        -------
-        Dask array or ndarray of shape (n,), int32
-        """
-        check_is_fitted(self)
-        if not is_elsewhere(X):
-            return self.to_local().predict(X, return_distance=return_distance)
-        if return_distance:
-            raise ValueError(
-                "return_distance is for rows of this process: call transform, which is lazy, too."
-            )
-        return by_chunk(self._lean(), "predict", X, self.open_options)
-
     def transform(self, X: Any) -> Any:
         """Return the distance of each row of X to every centroid: of rows elsewhere as a lazy Dask array."""
-        check_is_fitted(self)
-        if not is_elsewhere(X):
-            return self.to_local().transform(X)
-        return by_chunk(self._lean(), "transform", X, self.open_options)
+        return self._asked("transform", X)
 
     def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return minus the inertia that the centroids leave on X, computed where the rows are."""
-        check_is_fitted(self)
-        if not is_elsewhere(X):
-            return float(self.to_local().score(X, sample_weight=sample_weight))
-        if sample_weight is not None:
-            raise ValueError(
-                "sample_weight is for rows of this process: score chunk by chunk with map_blocks."
-            )
-        return score_of(self._lean(), X, self.open_options)
+        return float(self._asked("score", X, sample_weight=sample_weight))
 
     def check_parameters(self) -> None:
         super().check_parameters()

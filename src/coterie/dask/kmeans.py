@@ -68,8 +68,8 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         Which centroid is the nearest to each row; of more than 10,000,000 rows a lazy Dask array.
     traffic_ : record array
         One row per pass over the rows: `name`, `n_tasks` (one a worker), `n_sent` and `n_received` (bytes of arrays to
-        the workers and from them), `n_opened` (chunks that were opened, or opened again after a worker had died),
-        `seconds`.
+        the workers and from them), `n_exchanged` (those from worker to worker, where a graph is made), `n_opened`
+        (chunks that were opened, or opened again after a worker had died), `seconds`.
 
     Raises
     ------

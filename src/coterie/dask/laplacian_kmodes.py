@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
-from coterie.dask.elsewhere import by_chunk, is_elsewhere
 from coterie.dask.estimator import OnCluster
 from coterie.dask.extra import client_of
 from coterie.dask.neighbors import neighbors_of
@@ -77,7 +75,7 @@ runs_, n_features_in_, feature_names_in_
     Notes
     -----
     Where the graph is exact (n^2 d of at most 5e10, as on one machine) the clusters are those of
-    `coterie.LaplacianKModes`, bit by bit. Else it is approximate, by cells of each chunk: see
+    `coterie.LaplacianKModes`, bit by bit. Else it is approximate: see
     `coterie.dask.nearest_neighbors`.
 
     References
@@ -157,26 +155,9 @@ runs_, n_features_in_, feature_names_in_
             self._note_traffic(crew)
         return self
 
-    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
-        """Return the cluster of each row of X; of rows elsewhere as a lazy Dask array.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame, path, or anything that `coterie.LaplacianKModes` takes
-            Any rows.
-        return_distance : bool
-            For rows of this process only: see `coterie.LaplacianKModes.predict`.
-
-        Returns
-        -------
-        Dask array or ndarray of shape (n,), int32
-        """
-        check_is_fitted(self)
-        if not is_elsewhere(X):
-            return super().predict(X, return_distance=return_distance)
-        if return_distance:
-            raise ValueError("return_distance is for rows of this process.")
-        return by_chunk(self.to_local().set_params(callback=None), "predict", X, self.open_options)
+    def _lean(self) -> Any:
+        # Other rows are compared with those of the fit.
+        return self.to_local().set_params(callback=None)
 
     # --- the algorithm, which is that of one machine but for the graph ------------------------------------------------
 

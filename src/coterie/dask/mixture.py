@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
-from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of, totals_of
+from coterie.dask.elsewhere import is_elsewhere, totals_of
 from coterie.dask.estimator import OnCluster
 from coterie.dask.extra import client_of
 from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
@@ -35,6 +34,12 @@ from coterie.mixture.posteriors import Posteriors
 from coterie.rows import as_rows
 
 __all__ = ["TruncatedGaussianMixture"]
+
+# What is noted with each E-step.
+_STEP = {
+    "told", "firsts", "options", "candidates", "order", "random", "neighbors", "means", "variances", "weights",
+    "n_shared",
+}  # fmt: skip
 
 
 class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
@@ -59,8 +64,10 @@ compute_labels, random_state, verbose, max_time, callback
     client : distributed.Client, optional
         None: the current one.
     checkpoint : path, optional
-        File to which the model is written after each iteration, complete or not at all. `init=coterie.load(checkpoint)`
-        begins with its means, variances and weights; the candidates of the rows are drawn anew.
+        File to which the model is written after each iteration, complete or not at all. With the same rows and chunks
+        `init=coterie.load(checkpoint)` goes on from there with the same bits: the file has the candidates of all rows,
+        which come here with each E-step, 2 C' + 4 bytes for each row (4 C' + 4 from 65,537 components on). Of other
+        rows it is but means, variances and weights.
     open_options : dict, optional
         Options of `coterie.open_rows` for a path, such as `columns`; `columns` and `exclude` for a Dask DataFrame.
 
@@ -180,6 +187,9 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
                 self._check_n_rows(data.rows)
                 given = self._given_start(data.rows)
                 data.measure()
+                begun = self._begun(data)
+                if begun is not None:
+                    given = MixtureParameters(begun["means"], begun["variances"], begun["weights"])
                 if self.coreset_size is None:
                     best = self._best_run(X, data, given, random, monitor)
                 else:
@@ -194,7 +204,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         except ClusterLostError as error:
             if monitor.last is None:
                 raise
-            self.keep(monitor.last)
+            self._store(_with_own_variances(monitor.last, self.covariance_type))
             self.runs_ = monitor.runs()
             self.__dict__.pop("labels_", None)
             self._forget_distances()
@@ -202,44 +212,21 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         monitor.warn_if_out_of_time()
         return self
 
-    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
-        """Return the best component of each row of X; of rows elsewhere as a lazy Dask array.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame, path, or anything that `coterie.TruncatedGaussianMixture` takes
-            Any rows.
-        return_distance : bool
-            For rows of this process only: see `coterie.TruncatedGaussianMixture.predict`.
-
-        Returns
-        -------
-        Dask array or ndarray of shape (n,), int32
-        """
-        if not is_elsewhere(X):
-            return super().predict(X, return_distance=return_distance)
-        if return_distance:
-            raise ValueError("return_distance is for rows of this process.")
-        return self._elsewhere("predict", X)
-
     def responsibilities(self, X: Any) -> Any:
         """Return the truncated posteriors of each row of X; of rows elsewhere as a lazy Dask array of CSR chunks."""
-        return self._elsewhere("responsibilities", X) if is_elsewhere(X) else super().responsibilities(X)
+        return self._asked("responsibilities", X)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the posteriors of all components for each row of X; of rows elsewhere as a lazy Dask array."""
-        return self._elsewhere("predict_proba", X) if is_elsewhere(X) else super().predict_proba(X)
+        return self._asked("predict_proba", X)
 
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each row of X; of rows elsewhere as a lazy Dask array."""
-        return self._elsewhere("score_samples", X) if is_elsewhere(X) else super().score_samples(X)
+        return self._asked("score_samples", X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X, computed where they are."""
-        if not is_elsewhere(X):
-            return super().score(X)
-        check_is_fitted(self)
-        return score_of(self._lean(), X, self.open_options)
+        return float(self._asked("score", X))
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion of the model on X: the lower, the better."""
@@ -254,10 +241,6 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             return super().aic(X)
         return float(-2 * totals_of(self._lean(), X, self.open_options)[0] + 2 * self._n_parameters())
 
-    def _elsewhere(self, method: str, X: Any) -> Any:
-        check_is_fitted(self)
-        return by_chunk(self._lean(), method, X, self.open_options)
-
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
     def _posteriors(self, data: Any, random: np.random.RandomState) -> Posteriors:
@@ -266,8 +249,36 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         return WorkerPosteriors(
             data, (self.n_components, *self._truncation()), random=random,
             random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
-            search_every=self.search_every,
+            search_every=self.search_every, is_kept=self.checkpoint is not None, begun=self._begun(data),
         )  # fmt: skip
+
+    def _begun(self, data: WorkerRows) -> dict[str, Array] | None:
+        """Return the step that another fit had begun, as its checkpoint in `init` tells; None where it is none."""
+        begun = getattr(self.init, "_unfinished", None)
+        is_asked = self.means_init is None and self.weights_init is None and not self.warm_start
+        if not (is_asked and isinstance(begun, dict) and begun.keys() >= _STEP):
+            return None
+        is_same = self.init.covariance_type == self.covariance_type and begun["means"].dtype == data.dtype
+        told = self._told(data).items()
+        return begun if is_same and all(np.array_equal(begun[name], value) for name, value in told) else None
+
+    def _told(self, data: WorkerRows) -> dict[str, Array]:
+        """Return numbers that rows, weights and this model have, and hardly any others."""
+        of_rows = [data.total_weight, data.total_square, data.mean_variance, data.largest_square, *data.shift]
+        search = [self.random_candidate, self.rows_per_tile, self.search_every]
+        options = np.array([self.n_components, *self._truncation(), *map(int, search)])
+        return {"told": np.array(of_rows), "firsts": data.firsts, "options": options}
+
+    def _first_step(
+        self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
+    ) -> tuple[MixtureParameters, float, int]:
+        if not isinstance(posteriors, WorkerPosteriors):
+            return super()._first_step(posteriors, parameters, smallest_variance)
+        if posteriors.begun is not None:
+            posteriors.n_shared = int(posteriors.begun["n_shared"])
+            return parameters, posteriors.e_step(parameters), posteriors.n_shared
+        parameters, base, posteriors.n_shared = super()._first_step(posteriors, parameters, smallest_variance)
+        return parameters, base, posteriors.n_shared
 
     def _iterate(
         self,
@@ -301,7 +312,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     def _label(self, data: WorkerRows, X: Any) -> None:
         """Label the rows of the fit where they are."""
         if not data.gathers:
-            self.labels_ = self._elsewhere("predict", X)
+            self.labels_ = self._asked("predict", X)
             return
         parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
         payload = {"parameters": parameters, "exact": self._is_exact()}
@@ -309,17 +320,19 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         self.labels_ = labels
         self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
 
-    def keep(self, run: Run) -> None:
-        """Make a run the model as it is, and write it where that was asked for."""
+    def write(self, run: Run, posteriors: WorkerPosteriors) -> None:
+        """Write the checkpoint of a run as it is."""
         parameters = run.parameters
-        if parameters.variances.ndim == 0 and self.covariance_type != "tied_spherical":  # still shared
-            n_components, n_columns = parameters.means.shape
-            shape = (n_components, n_columns) if self.covariance_type == "diag" else (n_components,)
-            own = np.full(shape, float(parameters.variances))
-            run = replace(run, parameters=replace(parameters, variances=own))
-        self._store(run)
-        if self.checkpoint is not None:
-            self.save(self.checkpoint)
+        n_shared = max(0, posteriors.n_shared - len(run.history))
+        self._store(_with_own_variances(run, self.covariance_type))
+        self._unfinished = posteriors.now() | self._told(posteriors.data) | {
+            "means": parameters.means, "variances": np.asarray(parameters.variances), "weights": parameters.weights,
+            "n_shared": np.array(n_shared),
+        }  # fmt: skip
+        try:
+            self.to_local().set_params(callback=None).save(self.checkpoint)
+        finally:
+            del self._unfinished
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -327,6 +340,17 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             raise ValueError("checkpoint is for fits of all rows: that of a coreset takes a moment.")
         if isinstance(self.init, str) and self.init == "k-means||" and self.coreset_size is not None:
             raise ValueError("init='k-means||' is for fits of all rows: give another init with coreset_size.")
+
+
+def _with_own_variances(run: Run, covariance_type: str) -> Run:
+    """Return a run whose components have variances of their own, even if they still share one."""
+    parameters = run.parameters
+    if parameters.variances.ndim != 0 or covariance_type == "tied_spherical":
+        return run
+    n_components, n_columns = parameters.means.shape
+    shape = (n_components, n_columns) if covariance_type == "diag" else (n_components,)
+    own = np.full(shape, float(parameters.variances))
+    return replace(run, parameters=replace(parameters, variances=own))
 
 
 class _Monitor(FitMonitor):
@@ -341,7 +365,7 @@ class _Monitor(FitMonitor):
         if isinstance(posteriors, WorkerPosteriors):
             run = Run(posteriors.parameters, posteriors.neighbors, self.history(), False, objective)
             if model.checkpoint is not None:
-                model.keep(run)
+                model.write(run, posteriors)
             is_best = self.last is None or objective >= self.last.history["objective"][-1]
             if model.max_time is not None and is_best:
                 self.last = run

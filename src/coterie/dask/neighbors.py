@@ -1,7 +1,8 @@
-"""The nearest rows of rows on a Dask cluster: blocks of rows travel as queries, who is the nearest comes back.
+"""The nearest rows of rows on a Dask cluster.
 
-Every chunk is searched for itself, exactly or by cells of its own rows, and of what all of them find the nearest are
-kept. So nothing depends on who holds which chunk, and nothing is lost with a worker.
+Exactly: blocks of rows travel as queries, every chunk is searched for itself, and of what all of them find the nearest
+are kept. Approximately: rows travel to where the cells are searched that they visit (`coterie.dask.cells`). Neither
+depends on who holds which chunk, and nothing is lost with a worker.
 """
 
 from __future__ import annotations
@@ -11,35 +12,33 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from coterie.arrays import Array, IndexArray, IntArray
+from coterie.arrays import Array, IndexArray
+from coterie.dask.cells import nearest_by_cells
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
 from coterie.dask.extra import client_of
+from coterie.dask.parcels import NOBODY, Nearest
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan, Visit
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import Neighbors, graph_of_neighbors
-from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.graphs.knn import Weights, check_weights
 from coterie.graphs.neighbors import LEAST_WORK, METHODS, METRICS, Seed, check_recall, warn_of_missed
+from coterie.graphs.probes import N_PROBES, Probes
 from coterie.limits.memory import Need, check_memory
 
-__all__ = ["Nearest", "knn_graph", "nearest_neighbors", "neighbors_of"]
+__all__ = ["knn_graph", "nearest_neighbors", "neighbors_of"]
 
-# Queries that travel at a time. Where rows are put into cells first, there are more, for that is done anew each time.
-_QUERY_BYTES, _QUERY_BYTES_OF_CELLS = 4 << 20, 64 << 20
+# Queries that travel at a time.
+_QUERY_BYTES = 4 << 20
 
-# Multiply-adds after which a worker looks whether the fit has ended: half a second of one thread. What takes less is
-# searched exactly.
+# Multiply-adds after which a worker looks whether the fit has ended: half a second of one thread.
 _CALL_MULTIPLY_ADDS = 2e10
-
-_NOBODY = np.iinfo(np.int32).max
 
 
 class Queries(Protocol):
@@ -49,74 +48,22 @@ class Queries(Protocol):
         """Return rows of ascending numbers."""
 
 
-class Nearest:
-    """The nearest rows of some queries among all that have been looked at; equally near ones by their numbers.
-
-    Parameters
-    ----------
-    n_queries, n_neighbors : int
-        How many queries, and how many rows for each.
-    dtype : dtype
-        Of the squared distances.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n_queries, n_neighbors), int32
-        Numbers of the rows; the largest that there is where there are too few.
-    squares : ndarray of shape (n_queries, n_neighbors)
-        Their squared distances, infinite there.
-    """
-
-    def __init__(self, n_queries: int, n_neighbors: int, dtype: npt.DTypeLike) -> None:
-        self.ids = np.full((n_queries, n_neighbors), _NOBODY, dtype=np.int32)
-        self.squares = np.full(self.ids.shape, np.inf, dtype=dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """What travels of it."""
-        return self.ids.nbytes + self.squares.nbytes
-
-    def add(self, part: slice, ids: IntArray, squares: Array) -> None:
-        """Take in rows that no one has looked at yet, for some of the queries."""
-        ids = np.hstack([self.ids[part], ids])
-        squares = np.hstack([self.squares[part], squares])
-        nearest = np.lexsort((ids, squares), axis=1)[:, : self.ids.shape[1]]
-        self.ids[part] = np.take_along_axis(ids, nearest, axis=1)
-        self.squares[part] = np.take_along_axis(squares, nearest, axis=1)
-
-    def take_in(self, other: Nearest) -> None:
-        """Take in what is the nearest among other rows."""
-        self.add(slice(None), other.ids, other.squares)
-
-
-def search(visit: Visit, first: int) -> float:
-    """Look for the nearest rows of the queries in a chunk, whose first row has this number.
-
-    Return the share of them that was found, times the pairs of a query and a row.
-    """
+def search(visit: Visit, first: int) -> None:
+    """Look for the nearest rows of the queries in a chunk, whose first row has this number."""
     chunk, payload, nearest = visit.chunk, visit.payload, visit.sums["nearest"]
-    points, queries, aim, recall = np.asarray(chunk.rows.read()), payload["queries"], payload["aim"], 1.0
+    points, queries = np.asarray(chunk.rows.read()), payload["queries"]
     size = max(64, int(_CALL_MULTIPLY_ADDS / points.size))
-    if len(queries) <= size:
-        aim = None
-    elif aim is not None:
-        size = len(queries)
     for start in range(0, len(queries), size):
         visit.check()
         part = slice(start, min(start + size, len(queries)))
-        own = np.arange(payload["first"] + part.start, payload["first"] + part.stop) - first
-        are_here = own[0] < len(points) and own[-1] >= 0
+        own = payload["numbers"][part] - first
+        are_here = bool(np.any((own >= 0) & (own < len(points))))
         n_found = min(nearest.ids.shape[1] + are_here, len(points))
-        if aim is None:
-            ids, squares = exact_neighbors(points, queries[part], n_found, chunk.n_threads)
-        else:
-            seed = (payload["seed"] + chunk.number) % _NOBODY
-            ids, squares, recall = approximate_neighbors(points, queries, n_found, aim, seed, chunk.n_threads)
+        ids, squares = exact_neighbors(points, queries[part], n_found, chunk.n_threads)
         is_self = ids == own[:, None]
         ids += np.int32(first)
-        ids[is_self], squares[is_self] = _NOBODY, np.inf
+        ids[is_self], squares[is_self] = NOBODY, np.inf
         nearest.add(part, ids, squares)
-    return recall * len(queries) * len(points)
 
 
 def nearest_neighbors(
@@ -142,8 +89,8 @@ def nearest_neighbors(
     metric : {"euclidean", "cosine"}
         "cosine": rows are scaled to length 1 first. Rows of zeros are refused.
     method : {"auto", "exact", "approximate"}
-        See `coterie.graphs.nearest_neighbors`. "approximate": each worker puts the rows of each of its chunks into
-        cells, and queries look into some of those of each chunk.
+        See `coterie.graphs.nearest_neighbors`. "approximate": all rows are put into cells, each of which is searched by
+        one worker, and each row travels to the workers of the cells that it visits.
     recall : float
         The share of the nearest rows that the approximate method is to find.
     random_state : int, RandomState or None
@@ -170,11 +117,16 @@ def nearest_neighbors(
 
     Notes
     -----
-    All rows travel: 4 MiB at a time (64 MiB, if approximate) come to the client and go to each worker as queries, which
-    looks among the rows that it holds, and sends the nearest of them back. So n d numbers go to each worker in all, and
-    8 or 12 bytes for each neighbour come back from each. It takes O(n^2 d) operations if exact, and O(n^2 d / sqrt(c))
-    for chunks of c rows if not, shared by the workers. Nothing is kept between passes: what a worker that dies has left
-    is searched by another one, and the bits do not depend on the workers.
+    Exact: all rows travel, 4 MiB at a time, to the client and from there to each worker as queries, which looks among
+    the rows that it holds, and sends the nearest of them back. So n d numbers go to each worker in all, and 8 or 12
+    bytes for each neighbour come back from each. It takes O(n^2 d) operations, shared by the workers.
+
+    Approximate: the client learns cells from a sample of at most 256 MiB. Rows travel from worker to worker, each at
+    most once to each other worker; of 8 or 12 bytes for each neighbour there come as many sets here as workers have
+    looked for a row. It takes O(n^1.5 d) operations, shared by the workers, each of which needs memory for the rows
+    that it holds, and about three times as much while it searches.
+
+    The bits depend on the chunks, but neither on the workers nor on whether one of them dies.
 
     Examples
     --------
@@ -212,15 +164,25 @@ def neighbors_of(
         See `nearest_neighbors`.
     """
     _check_sizes(data, n_neighbors)
+    everyone = np.arange(data.n_rows)
     pairs = float(data.n_rows) ** 2
     if method == "exact" or (method == "auto" and pairs * data.n_columns <= LEAST_WORK):
-        ids, squares, _ = _search_blocks(data, queries, n_neighbors, {"aim": None}, _QUERY_BYTES)
-        return Neighbors(ids, squares, "exact", 1.0)
+        nearest = _search_all(data, queries, everyone, n_neighbors)
+        return Neighbors(nearest.ids, nearest.squares, "exact", 1.0)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    how = {"aim": Aim(float(recall)), "seed": seed}
-    ids, squares, found = _search_blocks(data, queries, n_neighbors, how, _QUERY_BYTES_OF_CELLS)
+    drawn = np.random.RandomState(seed).choice(data.n_rows, min(N_PROBES, data.n_rows), replace=False)
+    known = _search_all(data, queries, np.sort(drawn), n_neighbors)
+    probes = Probes(
+        np.sort(drawn), np.sort(drawn).astype(np.int32), queries.take(np.sort(drawn)), known.ids,
+        known.squares[:, -1].astype(np.float64),
+    )  # fmt: skip
+    nearest, found = nearest_by_cells(data, probes, n_neighbors, float(recall), seed)
+    few = np.flatnonzero(nearest.ids[:, -1] == NOBODY)  # whose cells hold too few rows
+    if len(few):
+        all_of_few = _search_all(data, queries, few, n_neighbors)
+        nearest.ids[few], nearest.squares[few] = all_of_few.ids, all_of_few.squares
     warn_of_missed(found, recall)
-    return Neighbors(ids, squares, "approximate", found)
+    return Neighbors(nearest.ids, nearest.squares, "approximate", found)
 
 
 def knn_graph(
@@ -271,7 +233,7 @@ def knn_graph(
 
 
 def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
-    if data.n_rows > _NOBODY:
+    if data.n_rows > NOBODY:
         raise ValueError(f"X has {data.n_rows} rows, but row numbers must fit int32.")
     if n_neighbors >= data.n_rows:
         raise ValueError(
@@ -282,21 +244,17 @@ def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
     check_memory([need], f"{n_neighbors} neighbours of {data.n_rows:,} rows")
 
 
-def _search_blocks(
-    data: WorkerRows, queries: Queries, n_neighbors: int, how: dict[str, Any], n_bytes: int
-) -> tuple[IntArray, Array, float]:
-    """Return the nearest of all rows to each, their squared distances, and the recall, with so many bytes at a time."""
-    ids = np.empty((data.n_rows, n_neighbors), dtype=np.int32)
-    squares, pairs = np.empty(ids.shape, dtype=data.dtype), 0.0
-    size = max(1, n_bytes // (data.n_columns * data.dtype.itemsize))
-    for first in range(0, data.n_rows, size):
-        part = slice(first, min(first + size, data.n_rows))
-        payload = how | {"queries": queries.take(np.arange(part.start, part.stop)), "first": first}
+def _search_all(data: WorkerRows, queries: Queries, numbers: IndexArray, n_neighbors: int) -> Nearest:
+    """Return the nearest of all rows to some of them, of ascending numbers."""
+    nearest = Nearest(len(numbers), n_neighbors, data.dtype)
+    size = max(1, _QUERY_BYTES // (data.n_columns * data.dtype.itemsize))
+    for first in range(0, len(numbers), size):
+        part = slice(first, min(first + size, len(numbers)))
+        payload = {"queries": queries.take(numbers[part]), "numbers": numbers[part]}
         empty = partial(Nearest, part.stop - part.start, n_neighbors, data.dtype)
         answer = data.crew.run(
             "neighbors", search, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}
         )
         found = answer.sums["nearest"]
-        ids[part], squares[part] = found.ids, found.squares
-        pairs += sum(answer.results.values())
-    return ids, squares, pairs / float(data.n_rows) ** 2
+        nearest.ids[part], nearest.squares[part] = found.ids, found.squares
+    return nearest

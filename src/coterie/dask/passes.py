@@ -70,7 +70,7 @@ class WorkerPasses:
         chosen = algorithm_of(algorithm, held, n_clusters, itemsize=itemsize, is_sparse=False)
         is_plain = chosen == "lloyd" or n_clusters == 1
         self.algorithm = "lloyd" if is_plain else chosen
-        n_bounds = 0 if is_plain else n_bounds_of(chosen, data.rows_per_worker, n_clusters, itemsize)
+        n_bounds = 0 if is_plain else n_bounds_of(chosen, data.rows_per_worker, n_clusters)
         crew.plan = replace(crew.plan, n_bounds=n_bounds, run=run, is_settled=False)
         crew.before, crew.moved = None, {}
 

@@ -1,11 +1,13 @@
 """The E-step of a mixture on workers: candidates and shares stay with the rows, moments come back.
 
 What a row's candidates are depends on all steps before. So the client keeps the parameters and neighbourhoods of these
-steps; a worker that opens a chunk again goes through them, and arrives at the same bits.
+steps; a worker that opens a chunk again goes through them, and arrives at the same bits. Where there are checkpoints,
+candidates come to the client with each step instead, and only the last step is repeated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -61,8 +63,8 @@ class LearntNeighbors:
         return np.where(self._n_rows[:, None] > 0, self.neighbors, before)
 
 
-def begin(visit: Visit, _: None) -> None:
-    """Draw the first candidates of the rows of a chunk."""
+def begin(visit: Visit, kept: Mapping[str, Array] | None) -> None:
+    """Draw the first candidates of the rows of a chunk, or take those that have been kept."""
     chunk, payload = visit.chunk, visit.payload
     random = np.random.RandomState(np.array([payload["seed"], chunk.number]))
     chunk.posteriors = TruncatedPosteriors(
@@ -73,11 +75,19 @@ def begin(visit: Visit, _: None) -> None:
         n_threads=chunk.n_threads,
         **payload["search"],
     )
+    kept = kept or chunk.kept
+    if kept is not None:
+        chunk.posteriors.go_on(kept)
 
 
-def step(visit: Visit, _: None) -> tuple[int, float, float]:
-    """Take an E-step; return distances computed, and the sums of the rows' energies and log-densities."""
+def step(visit: Visit, _: None) -> tuple[int, float, float, dict[str, Array] | None]:
+    """Take an E-step.
+
+    Return distances computed, the sums of the rows' energies and log-densities, and what the step depended on, where it
+    is to be kept.
+    """
     posteriors, payload = _posteriors(visit), visit.payload
+    kept = posteriors.kept() if payload["is_kept"] else None
     before = payload["neighbors"]
     posteriors.neighbors = before.copy()
     posteriors.e_step(payload["parameters"], payload["n_searches"])
@@ -85,7 +95,7 @@ def step(visit: Visit, _: None) -> tuple[int, float, float]:
     n_rows = np.where(has_learnt, np.maximum(posteriors.sizes(), 1), 0)
     visit.sums["neighbors"].add(visit.chunk.number, posteriors.neighbors, n_rows)
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
-    return posteriors.n_distances, energy, posteriors.update(0.0)
+    return posteriors.n_distances, energy, posteriors.update(0.0), kept
 
 
 def rescale(visit: Visit, _: None) -> float:
@@ -119,6 +129,12 @@ def _posteriors(visit: Visit) -> TruncatedPosteriors:
     return visit.chunk.posteriors
 
 
+def _by_chunk(begun: Mapping[str, Array], data: WorkerRows) -> list[dict[str, Array]]:
+    """Cut what belongs to the rows by chunks."""
+    parts = data.by_chunk(begun["candidates"]), data.by_chunk(begun["order"]), begun["random"]
+    return [dict(zip(("candidates", "order", "random"), chunk)) for chunk in zip(*parts)]
+
+
 class WorkerPosteriors:
     """The E-step on rows of workers; see `coterie.mixture.posteriors.Posteriors`.
 
@@ -133,40 +149,76 @@ class WorkerPosteriors:
         Number of components C, of candidates per row C', of neighbours per component G (with itself).
     random : RandomState
         Source of randomness.
+    is_kept : bool
+        Whether what an E-step depends on comes here with it, for checkpoints.
+    begun : mapping of str to ndarray, or None
+        What `now` of another object has returned; the first E-step repeats its last one.
     **search
         `random_candidate`, `rows_per_tile` and `search_every` of `TruncatedPosteriors`.
+
+    Attributes
+    ----------
+    data, begun
+        As above.
+    n_shared : int
+        For how many iterations from the first E-step on the components share a variance.
     """
 
     def __init__(
-        self, data: WorkerRows, sizes: tuple[int, int, int], *, random: np.random.RandomState, **search: Any
+        self,
+        data: WorkerRows,
+        sizes: tuple[int, int, int],
+        *,
+        random: np.random.RandomState,
+        is_kept: bool = False,
+        begun: Mapping[str, Array] | None = None,
+        **search: Any,
     ) -> None:
-        self._data, self._sizes = data, sizes
+        self.data, self._sizes, self._is_kept = data, sizes, is_kept
+        self.begun, self.n_shared = begun, 0
         self.total_weight = data.total_weight
         self.neighbors: IntArray = first_neighbors(random, sizes[0], sizes[2])
         self.n_distances = 0
         self.parameters: MixtureParameters
         self._energy = self._log_density = 0.0
         data.crew.past = []
+        data.crew.kept = None if begun is None else _by_chunk(begun, data)
+        if begun is not None:
+            self.neighbors = begun["neighbors"]
+        self._before = self.neighbors
         seed = random.randint(np.iinfo(np.int32).max)
-        self._change("begin", begin, {"seed": seed, "sizes": sizes, "search": search})
+        payload = {"seed": seed, "sizes": sizes, "search": search}
+        self._change("begin", begin, payload, given=data.crew.kept)
 
     def _change(self, name: str, operation: Any, payload: Any, **options: Any) -> Any:
         """Make a pass that changes what belongs to the rows."""
-        answer = self._data.crew.run(name, operation, payload, **options)
-        self._data.crew.past.append((operation, payload))
+        answer = self.data.crew.run(name, operation, payload, **options)
+        self.data.crew.past.append((operation, payload))
         return answer
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         """See `Posteriors`."""
         payload = {"parameters": parameters, "neighbors": self.neighbors, "n_searches": n_searches}
+        payload["is_kept"] = self._is_kept
         empty = partial(LearntNeighbors, self._sizes[0], self._sizes[2])
         answer = self._change("e-step", step, payload, sums={"neighbors": empty})
-        self.neighbors = answer.sums["neighbors"].over(self.neighbors)
+        self._before, self.neighbors = self.neighbors, answer.sums["neighbors"].over(self.neighbors)
         found = [answer.results[number] for number in range(len(answer.results))]
-        n_distances, energies, log_densities = zip(*found)
+        n_distances, energies, log_densities, kept = zip(*found)
+        if self._is_kept:  # what has been before is not repeated any more
+            crew = self.data.crew
+            crew.kept, crew.past = list(kept), [crew.past[0], crew.past[-1]]
         self.n_distances, self.parameters = int(sum(n_distances)), parameters
         self._energy, self._log_density = float(np.sum(energies)), float(np.sum(log_densities))
         return parameters.energies()[3]
+
+    def now(self) -> dict[str, Array]:
+        """Return what the last E-step depended on, its parameters apart, where that is kept."""
+        kept = self.data.crew.kept
+        assert kept is not None
+        joined = {name: np.concatenate([chunk[name] for chunk in kept]) for name in ("candidates", "order")}
+        random = np.stack([chunk["random"] for chunk in kept])
+        return joined | {"random": random, "neighbors": self._before}
 
     def mean_energy(self) -> float:
         """See `Posteriors`."""
@@ -186,14 +238,14 @@ class WorkerPosteriors:
         names = ["masses", "energies", "first", *(["second"] if per_column else [])]
         payload = {"means": means, "per_column": per_column, "names": names}
         sums = {name: empty for name, empty in self._empty(means).items() if name in names}
-        found = self._data.crew.run("moments", add_moments, payload, sums=sums).sums
+        found = self.data.crew.run("moments", add_moments, payload, sums=sums).sums
         return Moments(*(found[name].total() for name in names), *([] if per_column else [None]))
 
     def _empty(self, means: Array) -> dict[str, Any]:
         """Return what makes empty sums, of steps that suit the largest distance of a row to a mean."""
         mass, shape = 2 * self.total_weight, means.shape
-        radius = np.sqrt(np.max(np.sum((means - self._data.shift) ** 2, axis=1, dtype=np.float64)))
-        reach = float(np.sqrt(self._data.largest_square) + radius)
+        radius = np.sqrt(np.max(np.sum((means - self.data.shift) ** 2, axis=1, dtype=np.float64)))
+        reach = float(np.sqrt(self.data.largest_square) + radius)
         scales, precisions, offsets, _ = self.parameters.energies()
         largest = float(precisions.max()) * (1.0 if scales is None else float(scales.max()) ** 2)
         energy = largest * reach**2 + float(np.abs(offsets[np.isfinite(offsets)]).max())

@@ -35,6 +35,7 @@ __all__ = [
     "HeldChunk",
     "Order",
     "Part",
+    "PeerLostError",
     "Plan",
     "StoppedError",
     "Sum",
@@ -42,6 +43,7 @@ __all__ = [
     "carry_out",
     "close_session",
     "measure_chunk",
+    "stay",
 ]
 
 # Sessions that have ended: a task that comes late does not begin them again.
@@ -50,6 +52,10 @@ _ENDED: deque[str] = deque(maxlen=1000)
 
 class StoppedError(RuntimeError):
     """A task cannot be carried out here: its fit has ended or has sent a later one, or its chunks are not here."""
+
+
+class PeerLostError(RuntimeError):
+    """Another worker, of which something was wanted, does not answer, or has lost its chunks."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,8 @@ class Part:
         Rows that got labels which no distance chose after the last pass, and these, where it is opened.
     sampled : sequence of ndarray
         Rows of the sample that had labels after the last pass, growth by growth, where it is opened.
+    kept : mapping of str to ndarray, or None
+        What the rows of a mixture had before the operations that are repeated, where it is opened.
     """
 
     number: int
@@ -112,6 +120,7 @@ class Part:
     given: Any = None
     moved: tuple[Any, Any] | None = None
     sampled: Sequence[IndexArray] = ()
+    kept: Mapping[str, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +152,8 @@ class Order:
     past : sequence of (callable, Any)
         Operations that have changed what belongs to the rows, with their payloads, in order, for chunks that are
         opened: there they are repeated.
+    homes : mapping of int to str
+        The address of the worker that holds each chunk, where workers ask each other.
     """
 
     session: str
@@ -156,14 +167,16 @@ class Order:
     was_settled: bool = False
     sums: Mapping[str, Callable[[], Sum]] = field(default_factory=dict)
     past: Sequence[tuple[Callable[[Visit, Any], Any], Any]] = ()
+    homes: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass
 class Answer:
-    """What a task returns: what each chunk answered, and the sums over them all."""
+    """What a task returns: what each chunk answered, the sums over them all, and the bytes that came from others."""
 
     results: dict[int, Any]
     sums: dict[str, Any]
+    n_exchanged: int = 0
 
 
 class Sum(Protocol):
@@ -203,6 +216,9 @@ class HeldChunk(FitRows):
         self.n_candidates = 0
         self.sample: ShuffledRows | None = None
         self.posteriors: TruncatedPosteriors | None = None
+        self.kept = first.kept
+        self.visits: IntArray | None = None  # the cells nearest to each row, where a graph is made
+        self.parcel: Any = None  # rows of some cells that have come here
         self.n_clusters = plan.n_clusters
         self.convert(plan.dtype)
 
@@ -249,6 +265,7 @@ class Visit:
         self.sums = sums
         self.plan = order.plan
         self.shift = order.shift
+        self.n_exchanged = 0
         self.chunk: HeldChunk
 
     def frame(self, centers: Array) -> CenterFrame:
@@ -281,6 +298,17 @@ class Visit:
     def check(self) -> None:
         """Raise a StoppedError if the fit has ended meanwhile."""
         self._session.check(self._order)
+
+    @property
+    def order(self) -> Order:
+        """What the task was asked for."""
+        return self._order
+
+    def held(self, number: int) -> HeldChunk:
+        """Return another chunk that this worker holds."""
+        if number not in self._session.chunks:
+            raise PeerLostError(f"This worker does not hold chunk {number} any more.")
+        return self._session.chunks[number]
 
     def assignment(self) -> Assignment:
         """Return what gives the rows of the chunk their labels, with those of the pass before."""
@@ -389,7 +417,11 @@ def carry_out(order: Order, payload: Any, data: list[Any] | None = None) -> Answ
                     part.number
                 )  # of several errors the client tells the first in the rows
                 raise
-        return Answer(results, sums)
+        return Answer(results, sums, visit.n_exchanged)
+
+
+def stay(visit: Visit, _: None) -> None:
+    """Do nothing: the operation of a pass in which chunks are opened, and have what they had elsewhere."""
 
 
 def close_session(name: str, dask_worker: Any = None) -> None:

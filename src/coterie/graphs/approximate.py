@@ -27,7 +27,7 @@ from coterie.graphs.exact import (
 )
 from coterie.graphs.probes import draw_probes
 
-__all__ = ["Aim", "approximate_neighbors"]
+__all__ = ["Aim", "approximate_neighbors", "distances_in_order"]
 
 # Candidates beyond those asked for; where they are found in few directions, for each neighbour that is asked for.
 _SPARE = 2
@@ -106,8 +106,8 @@ def approximate_neighbors(
         near_asked = near if are_points else in_directions(asked, directions, n_threads)
     search = CellSearch(near, near_asked, seed, n_threads)
     search.plan(probes, 1 - 3 * missed / 4, aim.least_work, aim.most_work)
-    ids = search.candidates(offsets, n_candidates)
-    ids, squares = _measured(points, queries, ids, search.row_order, n_neighbors, n_threads)
+    ids = search.visited.candidates(offsets, n_candidates)
+    ids, squares = _measured(points, queries, ids, search.visited.row_order, n_neighbors, n_threads)
     return ids, squares, judges.recall(centered, ids[judges.rows])
 
 
@@ -123,12 +123,7 @@ def _measured(
     # Rows whose cells hold too few points, for which any will do until they are compared with all.
     few = np.flatnonzero(ids[:, -1] < 0)
     ids[few] = row_ids(ids.shape[1])
-    squares = np.empty(ids.shape, dtype=points.dtype)
-    # Rows that lie together have candidates in common, which stay in the processor's cache.
-    for some in np.array_split(row_order, min(_CALLS, len(row_order))):
-        of_some = ids[some]
-        squares[some] = distances_to_ids(points, asked[some], of_some, n_threads)
-        ids[some] = of_some
+    squares = distances_in_order(points, asked, ids, row_order, n_threads)
     if queries is None:
         ids, squares = without_self(ids, squares)
     ids, squares = ids[:, :n_neighbors].copy(), squares[:, :n_neighbors].copy()
@@ -136,3 +131,18 @@ def _measured(
         own = few.astype(np.int32) if queries is None else None
         ids[few], squares[few] = neighbors_by_differences(points, asked[few], own, n_neighbors, n_threads)
     return ids, squares
+
+
+def distances_in_order(
+    points: Array, asked: Array, ids: IntArray, row_order: IndexArray, n_threads: int
+) -> Array:
+    """Return what `distances_to_ids` does, of rows in an order in which those that lie together have points in common.
+
+    These stay in the processor's cache.
+    """
+    squares = np.empty(ids.shape, dtype=points.dtype)
+    for some in np.array_split(row_order, min(_CALLS, len(row_order))):
+        of_some = ids[some]
+        squares[some] = distances_to_ids(points, asked[some], of_some, n_threads)
+        ids[some] = of_some
+    return squares

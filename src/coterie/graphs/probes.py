@@ -9,10 +9,10 @@ import numpy as np
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.graphs.exact import lowest_scores, without_self
 
-__all__ = ["Probes", "draw_probes"]
+__all__ = ["N_PROBES", "Probes", "draw_probes"]
 
 # Half of them tell a recall of 0.99 to within 0.2%, for lists of ten.
-_PROBES = 384
+N_PROBES = 384
 
 # Equal distances differ by so much where they are summed otherwise.
 _TIE = 1e-6
@@ -102,7 +102,7 @@ def draw_probes(
     n_threads : int
         Threads of the kernels.
     """
-    rows = np.sort(np.random.RandomState(seed).choice(len(asked), min(_PROBES, len(asked)), replace=False))
+    rows = np.sort(np.random.RandomState(seed).choice(len(asked), min(N_PROBES, len(asked)), replace=False))
     vectors = asked[rows]
     own = rows.astype(np.int32) if are_points else np.full(len(rows), -1, dtype=np.int32)
     ids, scores = lowest_scores(vectors, points, offsets, n_neighbors + are_points, n_threads)

@@ -147,15 +147,16 @@ class KMeans(CentroidEstimator):
     Notes
     -----
     One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product, and
-    12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 4 k bytes more, those of "yinyang"
-    k / 4 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 4.
+    12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 2 k bytes more, those of "yinyang"
+    k / 8 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 2: they are kept in 16 bits, rounded
+    down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, and for fewer than 4 iterations. Else, where an iteration is
-    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB, these race with "yinyang"
-    in the fit: some rows try the other kind of bounds in the first iterations and now and then later, and the others
-    follow if that pays on this machine (`history_.algorithm`). Bounds of both kinds are exact, so a clock decides which
-    ones there are, never a label. Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit in
-    128 MiB, "yinyang" otherwise.
+    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB, or take three quarters of
+    the memory of the rows at most, these race with "yinyang" in the fit: some rows try the other kind of bounds in the
+    first iterations and now and then later, and the others follow if that pays on this machine
+    (`history_.algorithm`). Bounds of both kinds are exact, so a clock decides which ones there are, never a label.
+    Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
 
     Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
     assignment within them, fractions of rows included. They are found by Newton's method on lists of the nearest

@@ -19,10 +19,10 @@ def n_bounds_per_row(
     if kind == "off" or (kind == "auto" and n_clusters < 4):
         return 0
     if kind != "auto":
-        return n_bounds_of(kind, n_rows, n_clusters, itemsize)
+        return n_bounds_of(kind, n_rows, n_clusters)
     lanes = LINE_BYTES // itemsize
     if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
         return None
-    groups = n_bounds_of("yinyang", n_rows, n_clusters, itemsize)
+    groups = n_bounds_of("yinyang", n_rows, n_clusters)
     assert groups is not None
     return max(1, min(groups, int(_BOUNDS_OF_ROW * n_columns)))

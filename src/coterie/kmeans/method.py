@@ -8,6 +8,7 @@ from typing import Any
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.lloyd import ALGORITHMS, algorithm_of, races
 from coterie.centers.sized import listed
+from coterie.centers.stored_bounds import StoredBounds
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
 from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT, SIZES
@@ -66,7 +67,7 @@ def _lower_bounds(n_rows: int, n_bounds: int | None, n_clusters: int, itemsize: 
     """Return what an upper bound and lower ones take; None for one per centroid."""
     per_row = n_clusters if n_bounds is None else n_bounds
     what = "bounds of the distances of each row" + (" to each centroid" if n_bounds is None else "")
-    return Need(float(n_rows) * (per_row + 1) * itemsize, what, way_out)
+    return Need(float(n_rows) * (per_row * StoredBounds.dtype.itemsize + itemsize), what, way_out)
 
 
 def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
@@ -87,7 +88,7 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
         algorithm = "elkan"  # the one that takes more
     needs += _lists(model, n_rows, itemsize)
     if algorithm != "lloyd" and n_clusters > 1 and model.size_min is None and model.size_max is None:
-        n_bounds = n_bounds_of(algorithm, n_rows, n_clusters, itemsize)
+        n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
         way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
         needs.append(_lower_bounds(n_rows, n_bounds, n_clusters, itemsize, way_out))
     return needs

@@ -145,8 +145,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     Bounds. With k (rounded up to whole panels of 16) at most d / 10, "auto" keeps one lower bound per row and centroid
     (Elkan's); else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that
     memory does not grow with n k; with fewer than 4 clusters none. Sparse rows are compared with all centroids: for
-    them a blocked product was faster than any bounds. Memory beside the data is 20 bytes per row for these, 4 bytes per
-    bound (float32) beside them, and 20 k d bytes for the centroids. The clusters do not depend on the bounds.
+    them a blocked product was faster than any bounds. Memory beside the data is 20 bytes per row for these, 2 bytes per
+    bound beside them, and 20 k d bytes for the centroids. The clusters do not depend on the bounds.
 
     Few rows for many. What centroids are worse by than those fitted to all rows falls in proportion to the rows of the
     sample, so that a doubling lowers the inertia of its rows by about as much as all further ones would together:

@@ -368,14 +368,7 @@ class TruncatedGaussianMixture(MixtureModel):
     ) -> tuple[MixtureParameters, bool]:
         """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
         smallest_variance = max(smallest_variance, float(np.finfo(parameters.means.dtype).tiny))
-        has_variances = not np.isnan(parameters.variances).any()
-        if has_variances:
-            base = posteriors.e_step(parameters, self.initial_e_steps)
-        else:
-            parameters, base = shared_variance(
-                posteriors, parameters, smallest_variance, self.initial_e_steps
-            )
-        n_shared = 0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS
+        parameters, base, n_shared = self._first_step(posteriors, parameters, smallest_variance)
         bound = posteriors.update(base) / posteriors.total_weight
         monitor.start_run()
         converged = False
@@ -400,6 +393,15 @@ class TruncatedGaussianMixture(MixtureModel):
             if converged or stop:
                 break
         return parameters, converged
+
+    def _first_step(
+        self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
+    ) -> tuple[MixtureParameters, float, int]:
+        """Take the first E-step; return parameters, base of the energies, and iterations with a shared variance."""
+        if not np.isnan(parameters.variances).any():
+            return parameters, posteriors.e_step(parameters, self.initial_e_steps), 0
+        n_shared = 0 if self.covariance_type == "tied_spherical" else _SHARED_STEPS
+        return *shared_variance(posteriors, parameters, smallest_variance, self.initial_e_steps), n_shared
 
     def _given_start(self, rows: RowSource) -> MixtureParameters | None:
         """Return where the last fit, `means_init` or `init` say that EM begins; None if means are to be drawn."""

@@ -42,6 +42,12 @@ struct Panels {
     const T* panel(Index p) const { return values.data() + place(p); }
     const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
     const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
+    // Whether only the first half of its slots are taken: then the other half need not be computed.
+    bool is_half_empty(Index p) const {
+        bool empty = true;
+        for (Index l = kLanes<T> / 2; l < kLanes<T>; ++l) empty &= panel_ids(p)[l] < 0;
+        return empty;
+    }
 };
 
 // order: which centroid goes to which slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.

@@ -70,6 +70,14 @@ template <class Isa, int Bytes = 64, class T>
 void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
     const T* rows[Isa::kTileHeight];
     for (Index i = 0; i < n; ++i) rows[i] = x.row(which[i]);
+    if constexpr (Bytes == 64) {
+        if (panels.is_half_empty(p)) {
+            dense_tiles<Isa, T, Isa::kTileHeight, 32>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
+            for (Index i = 0; i < n; ++i)
+                for (Index l = kLanes<T> / 2; l < kLanes<T>; ++l) out[i * kLanes<T> + l] = infinity<T>();
+            return;
+        }
+    }
     dense_tiles<Isa, T, Isa::kTileHeight, Bytes>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coterie/machine/numbers.hpp"
+#include "coterie/machine/stored_bounds.hpp"
 
 namespace coterie {
 namespace {
@@ -48,19 +49,16 @@ struct PlainIsa {
         return lanes;
     }
 
-    // The lanes of values that are below drift + bound, as bits. Nothing need be aligned.
+    // The lanes of stored lower bounds that are below drift + bound, as bits; see stored_bounds.hpp. Those
+    // without one are below the least. Nothing need be aligned.
     template <class T>
-    static unsigned below_moved(const T* values, const T* drift, T bound) {
+    static unsigned below_moved(const StoredBound* stored, BitsType<T> bias, T least, const T* drift, T bound) {
         unsigned lanes = 0;
-        for (Index l = 0; l < kLanes<T>; ++l) lanes |= static_cast<unsigned>(values[l] < drift[l] + bound) << l;
+        for (Index l = 0; l < kLanes<T>; ++l) {
+            const T moved = drift[l] + bound;
+            lanes |= static_cast<unsigned>(stored_value<T>(stored[l], bias) < (moved > least ? moved : least)) << l;
+        }
         return lanes;
-    }
-
-    template <class T>
-    static T minimum(const T* scores) {
-        T lowest = scores[0];
-        for (Index l = 1; l < kLanes<T>; ++l) lowest = scores[l] < lowest ? scores[l] : lowest;
-        return lowest;
     }
 };
 

@@ -1,0 +1,169 @@
+"""Approximate nearest rows of rows on a cluster: cells of all rows, each searched where its rows have been sent.
+
+The client learns the cells from a bounded sample, and how many of them each row has to visit from probes, as one
+machine does (`coterie.graphs.approximate`). It cuts the cells into parcels by the numbers of their rows.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.cells import cell_centers
+from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.dask.exact_sums import Steps, exact
+from coterie.dask.parcels import Nearest, NearestOfSome, rank, search_parcel, visit_cells
+from coterie.dask.rows import WorkerRows
+from coterie.graphs.cell_search import FEWEST_VISITS, MOST_VISITS, enough_visits, sample_of_cells
+from coterie.graphs.probes import Probes
+
+__all__ = ["nearest_by_cells", "parcels_of"]
+
+# Bytes of rows that cells are learnt from.
+_SAMPLE_BYTES = 256 << 20
+
+# Steps of a power iteration, for a direction that need not be exact.
+_STEPS = 5
+
+# Equal distances differ by so much where they are summed otherwise.
+_TIE = 1e-6
+
+
+def nearest_by_cells(
+    data: WorkerRows, probes: Probes, n_neighbors: int, recall: float, seed: int
+) -> tuple[Nearest, float]:
+    """Return near rows of each row, and which share of the nearest was found.
+
+    Parameters
+    ----------
+    data : WorkerRows
+        The rows.
+    probes : Probes
+        Some of them, whose nearest rows are known.
+    n_neighbors : int
+        How many to find.
+    recall : float
+        The share of the nearest that is to be found.
+    seed : int
+        Of the cells.
+    """
+    planners, judges = probes.halves() if len(probes.rows) > 1 else (probes, probes)
+    wanted = 1 - (1 - recall) / 2  # for probes tell it of other rows within a little
+    centers, shift = _learnt_cells(data, seed)
+    n_visits = _visits_without_groups(data, planners, wanted, CenterFrame(centers, shift, data.n_threads))
+    counts = _send_cells(data, {"centers": centers, "shift": shift, "n_visits": n_visits})
+    payload = {
+        "parcels": parcels_of(centers, counts, len(data.crew.chunks)),
+        "shift": shift,
+        "firsts": data.firsts,
+        "n_neighbors": n_neighbors,
+    }
+    given = _parcel_of_chunk(data)
+    payload |= {"probes": planners.rows, "near": planners.ids}
+    found = data.crew.run("plan", rank, payload, given=given, meets=True).results
+    ranks = np.full(planners.ids.size, n_visits)  # of those that no row of their group visits
+    ranks[: sum(map(len, found.values()))] = np.concatenate([found[number] for number in range(len(given))])
+    payload["n_visits"] = min(max(enough_visits(ranks, wanted), FEWEST_VISITS), n_visits)
+    empty = partial(NearestOfSome, n_neighbors, data.dtype)
+    sums = data.crew.run(
+        "search", search_parcel, payload, given=given, sums={"nearest": empty}, meets=True
+    ).sums
+    nearest: Nearest = sums["nearest"].nearest
+    are_near = nearest.squares[judges.rows] <= judges.furthest[:, None] * (1 + _TIE)
+    return nearest, float(np.mean(are_near))
+
+
+def _learnt_cells(data: WorkerRows, seed: int) -> tuple[Array, FloatArray]:
+    """Return the centres of cells, learnt from a bounded sample, and its mean."""
+    n_cells, size = sample_of_cells(data.n_rows)
+    size = min(size, max(n_cells, _SAMPLE_BYTES // (data.n_columns * data.dtype.itemsize)))
+    sample = data.take(np.sort(np.random.RandomState(seed).choice(data.n_rows, size, replace=False)))
+    shift = sample.mean(axis=0, dtype=np.float64)
+    return cell_centers(sample, n_cells, seed=seed, n_threads=data.n_threads), shift
+
+
+def _visits_without_groups(data: WorkerRows, probes: Probes, recall: float, cells: CenterFrame) -> int:
+    """Return how many cells each row has to visit if only its own visits count: at least as many as it takes."""
+    near = np.unique(probes.ids).astype(np.intp)
+    own = _nearest_cells(data.take(near), cells, 1)[:, 0][np.searchsorted(near, probes.ids)]
+    enough = n_visits = 0
+    for most in MOST_VISITS:
+        visits = _nearest_cells(probes.vectors, cells, min(most, len(cells)))
+        n_visits = visits.shape[1]
+        is_own = visits[:, None, :] == own[:, :, None]
+        enough = enough_visits(np.where(is_own.any(axis=2), is_own.argmax(axis=2), n_visits), recall)
+        if enough <= most:
+            break
+    return min(max(enough, FEWEST_VISITS), n_visits)
+
+
+def _nearest_cells(rows: Array, cells: CenterFrame, n_visits: int) -> IntArray:
+    ids, x = np.empty((len(rows), n_visits), dtype=np.int32), kernel_rows(np.ascontiguousarray(rows))
+    nearest_centers(x, cells, ids, np.empty(ids.shape, dtype=rows.dtype), cells.n_threads)
+    return ids
+
+
+def _send_cells(data: WorkerRows, payload: dict[str, object]) -> FloatArray:
+    """Let all rows know which cells they visit; return how many rows lie in each."""
+    crew, n_cells = data.crew, len(payload["centers"])  # type: ignore[arg-type]
+    empty = exact((n_cells,), Steps.below(2 * data.n_rows))
+    counts = crew.run("cells", visit_cells, payload, sums={"counts": empty}).sums["counts"].total()
+    crew.past.append((visit_cells, payload))
+    return counts
+
+
+def _parcel_of_chunk(data: WorkerRows) -> list[int]:
+    """Return the parcel that is searched where each chunk is: those that are near to each other by one worker."""
+    homes = data.crew.homes
+    order = sorted(range(len(homes)), key=lambda number: (homes[number], number))
+    return np.argsort(order).tolist()
+
+
+def parcels_of(centers: Array, counts: FloatArray, n_parcels: int) -> IndexArray:
+    """Cut cells into parcels of about as many rows each, again and again across the direction of the largest variance.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_cells, d)
+        The centres of cells.
+    counts : ndarray of shape (n_cells,)
+        How many rows lie in each.
+    n_parcels : int
+        How many parcels; some are empty where there are too few cells.
+
+    Returns
+    -------
+    ndarray of shape (n_cells,)
+        The parcel of each cell; those of near numbers are near to each other.
+    """
+    parcels = np.zeros(len(centers), dtype=np.intp)
+    pieces = [(np.arange(len(centers)), 0, n_parcels)]
+    while pieces:
+        cells, first, n_parts = pieces.pop()
+        parcels[cells] = first
+        if n_parts == 1 or len(cells) == 0:
+            continue
+        order = cells[np.argsort(_positions(centers[cells], counts[cells]), kind="stable")]
+        n_left = n_parts // 2
+        middles = np.cumsum(counts[order]) - counts[order] / 2
+        cut = int(np.searchsorted(middles, counts[order].sum() * n_left / n_parts))
+        pieces += [(order[:cut], first, n_left), (order[cut:], first + n_left, n_parts - n_left)]
+    return parcels
+
+
+def _positions(centers: Array, counts: FloatArray) -> FloatArray:
+    """Return where the centres lie along the direction in which the rows differ most, about."""
+    total = counts.sum()
+    if not total > 0:
+        return np.zeros(len(centers))
+    relative = centers - counts @ centers / total
+    direction = relative[np.argmax(np.einsum("ij,ij->i", relative, relative) * counts)]
+    for _ in range(_STEPS):
+        length = np.linalg.norm(direction)
+        if not length > 0:
+            break
+        direction = (counts * (relative @ (direction / length))) @ relative
+    return relative @ direction
