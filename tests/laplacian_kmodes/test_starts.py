@@ -215,6 +215,37 @@ class TestNoWorseThanTheStart:
         accuracy = clustering_accuracy(y, LaplacianKModes(3, random_state=0).fit(X).labels_)
         assert accuracy > clustering_accuracy(y, best.labels_) - 0.03
 
+    def test_k_means_stays_where_no_run_is_clearly_better(self):
+        """On 25 round blobs runs lower the cut by a quarter, and are less right."""
+        random = np.random.RandomState(11)
+        classes = random.randint(25, size=1000)
+        X = 4.0 * np.c_[classes % 5, classes // 5] + random.normal(scale=0.9, size=(1000, 2))
+        k_means = KMeans(25, n_init=10, random_state=0).fit(X)
+        model = LaplacianKModes(25, random_state=0).fit(X)
+        graph = model.affinity_matrix_
+        expected = demerit(graph, X, k_means.labels_, 25, starts._WEIGHT_IN_DOUBT)
+        assert demerit(graph, X, model.labels_, 25, starts._WEIGHT_IN_DOUBT) <= expected
+        accuracy, usual = (clustering_accuracy(classes, found.labels_) for found in (model, k_means))
+        assert accuracy >= usual - 0.01
+
+    def test_a_run_that_is_clearly_better_stays(self, outliers):
+        X, y = outliers
+        model = LaplacianKModes(5, n_init=1, random_state=0)
+        problem = model._fit(X).problem
+        random, monitor = np.random.RandomState(0), FitMonitor(model, 4, HISTORY_FIELDS)
+        right, wrong = y.astype(np.int32), np.arange(len(y), dtype=np.int32) % 5
+        first, other = (
+            starts.Start(problem.search.modes_of(labels, 5, random), labels) for labels in (wrong, right)
+        )
+        run = problem.held(other.modes, right, 0.9, monitor)
+        assert starts.clearly_better_run(problem, run, first, 0.9, monitor) is run
+        assert starts.clearly_better_run(problem, run, other, 0.9, monitor) is run
+        worse = problem.held(first.modes, wrong, 0.9, monitor)
+        kept = starts.clearly_better_run(problem, worse, other, 0.9, monitor)
+        np.testing.assert_array_equal(kept.labels, right)
+        none = starts.Start(other.modes)
+        assert starts.clearly_better_run(problem, worse, none, 0.9, monitor) is worse
+
     def test_a_start_that_is_held_says_what_it_is(self, outliers):
         """Memberships are those of the labels, and both objectives are theirs."""
         X, y = outliers
@@ -231,6 +262,17 @@ class TestNoWorseThanTheStart:
         relaxed = oracle.relaxed_objective(held.memberships, kernel, graph, 0.9)
         assert held.relaxation == pytest.approx(relaxed)
         assert len(held.history) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_clusters_within_each_other_are_found(seed):
+    """Where k-means and the eigenvectors of a graph of few neighbours cut rings in parts."""
+    random = np.random.RandomState(3)
+    classes = np.arange(600) % 3
+    angles, radii = random.uniform(0, 2 * np.pi, 600), 1 + 1.2 * classes
+    X = np.c_[radii * np.cos(angles), radii * np.sin(angles)] + random.normal(scale=0.1, size=(600, 2))
+    model = LaplacianKModes(3, n_init=3, random_state=seed).fit(X)
+    assert clustering_accuracy(classes, model.labels_) == 1
 
 
 def test_fewer_different_rows_than_clusters():

@@ -280,7 +280,7 @@ class KMeans(CentroidEstimator):
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
         random = check_random_state(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(

@@ -26,7 +26,13 @@ _SMALLEST_CUT = 1e-4
 _WEIGHT_OF_SPREAD = 3
 
 
-def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_clusters: int) -> float:
+def demerit(
+    graph: sp.csr_array,
+    rows: Block | None,
+    labels: IntArray,
+    n_clusters: int,
+    weight_of_spread: float = _WEIGHT_OF_SPREAD,
+) -> float:
     """Return log(normalised cut / effective clusters^(1/2)) + 3 log(spread): the lower the better, whatever the units.
 
     The cut alone likes to put a handful of rows apart: islands cost nothing, nor does the one cluster that is left. So
@@ -42,13 +48,15 @@ def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_cluster
         Clusters.
     n_clusters : int
         Number of clusters L.
+    weight_of_spread : float
+        In place of 3.
     """
     with np.errstate(divide="ignore"):
         cut = float(np.log(normalized_cut(graph, labels, n_clusters) + _SMALLEST_CUT))
         if rows is None:
             return cut
         cut -= 0.5 * float(np.log(effective_clusters(labels)))
-        return cut + _WEIGHT_OF_SPREAD * float(np.log(spreads(rows, labels, n_clusters).sum()))
+        return cut + weight_of_spread * float(np.log(spreads(rows, labels, n_clusters).sum()))
 
 
 def in_main_directions(rows: Block, n_clusters: int) -> Block:

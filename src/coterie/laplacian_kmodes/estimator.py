@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -27,6 +28,7 @@ from coterie.laplacian_kmodes.graph import graph_and_search
 from coterie.laplacian_kmodes.modes import ModeUpdate
 from coterie.laplacian_kmodes.pairs import beside, is_pair
 from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping
+from coterie.laplacian_kmodes.selection import AlikeByCut, FirstByRank, Selection
 from coterie.laplacian_kmodes.starts import (
     MOST_RUNS,
     Fitted,
@@ -34,9 +36,9 @@ from coterie.laplacian_kmodes.starts import (
     Start,
     automatic_starts,
     best_run,
-    careful_rank,
     careful_run,
     check_lambda,
+    clearly_better_run,
     given_rows,
 )
 from coterie.rows import Block, RowSource, as_rows
@@ -184,8 +186,10 @@ class LaplacianKModes(FittedModes, SeededEstimator):
 
     What is chosen by default has no unit. lambda is 1.5 times the least one at which memberships settle where all
     affinities are the same, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. Ends and starts compare by empty
-    clusters, then by log(normalised cut) + 3 log(squared distances to the means of the clusters). After five updates of
-    the modes memberships go on as modes move, so that R settles; with another `init` they begin anew, as in the paper.
+    clusters, then by log(normalised cut) + 3 log(squared distances to the means of the clusters); one that is within
+    0.1 and cuts a quarter less comes before the first. The end that is chosen must be clearly better than k-means with
+    as many starts, with 4 in place of 3, or k-means is kept. After five updates of the modes memberships go on as modes
+    move, so that R settles; with another `init` they begin anew, as in the paper.
 
     A cluster that empties keeps its last mode, with a ConvergenceWarning; `init="auto"` should keep all.
 
@@ -310,9 +314,16 @@ class LaplacianKModes(FittedModes, SeededEstimator):
                     return careful_run(problem, start, lam, stopping, monitor, random)
                 return problem.run(start.modes, lam, stopping, monitor)
 
-            tried = islice(starts, n_starts)
-            by_default = careful_rank if is_careful else (lambda _, run: run.rank)
-            best, ends = best_run(problem, tried, run_of, rank or by_default, monitor)
+            first = next(starts)
+            tried = chain([first], islice(starts, n_starts - 1))
+            selection: Selection
+            if rank is not None:
+                selection = FirstByRank(partial(rank, problem))
+            else:
+                selection = AlikeByCut(problem) if is_careful else FirstByRank(lambda run: run.rank)
+            best, ends = best_run(tried, run_of, selection, monitor)
+            if is_careful and rank is None:
+                best = clearly_better_run(problem, best, first, lam, monitor)
             self._store(best, problem)
             if some is not None:
                 with monitor.phase("labels"):
@@ -340,7 +351,9 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         """Yield one start after the other; X is what a function as `init` gets."""
         seeds: Iterable[Array]
         if isinstance(self.init, str) and self.init == "auto":
-            yield from automatic_starts(problem, random, effective_n_threads(self.n_threads), monitor)
+            yield from automatic_starts(
+                problem, random, effective_n_threads(self.n_threads), monitor, self._n_starts()
+            )
         if given is not None:
             seeds = [given]
         elif self.affinity == "precomputed":

@@ -60,3 +60,7 @@ class KernelModes:
         else:
             found = surest_members(memberships, n_clusters)
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))
+
+    def settled(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes, which are rows."""
+        return modes

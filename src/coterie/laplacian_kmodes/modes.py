@@ -59,6 +59,9 @@ class ModeSearch(Protocol):
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; a cluster without rows keeps its own."""
 
+    def settled(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of memberships that are all sure, near those that their clusters begin with."""
+
 
 def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
     """Return the row with the largest membership of each cluster (Eq. 11), -1 where it has none."""

@@ -194,11 +194,12 @@ class GraphModes:
         return Run(discrete, relaxation, labels, Z, modes, fit.is_shifted, converged, monitor.history())
 
     def held(self, modes: Modes, labels: IntArray, lam: float, monitor: FitMonitor) -> Run:
-        """Return the run that ends as it begins: with these modes and labels."""
+        """Return the run that ends as it begins: with these labels, and their modes."""
         monitor.start_run()
         memberships = self._memberships
-        self.search.write_affinities(modes, list(range(self.n_clusters)), memberships.affinities)
         memberships.put(labels)
+        modes = self.search.settled(modes, memberships)
+        self.search.write_affinities(modes, list(range(self.n_clusters)), memberships.affinities)
         discrete = self._discrete_objective(memberships.affinities, labels, lam)
         # Each row is sure: no entropy, and what is not cut holds together.
         relaxation = discrete - 0.5 * lam * float(self.graph.sum(dtype=np.float64))

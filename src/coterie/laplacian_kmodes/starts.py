@@ -16,9 +16,11 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.graphs.hurried import SomeRows
 from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.within import k_means_within
-from coterie.laplacian_kmodes.criterion import demerit, spreads
+from coterie.laplacian_kmodes.criterion import demerit, normalized_cut, spreads
+from coterie.laplacian_kmodes.linkage import linked_clusters
 from coterie.laplacian_kmodes.modes import Modes
 from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
+from coterie.laplacian_kmodes.selection import Selection, careful_rank
 from coterie.rows import Block
 from coterie.seeding import k_means_plus_plus
 
@@ -31,9 +33,9 @@ __all__ = [
     "given_rows",
     "automatic_starts",
     "best_run",
-    "careful_rank",
     "careful_run",
     "check_lambda",
+    "clearly_better_run",
 ]
 
 # How far above the least lambda at which memberships settle: below 1.2 clusters die, above 2 little moves.
@@ -43,11 +45,20 @@ _ABOVE_CRITICAL = 1.5
 _MOST_SPLITS = 3
 MOST_RUNS = _MOST_SPLITS + 2
 
+# A run replaces k-means only where its demerit is lower by so much while the spread counts so many times: runs lower
+# the cut, which k-means never saw, so theirs is lower where they are no better.
+_CLEARLY, _WEIGHT_IN_DOUBT = 0.2, 4.0
+
 # Part of the time left that a start may take where time is short.
 _START_SHARE = 1 / 3
 
 # The eigenvectors of a graph take some n L^2 operations for each restart: seconds, up to here.
 _SPECTRAL_OPERATIONS = 50_000_000
+
+
+# Joining so many rows one by one takes half a second. The shortest edges say little where clusters touch: of the edges
+# of a cluster this share may leave it.
+_LINKED_ROWS, _MOST_CUT = 20_000, 0.02
 
 
 @dataclass(frozen=True)
@@ -148,19 +159,20 @@ def automatic_lambda(graph: sp.csr_array, n_clusters: int) -> float:
 
 
 def automatic_starts(
-    problem: GraphModes, random: np.random.RandomState, n_threads: int, monitor: FitMonitor
+    problem: GraphModes, random: np.random.RandomState, n_threads: int, monitor: FitMonitor, n_starts: int
 ) -> Iterator[Start]:
-    """Yield k-means, the eigenvectors of the graph where they take seconds only, k-means++ and k-means by turns.
+    """Yield k-means, the graph's eigenvectors and linkage where they take seconds only, k-means++ and k-means by turns.
 
-    Fits of k-means are much alike, where what they find are not the clusters. Rows that only a matrix tells of have
-    neither: numbers of rows are drawn. Each may take a third of the time that is left.
+    The first is the best of as many fits of k-means as there are starts, that which users compare with, and so does
+    `clearly_better_run`. Fits of k-means are much alike, where what they find are not the clusters. Rows that only a
+    matrix tells of have neither: numbers of rows are drawn. Each may take a third of the time that is left.
     """
 
     def deadline() -> Deadline:
         return monitor.step.deadline.share(_START_SHARE)
 
     with monitor.phase("seeding", deadline()) as phase:
-        first = _drawn_start(problem, random, n_threads, phase)
+        first = _drawn_start(problem, random, n_threads, phase, n_init=n_starts)
     yield first
     spectral: list[Start] = []
     if problem.graph.shape[0] * problem.n_clusters**2 <= _SPECTRAL_OPERATIONS:
@@ -169,6 +181,11 @@ def automatic_starts(
             start = Start(problem.search.modes_of(labels, problem.n_clusters, random), labels, True)
             spectral.append(start)
         yield from spectral
+    if problem.main_rows is not None and problem.graph.shape[0] <= _LINKED_ROWS:
+        graph, n_clusters = problem.connected_graph, problem.n_clusters
+        linked = linked_clusters(graph, problem.search.rows, n_clusters)
+        if linked is not None and normalized_cut(graph, linked, n_clusters) <= _MOST_CUT * n_clusters:
+            yield Start(problem.search.modes_of(linked, n_clusters, random), linked, True)
     while True:
         yield _drawn_start(problem, random, n_threads, Phase(deadline()), only_seeds=True)
         yield _drawn_start(problem, random, n_threads, Phase(deadline()))
@@ -205,34 +222,38 @@ def careful_run(
     return min(best, problem.held(start.modes, start.labels, lam, monitor), key=rank)
 
 
-def careful_rank(problem: GraphModes, run: Run) -> tuple[int, float, float]:
-    """Return what makes a run better than another: fewer empty clusters, then a lower `demerit`, then a lower E."""
-    return (
-        run.n_empty,
-        demerit(problem.connected_graph, problem.main_rows, run.labels, problem.n_clusters),
-        run.discrete,
-    )
-
-
 def best_run(
-    problem: GraphModes,
-    starts: Iterable[Start],
-    run_of: Callable[[Start], Run],
-    rank: Callable[[GraphModes, Run], Any],
-    monitor: FitMonitor,
+    starts: Iterable[Start], run_of: Callable[[Start], Run], selection: Selection, monitor: FitMonitor
 ) -> tuple[Run, list[Modes]]:
-    """Return the run that comes first by its rank, and the modes with which each ended."""
-    best, best_rank, ends = None, None, []
+    """Return the run that is selected, and the modes with which each ended."""
+    ends = []
     for start in starts:
         run = run_of(start)
-        run_rank = rank(problem, run)
-        if best is None or run_rank < best_rank:
-            best, best_rank = run, run_rank
+        selection.add(run)
         ends.append(run.modes)
         if monitor.stopped_by is not None:
             break
-    assert best is not None
-    return best, ends
+    return selection.best, ends
+
+
+def clearly_better_run(problem: GraphModes, run: Run, first: Start, lam: float, monitor: FitMonitor) -> Run:
+    """Return the run, or the k-means of the first start as it is where the run is not clearly better.
+
+    Where there is no k-means, or no time left, the run is returned.
+    """
+    if first.labels is None or problem.main_rows is None or monitor.stopped_by is not None:
+        return run
+
+    def rank(labels: IntArray) -> tuple[int, float]:
+        n_clusters = problem.n_clusters
+        n_empty = n_clusters - len(np.unique(labels))
+        graph, rows = problem.connected_graph, problem.main_rows
+        return n_empty, demerit(graph, rows, labels, n_clusters, _WEIGHT_IN_DOUBT)
+
+    n_empty, needed = rank(first.labels)
+    if rank(run.labels) < (n_empty, needed - _CLEARLY) or np.array_equal(run.labels, first.labels):
+        return run
+    return problem.held(first.modes, first.labels, lam, monitor)
 
 
 def _drawn_start(
@@ -241,6 +262,7 @@ def _drawn_start(
     n_threads: int,
     phase: Phase,
     only_seeds: bool = False,
+    n_init: int = 1,
 ) -> Start:
     rows = problem.search.rows
     if rows is None:
@@ -250,7 +272,12 @@ def _drawn_start(
         seeds = k_means_plus_plus(rows, problem.n_clusters, random_state=random, n_threads=n_threads)[0]
         return Start(problem.search.start(seeds, random))
     means = k_means_within(
-        phase.deadline, rows, problem.n_clusters, random_state=_seed(random), n_threads=n_threads
+        phase.deadline,
+        rows,
+        problem.n_clusters,
+        n_init=n_init,
+        random_state=random,
+        n_threads=n_threads,
     )
     return Start(problem.search.start(means.cluster_centers_, random), means.labels_)
 

@@ -91,6 +91,10 @@ class VectorModes:
             return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
         return self._at_rows(modes, surest_members(memberships, len(modes.points)))
 
+    def settled(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the maxima of the density next to the modes; modes that are rows stay."""
+        return self.update(modes, memberships) if self._mode_update == "mean_shift" else modes
+
     def _at_densest(self, modes: Modes, labels: IntArray, random: np.random.RandomState) -> Modes:
         n_clusters = len(modes.points)
         indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(n_clusters)])
