@@ -30,6 +30,7 @@ def test_model_labels_and_summary(folder, rows, X, address, capsys):
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["cluster_sizes"] == {"smallest": 100, "median": 100, "largest": 100}
     assert summary["traffic"]["n_tasks"] > 0
+    assert summary["traffic"]["n_exchanged"] == 0
     printed = capsys.readouterr()
     assert "iteration" in printed.err
     assert "300 rows x 4 columns in 3 clusters by k-means" in printed.out

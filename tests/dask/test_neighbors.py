@@ -116,6 +116,27 @@ def test_cells_of_any_number_of_workers(client):
         assert again.recall == found.recall
 
 
+def test_few_directions_of_many_columns(client, monkeypatch):
+    random = np.random.default_rng(5)
+    X = (random.normal(size=(1500, 8)) @ random.normal(size=(8, 70)) + 40).astype(np.float32)
+    X += random.normal(size=X.shape).astype(np.float32) / 20
+    names, run = [], Crew.run
+    monkeypatch.setattr(
+        Crew, "run", lambda crew, *args, **more: names.append(args[0]) or run(crew, *args, **more)
+    )
+    options = {"method": "approximate", "recall": 0.9, "random_state": 0}
+    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(400, 70)), 5, **options)
+    assert names.count("directions") == 1
+    expected = nearest_neighbors(X, 5, method="exact")
+    assert recall_of(found, expected) > 0.85
+    are_same = found.ids == expected.ids
+    np.testing.assert_array_equal(found.square_distances[are_same], expected.square_distances[are_same])
+    names.clear()
+    noise = random.normal(size=(900, 70)).astype(np.float32)  # no few directions tell near rows from far ones
+    found = coterie.dask.nearest_neighbors(da.from_array(noise, chunks=(400, 70)), 5, **options)
+    assert recall_of(found, nearest_neighbors(noise, 5, method="exact")) > 0.85
+
+
 @pytest.mark.parametrize("asked", ["plan", "search"])
 def test_cells_of_workers_that_lose_their_chunks(client, monkeypatch, asked):
     """Those that fail while others ask them for rows are asked again, and what they have lost is opened again."""

@@ -32,6 +32,9 @@ __all__ = ["fit_on_cluster"]
 
 _LABELS = "labels.npy"
 
+# What is summed over the passes.
+_TRAFFIC = ("n_tasks", "n_sent", "n_received", "n_exchanged")
+
 # The methods that run on a cluster; the first is the usual one.
 _ESTIMATORS = {
     "k-means": KMeans,
@@ -170,7 +173,7 @@ def _summary(
         "iterations": int(model.n_iter_),
         "seconds": round(seconds, 6),
         "cluster_sizes": _sizes(sizes),
-        "traffic": {name: int(model.traffic_[name].sum()) for name in ("n_tasks", "n_sent", "n_received")},
+        "traffic": {name: int(model.traffic_[name].sum()) for name in _TRAFFIC},
         "outliers": None,
         "files": {name: str(path) for name, path in files.items()},
     }

@@ -10,14 +10,24 @@ from functools import partial
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import kernel_rows
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.cells import cell_centers
-from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.centers.frame import CenterFrame
 from coterie.dask.exact_sums import Steps, exact
-from coterie.dask.parcels import Nearest, NearestOfSome, rank, search_parcel, visit_cells
+from coterie.dask.parcels import (
+    Nearest,
+    NearestOfSome,
+    Space,
+    nearest_cells,
+    rank,
+    search_parcel,
+    try_directions,
+    visit_cells,
+)
 from coterie.dask.rows import WorkerRows
+from coterie.graphs.approximate import candidates_of
 from coterie.graphs.cell_search import FEWEST_VISITS, MOST_VISITS, enough_visits, sample_of_cells
+from coterie.graphs.directions import WIDTHS, principal_directions
 from coterie.graphs.probes import Probes
 
 __all__ = ["nearest_by_cells", "parcels_of"]
@@ -52,12 +62,15 @@ def nearest_by_cells(
     """
     planners, judges = probes.halves() if len(probes.rows) > 1 else (probes, probes)
     wanted = 1 - (1 - recall) / 2  # for probes tell it of other rows within a little
-    centers, shift = _learnt_cells(data, seed)
-    n_visits = _visits_without_groups(data, planners, wanted, CenterFrame(centers, shift, data.n_threads))
-    counts = _send_cells(data, {"centers": centers, "shift": shift, "n_visits": n_visits})
+    sample, n_cells = _sampled(data, seed)
+    space = _few_directions(data, sample, planners, 1 - (1 - recall) / 4, seed)
+    near = space.of(sample, data.n_threads)[0]
+    centers = cell_centers(near, n_cells, seed=seed, n_threads=data.n_threads)
+    n_visits = _visits_without_groups(data, planners, wanted, space, centers)
+    counts = _send_cells(data, {"centers": centers, "space": space, "n_visits": n_visits})
     payload = {
         "parcels": parcels_of(centers, counts, len(data.crew.chunks)),
-        "shift": shift,
+        "space": space,
         "firsts": data.firsts,
         "n_neighbors": n_neighbors,
     }
@@ -76,34 +89,54 @@ def nearest_by_cells(
     return nearest, float(np.mean(are_near))
 
 
-def _learnt_cells(data: WorkerRows, seed: int) -> tuple[Array, FloatArray]:
-    """Return the centres of cells, learnt from a bounded sample, and its mean."""
+def _sampled(data: WorkerRows, seed: int) -> tuple[Array, int]:
+    """Return a bounded sample that cells are learnt from, and how many of these there are."""
     n_cells, size = sample_of_cells(data.n_rows)
     size = min(size, max(n_cells, _SAMPLE_BYTES // (data.n_columns * data.dtype.itemsize)))
-    sample = data.take(np.sort(np.random.RandomState(seed).choice(data.n_rows, size, replace=False)))
+    return data.take(np.sort(np.random.RandomState(seed).choice(data.n_rows, size, replace=False))), n_cells
+
+
+def _few_directions(data: WorkerRows, sample: Array, probes: Probes, recall: float, seed: int) -> Space:
+    """Return few directions that tell near rows from far ones, as one machine does; all columns where none suffice."""
     shift = sample.mean(axis=0, dtype=np.float64)
-    return cell_centers(sample, n_cells, seed=seed, n_threads=data.n_threads), shift
+    everything = Space(shift, None)
+    widths = [width for width in WIDTHS if width <= data.n_columns // 2]
+    relative = everything.of(sample, data.n_threads)[0]
+    if not widths or not relative.any():
+        return everything
+    directions = principal_directions(relative, widths[-1], seed)
+    n_candidates = min(candidates_of(probes.ids.shape[1], True) + 1, data.n_rows)
+    for width in widths:
+        space = Space(shift, np.ascontiguousarray(directions[:, :width]))
+        payload = {"space": space, "probes": space.of(probes.vectors, data.n_threads)[0]}
+        empty = partial(Nearest, len(probes.rows), n_candidates, data.dtype)
+        answer = data.crew.run(
+            "directions", try_directions, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}
+        )
+        found = answer.sums["nearest"].ids
+        if np.mean([np.isin(true, near).mean() for true, near in zip(probes.ids, found)]) >= recall:
+            return space
+    return everything
 
 
-def _visits_without_groups(data: WorkerRows, probes: Probes, recall: float, cells: CenterFrame) -> int:
+def _visits_without_groups(
+    data: WorkerRows, probes: Probes, recall: float, space: Space, centers: Array
+) -> int:
     """Return how many cells each row has to visit if only its own visits count: at least as many as it takes."""
+    cells = CenterFrame(centers, np.zeros(centers.shape[1]), data.n_threads)
     near = np.unique(probes.ids).astype(np.intp)
-    own = _nearest_cells(data.take(near), cells, 1)[:, 0][np.searchsorted(near, probes.ids)]
+    rows = space.of(data.take(near), data.n_threads)[0]
+    own = nearest_cells(rows, cells, 1)[:, 0][np.searchsorted(near, probes.ids)]
+    vectors = space.of(probes.vectors, data.n_threads)[0]
     enough = n_visits = 0
     for most in MOST_VISITS:
-        visits = _nearest_cells(probes.vectors, cells, min(most, len(cells)))
+        visits = nearest_cells(vectors, cells, min(most, len(cells)))
         n_visits = visits.shape[1]
         is_own = visits[:, None, :] == own[:, :, None]
         enough = enough_visits(np.where(is_own.any(axis=2), is_own.argmax(axis=2), n_visits), recall)
         if enough <= most:
             break
     return min(max(enough, FEWEST_VISITS), n_visits)
-
-
-def _nearest_cells(rows: Array, cells: CenterFrame, n_visits: int) -> IntArray:
-    ids, x = np.empty((len(rows), n_visits), dtype=np.int32), kernel_rows(np.ascontiguousarray(rows))
-    nearest_centers(x, cells, ids, np.empty(ids.shape, dtype=rows.dtype), cells.n_threads)
-    return ids
 
 
 def _send_cells(data: WorkerRows, payload: dict[str, object]) -> FloatArray:

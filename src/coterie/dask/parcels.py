@@ -16,19 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.dask.worker import SESSIONS, HeldChunk, PeerLostError, StoppedError, Visit
-from coterie.graphs.approximate import distances_in_order
+from coterie.graphs.approximate import candidates_of, distances_in_order
 from coterie.graphs.cell_search import VisitedCells, visiting_order
-from coterie.graphs.exact import relative_rows
+from coterie.graphs.directions import in_directions
+from coterie.graphs.exact import lowest_scores, relative_rows
 
-__all__ = ["NOBODY", "Nearest", "NearestOfSome", "Parcel", "rank", "search_parcel", "visit_cells"]
+__all__ = [
+    "NOBODY", "Nearest", "NearestOfSome", "Parcel", "Space", "nearest_cells", "rank", "search_parcel", "try_directions",
+    "visit_cells",
+]  # fmt: skip
 
 # Number of a row that is none.
 NOBODY = np.iinfo(np.int32).max
-
-# Candidates beyond those asked for, as on one machine.
-_SPARE = 2
 
 # Chunks of which rows travel to a worker at a time.
 _AT_ONCE = 4
@@ -129,20 +131,65 @@ class NearestOfSome:
 # --- what is asked of the chunks -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Space:
+    """Where rows are compared: relative to a point, in all columns or in few directions.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (d,), float64
+        The point.
+    directions : ndarray of shape (d, m), or None
+        The directions; None for all columns.
+    """
+
+    shift: FloatArray
+    directions: Array | None
+
+    @property
+    def nbytes(self) -> int:
+        """What travels of it."""
+        return self.shift.nbytes + (0 if self.directions is None else self.directions.nbytes)
+
+    def of(self, rows: Array, n_threads: int) -> tuple[Array, FloatArray]:
+        """Return rows there, and their squared lengths in all columns."""
+        relative, squares = relative_rows(np.ascontiguousarray(rows), self.shift, n_threads)
+        if self.directions is None:
+            return relative, squares
+        return in_directions(relative, self.directions, n_threads), squares
+
+
+def try_directions(visit: Visit, first: int) -> None:
+    """Look for the rows of a chunk, whose first row has this number, that seem the nearest to probes in a space."""
+    chunk, payload, nearest = visit.chunk, visit.payload, visit.sums["nearest"]
+    near, squares = payload["space"].of(np.asarray(chunk.rows.read()), chunk.n_threads)
+    n_found = min(nearest.ids.shape[1], len(near))
+    offsets = squares.astype(near.dtype)
+    ids, scores = lowest_scores(payload["probes"], near, offsets, n_found, chunk.n_threads)
+    nearest.add(slice(None), ids + np.int32(first), scores)
+
+
 def visit_cells(visit: Visit, _: None) -> None:
     """Find the cells whose centres are the nearest to each row of a chunk; count the rows of each cell."""
     chunk, payload = visit.chunk, visit.payload
     if "cells" not in visit.made:
-        visit.made["cells"] = CenterFrame(payload["centers"], payload["shift"], chunk.n_threads)
+        centers = payload["centers"]
+        visit.made["cells"] = CenterFrame(centers, np.zeros(centers.shape[1]), chunk.n_threads)
         _serve()
     frame: CenterFrame = visit.made["cells"]
     visits = np.empty((chunk.n_rows, payload["n_visits"]), dtype=np.min_scalar_type(len(frame)))
-    for part, x in visit.checked(chunk):
-        ids = np.empty((part.stop - part.start, payload["n_visits"]), dtype=np.int32)
-        nearest_centers(x, frame, ids, np.empty(ids.shape, dtype=chunk.dtype), chunk.n_threads)
-        visits[part] = ids
+    for part, _x in visit.checked(chunk):
+        near, _squares = payload["space"].of(np.asarray(chunk.rows.read())[part], chunk.n_threads)
+        visits[part] = nearest_cells(near, frame, payload["n_visits"])
     chunk.visits = visits
     visit.sums["counts"].add(np.bincount(visits[:, 0], minlength=len(frame)).astype(np.float64))
+
+
+def nearest_cells(rows: Array, cells: CenterFrame, n_visits: int) -> IntArray:
+    """Return the cells whose centres are the nearest to each row, the nearest first."""
+    ids = np.empty((len(rows), n_visits), dtype=np.int32)
+    nearest_centers(kernel_rows(rows), cells, ids, np.empty(ids.shape, dtype=rows.dtype), cells.n_threads)
+    return ids
 
 
 def rank(visit: Visit, number: int) -> IndexArray:
@@ -209,8 +256,8 @@ def _parcel(visit: Visit, number: int) -> Parcel:
         if "sent" not in visit.made:
             visit.made["sent"] = _gathered(visit)
         cells = visit.payload["parcels"] == number
-        shift, n_threads = visit.payload["shift"], visit.chunk.n_threads
-        visit.chunk.parcel = Parcel(visit.made["sent"], visit.payload["firsts"], cells, shift, n_threads)
+        space, n_threads = visit.payload["space"], visit.chunk.n_threads
+        visit.chunk.parcel = Parcel(visit.made["sent"], visit.payload["firsts"], cells, space, n_threads)
     return visit.chunk.parcel
 
 
@@ -293,14 +340,14 @@ class Parcel:
         The number of the first row of each chunk.
     cells : ndarray of bool
         Which cells are those of the parcel.
-    shift : ndarray of shape (d,)
-        What products of rows are taken relative to.
+    space : Space
+        Where candidates are looked for; they are measured in all columns.
     n_threads : int
         Threads of the kernels.
     """
 
     def __init__(
-        self, sent: Sequence[_Sent], firsts: IndexArray, cells: BoolArray, shift: FloatArray, n_threads: int
+        self, sent: Sequence[_Sent], firsts: IndexArray, cells: BoolArray, space: Space, n_threads: int
     ) -> None:
         parts = [part.some(cells) for part in sent]
         numbers = np.concatenate([part.numbers + np.int32(first) for part, first in zip(parts, firsts)])
@@ -315,7 +362,9 @@ class Parcel:
         local = np.full(len(cells), self._n_cells - 1, dtype=np.int32)
         local[cells] = np.arange(self._n_cells - 1)
         self._visits = local[visits[order]]
-        self._shift = shift
+        self._in_few = space.directions is not None
+        self._near, squares = space.of(self._rows, n_threads)
+        self._offsets = squares[: self.n_points].astype(self._near.dtype)
 
     def ranks(self, probes: IndexArray, near: IntArray) -> IndexArray:
         """Return after how many visits of their groups probes come to those of the rows near to them that are points.
@@ -334,7 +383,7 @@ class Parcel:
         places = np.minimum(np.searchsorted(points, near), len(points) - 1)
         are_points = points[places] == near
         lists = [places[i][are_points[i]] for i in np.flatnonzero(are_here)]
-        visited, _ = self._visited(np.arange(len(self.numbers)), self._visits)
+        visited = self._visited(np.arange(len(self.numbers)), self._visits)
         return visited.ranks(rows[are_here], lists)
 
     def search(self, n_neighbors: int, n_visits: int) -> tuple[IntArray, IntArray, Array]:
@@ -345,9 +394,10 @@ class Parcel:
         visits = np.ascontiguousarray(self._visits[:, :n_visits])
         asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
         points, asked = self._rows[: self.n_points], self._rows[asking]
-        visited, offsets = self._visited(asking, visits[asking])
-        n_candidates = min(n_neighbors + 1 + _SPARE, self.n_points)
-        ids = visited.candidates(offsets, n_candidates)
+        visited = self._visited(asking, visits[asking])
+        n_candidates = candidates_of(n_neighbors, self._in_few) + 1
+        n_candidates = min(n_candidates, self.n_points)
+        ids = visited.candidates(self._offsets, n_candidates)
         # The first point of a list stands in for those that are missing, at an infinite distance.
         first = np.where(ids < 0, NOBODY, ids).min(axis=1)
         first[first == NOBODY] = 0
@@ -360,13 +410,11 @@ class Parcel:
         nearest = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
         return numbers, np.take_along_axis(ids, nearest, axis=1), np.take_along_axis(squares, nearest, axis=1)
 
-    def _visited(self, asking: IndexArray, visits: IntArray) -> tuple[VisitedCells, Array]:
-        """Return the cells with the rows that ask, and the squared lengths of the points."""
-        relative, squares = relative_rows(self._rows, self._shift, self._n_threads)
+    def _visited(self, asking: IndexArray, visits: IntArray) -> VisitedCells:
+        """Return the cells with the rows that ask."""
         is_empty = visits == self._n_cells - 1
         in_order = np.take_along_axis(visits, np.argsort(is_empty, axis=1, kind="stable")[:, :3], axis=1)
-        visited = VisitedCells(
-            relative[: self.n_points], self._visits[: self.n_points, 0], relative[asking], visits,
+        return VisitedCells(
+            self._near[: self.n_points], self._visits[: self.n_points, 0], self._near[asking], visits,
             visiting_order(in_order), n_cells=self._n_cells, n_threads=self._n_threads,
         )  # fmt: skip
-        return visited, squares[: self.n_points].astype(relative.dtype)

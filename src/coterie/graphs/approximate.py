@@ -27,7 +27,7 @@ from coterie.graphs.exact import (
 )
 from coterie.graphs.probes import draw_probes
 
-__all__ = ["Aim", "approximate_neighbors", "distances_in_order"]
+__all__ = ["Aim", "approximate_neighbors", "candidates_of", "distances_in_order"]
 
 # Candidates beyond those asked for; where they are found in few directions, for each neighbour that is asked for.
 _SPARE = 2
@@ -94,13 +94,13 @@ def approximate_neighbors(
         asked, centered, offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
     )
     probes, judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
-    n_candidates = min(_IN_DIRECTIONS * n_neighbors + are_points + _SPARE_IN_DIRECTIONS, len(points))
+    n_candidates = min(candidates_of(n_neighbors, True) + are_points, len(points))
     # What directions miss and what cells miss add up.
     missed = 1 - aim.recall
     found = few_directions(centered, offsets, probes, n_candidates, 1 - missed / 4, seed, n_threads)
     near, near_asked = centered, asked
     if found is None:
-        n_candidates = min(n_neighbors + are_points + _SPARE, len(points))
+        n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
     else:
         directions, near = found
         near_asked = near if are_points else in_directions(asked, directions, n_threads)
@@ -109,6 +109,11 @@ def approximate_neighbors(
     ids = search.visited.candidates(offsets, n_candidates)
     ids, squares = _measured(points, queries, ids, search.visited.row_order, n_neighbors, n_threads)
     return ids, squares, judges.recall(centered, ids[judges.rows])
+
+
+def candidates_of(n_neighbors: int, in_few: bool) -> int:
+    """Return among how many candidates neighbours are looked for, found in few directions or in all columns."""
+    return _IN_DIRECTIONS * n_neighbors + _SPARE_IN_DIRECTIONS if in_few else n_neighbors + _SPARE
 
 
 def _measured(

@@ -12,11 +12,11 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import lowest_scores
 from coterie.graphs.probes import Probes
 
-__all__ = ["few_directions", "in_directions"]
+__all__ = ["WIDTHS", "few_directions", "in_directions", "principal_directions"]
 
 # How many directions are tried, and rows that they are learnt from. With more than half of the columns there is
 # nothing to win.
-_WIDTHS = (32, 48, 64, 96, 128, 192, 256)
+WIDTHS = (32, 48, 64, 96, 128, 192, 256)
 _SAMPLE = 4096
 
 _ROWS_PER_TASK = 4096
@@ -55,10 +55,10 @@ def few_directions(
     near : ndarray of shape (n, m)
         None instead of both where no `m` up to half of the columns suffices.
     """
-    widths = [width for width in _WIDTHS if width <= points.shape[1] // 2]
+    widths = [width for width in WIDTHS if width <= points.shape[1] // 2]
     if not widths or not offsets.any():
         return None
-    directions = _principal_directions(points, widths[-1], seed)
+    directions = principal_directions(points, widths[-1], seed)
     near = np.empty((len(points), 0), dtype=points.dtype)
     for width in widths:
         more = in_directions(points, directions[:, near.shape[1] : width], n_threads)
@@ -83,7 +83,8 @@ def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
     return found
 
 
-def _principal_directions(points: Array, n_directions: int, seed: int) -> Array:
+def principal_directions(points: Array, n_directions: int, seed: int) -> Array:
+    """Return the directions in which points, relative to their mean, differ most, as a sample of them tells."""
     random = np.random.RandomState(seed)
     sample = points[np.sort(random.choice(len(points), min(_SAMPLE, len(points)), replace=False))]
     largest = np.abs(sample).max(initial=0)
