@@ -119,6 +119,26 @@ def price_lists(
     n_threads: int,
 ) -> None: ...
 
+# Moves some of the rows between clusters, along the shortest paths within the band, until sizes are what is held.
+# IN/OUT labels (n,), prices (k + 1,): the last is that of the room between least and most, sizes and held (k,).
+# Returns 0 when there is nothing left to move, 1 where the band ends, 2 after most_paths.
+def move_rows(
+    ids: Ints,
+    scores: Array,
+    weights: Doubles | None,
+    rows: Longs,
+    labels: Ints,
+    prices: Doubles,
+    sizes: Doubles,
+    held: Doubles,
+    least: float,
+    most: float,
+    grain: float,
+    place: float,
+    band: float,
+    most_paths: int,
+) -> int: ...
+
 # Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
 def nearest_mean(
     rows: Rows,

@@ -6,6 +6,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
+from coterie.centers.levelling import levelled
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
@@ -107,7 +108,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
     listed = np.take_along_axis(scores, ids, axis=1)
     short = PricedLists(ids, listed, np.zeros(40), listed[:, -1].copy())
     bounds = SizeBounds(8, 12)
-    assert assign_within(short, bounds, allowed=0.1).bound <= least_cost(scores, bounds) + 1e-9
+    assert assign_within(short, bounds).bound <= least_cost(scores, bounds) + 1e-9
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -163,3 +164,46 @@ def test_sizes_that_are_none(size_min, size_max, error):
 def test_fractions_and_numbers():
     assert SizeBounds.of(0.1, 30, 200.0) == SizeBounds(20.0, 30.0)
     assert SizeBounds.of(None, None, 200.0) == SizeBounds(0.0, 200.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["rows", "equal", "uneven"])
+def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
+    random, scores, bounds = drawn(seed)
+    n, k = scores.shape
+    weights = {
+        "rows": None,
+        "equal": np.where(random.random(n) < 0.2, 0, 2.5),
+        "uneven": random.uniform(0, 2, n),
+    }[kind]
+    if weights is not None:
+        fair = weights.sum() / k
+        bounds = SizeBounds(0.8 * fair, 1.1 * fair)
+    lists = PricedLists.of_all(scores)
+    labels = levelled(lists.price(np.zeros(k)), bounds, k, weights)
+    sizes = np.bincount(labels, weights, minlength=k)
+    slack = 0 if kind == "rows" else weights.max()
+    assert bounds.least - slack <= sizes.min() <= sizes.max() <= bounds.most + slack
+
+
+def test_a_sample_tells_prices_and_lists_are_right_at_once(monkeypatch):
+    monkeypatch.setattr("coterie.centers.sized._WHOLE_BYTES", 0)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(8000, 16))
+    data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
+    frame = CenterFrame(X[:40].copy(), data.shift)
+    listed, n_passes = SizedSearch._lists, []
+
+    def noting(search, blocks, frame, n_rows, length):
+        n_passes[-1] += n_rows == 8000
+        return listed(search, blocks, frame, n_rows, length)
+
+    monkeypatch.setattr(SizedSearch, "_lists", noting)
+    for take in (None, data.take):
+        n_passes.append(0)
+        search = SizedSearch(SizeBounds(190, 210), 8000, 40, gap=1e-3, n_threads=1)
+        labels, _ = search.labels(data.blocks, frame, data.squares, None, take)
+        sizes = np.bincount(labels)
+        assert 190 <= sizes.min() <= sizes.max() <= 210
+        assert search.gap <= 1e-3
+    assert n_passes[1] <= 2 < n_passes[0]

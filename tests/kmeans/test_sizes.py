@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
@@ -117,12 +118,29 @@ def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
 
     def noting(search, *args):
         lists = listed(search, *args)
-        lengths.append(lists.ids.shape[1])
+        if lists.n_rows == len(rows):
+            lengths.append(lists.ids.shape[1])
         return lists
 
     monkeypatch.setattr(SizedSearch, "_lists", noting)
     rows = np.random.default_rng(0).normal(size=(12_000, 32)).astype(np.float32)
     model = KMeans(60, init=rows[:60], n_init=1, max_iter=4, tol=0, size_min=180, size_max=220).fit(rows)
-    assert set(lengths) == {16}
+    assert set(lengths) == {8}
+    assert len(lengths) <= 6  # one an iteration, and one more where it had to be made anew
     assert model.history_.gap.max() <= 1e-3
     assert 180 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 220
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_out_of_time_sizes_still_hold_and_the_gap_is_true(weighted, uneven):
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, size=900) if weighted else None
+    options = {"init": uneven[:10], "n_init": 1, "size_min": 0.1, "size_max": 0.1, "max_iter": 1}
+    within = KMeans(10, **options).fit(uneven, sample_weight=weights)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        hurried = KMeans(10, max_time=1e-9, **options).fit(uneven, sample_weight=weights)
+    sizes = np.bincount(hurried.labels_, weights, minlength=10)
+    mean, slack = sizes.mean(), 1.5 if weighted else 0.5
+    assert mean - slack <= sizes.min() <= sizes.max() <= mean + slack
+    cost, least = hurried.history_.objective[0], within.history_.objective[0]
+    assert 1e-3 < hurried.history_.gap[0] < 1
+    assert cost * (1 - hurried.history_.gap[0]) <= least * (1 + 1e-9) < cost

@@ -9,17 +9,17 @@ changing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spsolve
 
 from coterie.arrays import Array, FloatArray
 from coterie.centers.priced_lists import PricedLists, Pricing
 from coterie.centers.sizes import SizeBounds
 
-__all__ = ["DualPoint", "PriceProblem", "climb"]
+__all__ = ["DualPoint", "PriceProblem", "climb", "never"]
 
 # Steps of Newton's, those in a row that may fail, and rounds in which it is settled which prices are 0.
 _MOST_STEPS, _MOST_FAILURES, _MOST_ROUNDS = 80, 8, 12
@@ -30,6 +30,13 @@ _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 
 # Rows next to changing that the curvature is counted from: so many times those that have to move, and per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
+
+# How well the system of a step is solved, and products with its matrix at most.
+_SOLVED, _MOST_PRODUCTS = 1e-6, 500
+
+# Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
+# moves are faster.
+_FEW, _SLOW = 0.005, 0.9
 
 # A step is good enough that leaves so many rows to be moved one by one, per cluster.
 _LEFT_PER_CLUSTER = 1.0
@@ -89,6 +96,14 @@ class PriceProblem:
         value = self.sum(self.lists.least(pricing.values, prices)) - float(np.sum(costs))
         return DualPoint(prices, pricing, self.sizes(pricing.labels), value)
 
+    def wrong(self, point: DualPoint) -> float:
+        """Return by how much sizes differ from those that they should have."""
+        return float(np.abs(point.sizes - self.goals(point.sizes, point.prices)).sum())
+
+    def unsure_at(self, point: DualPoint) -> float:
+        """Return the part of the rows for which a centroid that is not listed may cost less."""
+        return self.lists.unsure(point.pricing.values, point.prices)
+
     def goals(self, sizes: FloatArray, prices: FloatArray) -> FloatArray:
         """Return the sizes that clusters should have at such prices: a bound where they have one."""
         goals = np.clip(sizes, self.bounds.least, self.bounds.most)
@@ -97,7 +112,12 @@ class PriceProblem:
         return goals
 
 
-def climb(problem: PriceProblem, prices: FloatArray) -> DualPoint:
+def never() -> bool:
+    """Tell that there is no hurry."""
+    return False
+
+
+def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool] = never) -> DualPoint:
     """Ascend the dual from some prices, until few rows are left to be moved or nothing is gained.
 
     Parameters
@@ -106,6 +126,8 @@ def climb(problem: PriceProblem, prices: FloatArray) -> DualPoint:
         The rows and bounds.
     prices : ndarray of shape (k,), float64
         Where to begin.
+    is_late : callable
+        Tells when to give up.
 
     Returns
     -------
@@ -115,12 +137,17 @@ def climb(problem: PriceProblem, prices: FloatArray) -> DualPoint:
     point = problem.at(prices)
     mean_weight = float(np.sum(point.sizes)) / problem.lists.n_rows
     enough = _LEFT_PER_CLUSTER * problem.lists.n_clusters * mean_weight
-    damping, n_failures = _DAMPING, 0
+    few = _FEW * float(np.sum(point.sizes))
+    lowest = problem.lists.lowest(point.pricing.values)
+    damping, n_failures, wrong = _DAMPING, 0, np.inf
     for _ in range(_MOST_STEPS):
-        wrong = float(np.abs(point.sizes - problem.goals(point.sizes, point.prices)).sum())
-        if wrong <= enough or n_failures > _MOST_FAILURES:
+        before, wrong = wrong, problem.wrong(point)
+        if n_failures == 0 and _SLOW * before < wrong <= few:
             break
-        after = problem.at(point.prices + _newton_step(problem, point, wrong / mean_weight, damping))
+        if wrong <= enough or n_failures > _MOST_FAILURES or is_late():
+            break
+        step = _newton_step(problem, point, wrong / mean_weight, damping)
+        after = problem.at(np.maximum(point.prices + step, np.minimum(lowest, point.prices)))
         if after.value > point.value:
             point, damping, n_failures = after, damping / _EASIER, 0
         else:
@@ -133,7 +160,7 @@ def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, dampin
     laplacian = _curvature(problem, point, n_wrong, damping)
     bounds, prices, sizes = problem.bounds, point.prices, point.sizes
     if bounds.least == bounds.most:
-        return np.asarray(spsolve(laplacian, sizes - bounds.most))
+        return _solved(laplacian, sizes - bounds.most)
     sides = np.sign(problem.goals(sizes, prices) - sizes)
     sides = np.where(prices != 0, np.sign(prices), -sides)
     step = -prices
@@ -143,7 +170,7 @@ def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, dampin
         if len(free):
             goals = np.where(sides > 0, bounds.most, bounds.least)
             slopes = (sizes - goals - laplacian @ np.where(sides == 0, step, 0.0))[free]
-            step[free] = spsolve(laplacian[free][:, free].tocsc(), slopes)
+            step[free] = _solved(laplacian[free][:, free], slopes)
         left = sizes - laplacian @ step
         becomes = np.where(sides == 0, (left > bounds.most).astype(float) - (left < bounds.least), sides)
         becomes[(sides != 0) & (np.sign(prices + step) == -sides)] = 0
@@ -153,7 +180,7 @@ def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, dampin
     return step
 
 
-def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> sp.csc_array:
+def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> sp.csr_array:
     """Return the rows that change clusters per unit of price, as a Laplacian, with a multiple of its mean added."""
     lists, pricing = problem.lists, point.pricing
     n_near = max(_ROWS_PER_MOVE * n_wrong, _ROWS_PER_CLUSTER * lists.n_clusters)
@@ -169,9 +196,33 @@ def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping:
     heads, tails = pricing.labels[near], pricing.seconds[near]
     shape = (lists.n_clusters, lists.n_clusters)
     # Half of them on each side of what is between two clusters.
-    between = sp.csc_array((weights / (2 * width), (heads, tails)), shape=shape)
+    between = sp.csr_array((weights / (2 * width), (heads, tails)), shape=shape)
     between = between + between.T
     degrees = np.asarray(between.sum(axis=1)).ravel()
     # Clusters that nobody is about to enter or leave would move without end.
     added = damping * max(float(degrees.mean()), float(np.finfo(np.float64).tiny))
-    return sp.csc_array(sp.diags_array(degrees + added) - between)
+    return sp.csr_array(sp.diags_array(degrees + added) - between)
+
+
+def _solved(matrix: sp.csr_array, right: FloatArray) -> FloatArray:
+    """Solve a system with a Laplacian that has something added, by conjugate gradients scaled by its diagonal.
+
+    Factors of a thousand clusters' Laplacian are dense, and took most of the time of an assignment. Sums are NumPy's
+    own, so that no number of threads of a linear algebra library changes them.
+    """
+    scales = 1 / matrix.diagonal()
+    solution, residual = np.zeros_like(right), right.copy()
+    scaled = scales * residual
+    direction, product = scaled.copy(), float(np.sum(residual * scaled))
+    least = _SOLVED**2 * product
+    for _ in range(_MOST_PRODUCTS):
+        if product <= least or product <= 0:
+            break
+        image = matrix @ direction
+        length = product / float(np.sum(direction * image))
+        solution += length * direction
+        residual -= length * image
+        scaled = scales * residual
+        before, product = product, float(np.sum(residual * scaled))
+        direction = scaled + product / before * direction
+    return solution

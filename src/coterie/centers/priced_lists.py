@@ -11,6 +11,9 @@ from coterie.arrays import Array, FloatArray, IntArray
 
 __all__ = ["PricedLists", "Pricing"]
 
+# Part of the rows for which prices may fall so far that a centroid that is not listed could be nearer.
+_MAY_BE_UNSURE = 0.005
+
 
 @dataclass(frozen=True)
 class Pricing:
@@ -95,6 +98,16 @@ class PricedLists:
         if self.is_whole:
             return values
         return np.minimum(values, self.last + float(np.min(prices - self.prices)))
+
+    def lowest(self, values: FloatArray) -> FloatArray:
+        """Return the prices below which too many rows might rather have a centroid that they do not list.
+
+        A single price far below would make the bound by the last of each list useless for all rows.
+        """
+        if self.is_whole:
+            return np.full(self.n_clusters, -np.inf)
+        rank = int(_MAY_BE_UNSURE * self.n_rows)
+        return self.prices - max(float(np.partition(self.last - values, rank)[rank]), 0.0)
 
     def unsure(self, values: FloatArray, prices: FloatArray) -> float:
         """Return the part of the rows for which a centroid that is not listed may cost less."""

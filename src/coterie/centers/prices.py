@@ -8,26 +8,24 @@ gain at most.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.exchanges import Exchange, exchanged
-from coterie.centers.price_ascent import DualPoint, PriceProblem, climb
+from coterie.centers.price_ascent import DualPoint, PriceProblem, climb, never
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.sizes import SizeBounds, common_weight
 
 __all__ = ["PricedAssignment", "assign_within"]
 
-# What is left to be gained is halved between the prices and the moves; rounds in which moves become exact.
-_PART_OF_MOVES, _MOST_ROUNDS, _FINER = 0.25, 4, 1 / 16
-
 # Part of the rows that may be nearer to a centroid that is not listed before lists are better made anew.
 _MOST_UNSURE = 0.01
 
 # Part of the rows that may have to be moved one by one, for the same.
-_MOST_WRONG = 0.01
+_MOST_WRONG = 0.005
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def assign_within(
     weights: Array | None = None,
     *,
     prices: FloatArray | None = None,
-    allowed: float = 0.0,
+    is_late: Callable[[], bool] = never,
 ) -> PricedAssignment:
     """Assign rows to clusters at the least cost, with all sizes within bounds.
 
@@ -82,48 +80,35 @@ def assign_within(
         Not negative.
     prices : ndarray of shape (k,), float64, optional
         Where to begin, such as those of a similar assignment.
-    allowed : float
-        The duality gap that will do. With 0 the assignment is the cheapest there is, if lists are whole and weights
-        equal, but for the rounding of the sums.
+    is_late : callable
+        Tells when to give up; then sizes may not be within the bounds.
 
     Returns
     -------
     PricedAssignment
+        The cheapest there is, if lists are whole and weights equal, but for the rounding of the sums.
     """
     common = common_weight(weights)
     if weights is None or common is None:
-        return _assign(PriceProblem(lists, bounds, weights), prices, allowed)
+        return _assign(PriceProblem(lists, bounds, weights), prices, is_late)
     counted: Array = weights > 0
     units = bounds.in_units(common, lists.n_clusters, int(np.count_nonzero(counted)))
     some = None if np.all(counted) else counted.astype(np.float64)
-    found = _assign(PriceProblem(lists, units, some), prices, allowed / common)
+    found = _assign(PriceProblem(lists, units, some), prices, is_late)
     return replace(found, value=found.value * common, bound=found.bound * common)
 
 
-def _assign(problem: PriceProblem, prices: FloatArray | None, allowed: float) -> PricedAssignment:
+def _assign(
+    problem: PriceProblem, prices: FloatArray | None, is_late: Callable[[], bool]
+) -> PricedAssignment:
     lists = problem.lists
     if problem.weights is None:
         problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
-    point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices)
-    best = _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
-    wrong = float(np.abs(point.sizes - problem.goals(point.sizes, point.prices)).sum())
-    is_lost = wrong > _MOST_WRONG * float(point.sizes.sum())
-    if not lists.is_whole and (is_lost or lists.unsure(point.pricing.values, point.prices) > _MOST_UNSURE):
-        return best
-    slack = _PART_OF_MOVES * allowed / max(wrong, 1.0)
-    for number in range(_MOST_ROUNDS):
-        if number == _MOST_ROUNDS - 1:
-            slack = 0.0
-        found = exchanged(problem, point, slack)
-        if not found.is_within:
-            return best
-        assignment = _certified(problem, point, found)
-        if not best.is_within or assignment.gap < best.gap:
-            best = assignment
-        if best.gap <= allowed or slack == 0:
-            break
-        slack *= _FINER
-    return best
+    point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices, is_late)
+    is_lost = problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
+    if not lists.is_whole and (is_lost or problem.unsure_at(point) > _MOST_UNSURE):
+        return _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
+    return _certified(problem, point, exchanged(problem, point, is_late))
 
 
 def _certified(problem: PriceProblem, point: DualPoint, found: Exchange) -> PricedAssignment:

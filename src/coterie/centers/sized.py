@@ -10,23 +10,37 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset, FitRows, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
+from coterie.centers.levelling import levelled
 from coterie.centers.passes import LocalPasses
+from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import PricedAssignment, assign_within
-from coterie.centers.sizes import SizeBounds
+from coterie.centers.sizes import SizeBounds, common_weight
 from coterie.centers.sparse_means import SparseMeans
+from coterie.fitting.deadline import Deadline
 
 __all__ = ["SizedAssignment", "SizedPasses", "SizedSearch", "listed", "sized_labels_and_squares"]
 
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
 # All centroids of each row are listed where that takes no more than this; else as many as these.
-_WHOLE_BYTES, _LISTED = 4 << 20, 16
+_WHOLE_BYTES, _LISTED = 4 << 20, 8
 
 # Times that the lists are made anew, and how much longer they become where they have been too short again.
 _MOST_LISTINGS, _LONGER = 12, 2
+
+# Prices begin with those of a sample of so many rows per cluster, where there are so many times more.
+_SAMPLED, _TIMES_SAMPLED = 50, 4
+
+# Lists of the sample are longer, for prices may have far to go; they are made anew until a centroid that is not listed
+# may cost less for no more than this part of the rows.
+_LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNSURE_SAMPLE = 32, 8, 0.001
+
+# Prices that leave no more than this part of a sample out of place stay: so much is chance (0.8 / sqrt(50), and a bit).
+_NOISE = 0.14
 
 
 def listed(n_rows: int, n_clusters: int, itemsize: int, at_least: int = _LISTED) -> int:
@@ -50,6 +64,8 @@ class SizedSearch:
         Relative to the inertia, the duality gap that will do.
     n_threads : int
         Threads of the kernels.
+    deadline : Deadline, optional
+        When to make do with labels within the bounds that are not the cheapest: the gap tells how much they cost.
 
     Attributes
     ----------
@@ -58,21 +74,39 @@ class SizedSearch:
     """
 
     def __init__(
-        self, bounds: SizeBounds, total: float, n_clusters: int, *, gap: float, n_threads: int
+        self,
+        bounds: SizeBounds,
+        total: float,
+        n_clusters: int,
+        *,
+        gap: float,
+        n_threads: int,
+        deadline: Deadline | None = None,
     ) -> None:
         self._bounds, self._total, self._tolerance = bounds, total, gap
         self.n_threads = n_threads
         self._prices = np.zeros(n_clusters)
-        self.gap = 0.0
+        self._deadline = Deadline() if deadline is None else deadline
+        self.gap = self._excess = self._inertia = 0.0
 
     def anew(self) -> SizedSearch:
         """Return one that knows no prices yet."""
         return SizedSearch(
-            self._bounds, self._total, len(self._prices), gap=self._tolerance, n_threads=self.n_threads
+            self._bounds,
+            self._total,
+            len(self._prices),
+            gap=self._tolerance,
+            n_threads=self.n_threads,
+            deadline=self._deadline,
         )
 
     def labels(
-        self, blocks: Blocks, frame: Frame, squares: Array, weights: Array | None
+        self,
+        blocks: Blocks,
+        frame: Frame,
+        squares: Array,
+        weights: Array | None,
+        take: Callable[[IndexArray], Any] | None = None,
     ) -> tuple[IntArray, float]:
         """Assign rows.
 
@@ -86,6 +120,8 @@ class SizedSearch:
             Squared distances of the rows to the shift.
         weights : ndarray of shape (n,) or None
             None for 1.
+        take : callable, optional
+            Returns rows of ascending numbers. With it, prices begin with those of a sample of many rows.
 
         Returns
         -------
@@ -99,39 +135,112 @@ class SizedSearch:
             If weights are so uneven that no sizes within the bounds were found.
         """
         frame = _dense(frame, self.n_threads)
-        total = total_weight(len(squares), weights)
-        bounds = self._bounds if total == self._total else self._bounds.scaled(total / self._total)
+        n_rows = len(squares)
+        n_sampled = _SAMPLED * len(frame)
+        is_sampled = take is not None and n_rows >= _TIMES_SAMPLED * n_sampled
+        if take is not None and is_sampled and not self._is_late():
+            self._price_sample(take, frame, _spread(n_rows, n_sampled), weights)
+        bounds = self._bounds_of(n_rows, weights)
         constant = weighted_sum(squares.astype(np.float64), weights)
-        allowed, began, length = 0.0, self._prices, _LISTED
+        found, lists = self._search(blocks, frame, weights, constant, n_rows, is_sampled=is_sampled)
+        labels, value = found.labels, found.value
+        if not found.is_within:
+            if not self._is_late() and common_weight(weights) is None:
+                raise ValueError(
+                    "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
+                    "differ too much. Widen the bounds, or cap the weights."
+                )
+            labels = levelled(lists.price(found.prices), bounds, len(frame), weights)
+            value = self._inertia_of(blocks, frame, labels, weights) - constant
+        inertia = max(value + constant, 0.0)
+        self._excess = max(value - found.bound, 0.0)
+        self._note(inertia)
+        return labels, inertia
+
+    def _is_late(self) -> bool:
+        return self._deadline.is_over
+
+    def keep(self, difference: float) -> None:
+        """Take note that other labels stay, which cost so much less than the last ones."""
+        self._excess = max(self._excess - difference, 0.0)
+        self._note(self._inertia - difference)
+
+    def _note(self, inertia: float) -> None:
+        self._inertia = inertia
+        self.gap = self._excess / inertia if inertia > 0 else 0.0
+
+    def _bounds_of(self, n_rows: int, weights: Array | None) -> SizeBounds:
+        """Return the bounds of so many rows: fewer than all have them in proportion."""
+        total = total_weight(n_rows, weights)
+        return self._bounds if total == self._total else self._bounds.scaled(total / self._total)
+
+    def _search(
+        self,
+        blocks: Blocks,
+        frame: CenterFrame,
+        weights: Array | None,
+        constant: float,
+        n_rows: int,
+        *,
+        is_sampled: bool,
+    ) -> tuple[PricedAssignment, PricedLists]:
+        """Assign rows; make lists anew under the prices so far until they are long enough."""
+        bounds, began, length = self._bounds_of(n_rows, weights), self._prices, _LISTED
         for number in range(_MOST_LISTINGS):
-            lists = self._lists(blocks, frame, len(squares), length)
-            if number == 0:
-                allowed = self._tolerance * self._least_inertia(lists, weights, constant)
-            found = assign_within(lists, bounds, weights, prices=self._prices, allowed=allowed)
+            lists = self._lists(blocks, frame, n_rows, length)
+            found = assign_within(lists, bounds, weights, prices=self._prices, is_late=self._is_late)
             self._prices = found.prices
-            if found.is_within and (found.gap <= allowed or lists.is_whole):
+            is_near = found.gap <= self._tolerance * max(found.value + constant, 0.0)
+            if (found.is_within and (is_near or lists.is_whole)) or self._is_late():
                 break
-            if number == 0 and not found.is_within and np.any(began):
-                # Prices of other centroids lead astray where these have moved far.
+            if number == 0 and not found.is_within and np.any(began) and not is_sampled:
+                # See the sample, whose prices are not those of other centroids.
                 self._prices = np.zeros(len(frame))
             elif number > 1:
                 length = min(length * _LONGER, len(frame))
-        if not found.is_within:
-            raise ValueError(
-                "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
-                "differ too much. Widen the bounds, or cap the weights."
-            )
-        return found.labels, self._note(found, constant)
+        return found, lists
 
-    def _note(self, found: PricedAssignment, constant: float) -> float:
-        inertia = max(found.value + constant, 0.0)
-        self.gap = found.gap / inertia if inertia > 0 else 0.0
-        return inertia
+    def _price_sample(
+        self,
+        take: Callable[[IndexArray], Any],
+        frame: CenterFrame,
+        numbers: IndexArray,
+        weights: Array | None,
+    ) -> None:
+        """Bring prices near those of all rows: a pass over a sample costs little, and lists are right at once then."""
+        x, some = kernel_rows(take(numbers)), None if weights is None else weights[numbers]
+        whole, n_sampled = slice(0, len(numbers)), len(numbers)
+        bounds = self._bounds_of(n_sampled, some)
 
-    def _least_inertia(self, lists: PricedLists, weights: Array | None, constant: float) -> float:
-        """Return what the rows cost if each is with its nearest centroid: there is no less."""
-        nearest = lists.price(np.zeros(lists.n_clusters)).values
-        return max(weighted_sum(nearest, weights) + constant, 0.0)
+        def listed_anew(length: int) -> PriceProblem:
+            lists = self._lists(lambda: iter([(whole, x)]), frame, n_sampled, length)
+            return PriceProblem(lists, bounds, some)
+
+        before = self._prices
+        if np.any(before):
+            problem = listed_anew(1)
+            kept = problem.at(before)
+            if problem.wrong(kept) <= _NOISE * float(kept.sizes.sum()):
+                return
+            # Prices of other centroids lead astray where these have moved far.
+            self._prices = np.zeros(len(frame))
+            if listed_anew(1).at(self._prices).value < kept.value:
+                self._prices = before
+        for _ in range(_MOST_SAMPLE_LISTINGS):
+            problem = listed_anew(_LISTED_OF_SAMPLE)
+            point = climb(problem, self._prices, self._is_late)
+            self._prices = point.prices
+            if problem.lists.is_whole or problem.unsure_at(point) <= _UNSURE_SAMPLE:
+                break
+
+    def _inertia_of(
+        self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None
+    ) -> float:
+        """Return what labels cost that need not be listed."""
+        distances, squares = SquareDistances(frame.centers, self.n_threads), np.empty(len(labels))
+        for part, x in blocks():
+            distances.write(x, labels[part], squares[part])
+        return weighted_sum(squares, weights)
 
     def _lists(self, blocks: Blocks, frame: CenterFrame, n_rows: int, at_least: int) -> PricedLists:
         """List the cheapest centroids of each row under the prices: one pass over the rows."""
@@ -174,11 +283,13 @@ class SizedAssignment:
         data = self._data
         n_rows = max(part.stop for part, _ in data.blocks())
         weights = data.weights_of(slice(0, n_rows))
-        self._found, _ = self._search.labels(data.blocks, frame, data.squares[:n_rows], weights)
+        self._found, _ = self._search.labels(data.blocks, frame, data.squares[:n_rows], weights, data.take)
         before = self.labels[:n_rows]
-        centers = _dense(frame, data.n_threads).centers
-        if np.all(before >= 0) and _is_no_better(data, centers, before, self._found):
-            self._found = before.copy()
+        if np.all(before >= 0):
+            difference = _difference(data, _dense(frame, data.n_threads).centers, before, self._found)
+            if difference >= 0:
+                self._search.keep(difference)
+                self._found = before.copy()
 
     def assign(self, part: slice, x: Any) -> None:
         """Bring the labels of one block up to date."""
@@ -220,12 +331,12 @@ def sized_labels_and_squares(
     data: Dataset, frame: CenterFrame, search: SizedSearch
 ) -> tuple[IntArray, FloatArray]:
     """Return labels of all rows within bounds of sizes, and the squared distances to their centroids, accurately."""
-    labels, _ = search.labels(data.blocks, frame, data.squares, data.weights)
+    labels, _ = search.labels(data.blocks, frame, data.squares, data.weights, data.take)
     return labels, data.own_square_distances(frame.centers, labels)
 
 
-def _is_no_better(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> bool:
-    """Tell whether labels cost as much as those before, or more, measured accurately."""
+def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> float:
+    """Return by how much labels cost more than those before, measured accurately."""
     distances = SquareDistances(centers, data.n_threads)
     difference = 0.0
     for part, x in data.blocks():
@@ -233,7 +344,13 @@ def _is_no_better(data: FitRows, centers: Array, before: IntArray, after: IntArr
         distances.write(x, before[part], old)
         distances.write(x, after[part], new)
         difference += weighted_sum(new - old, data.weights_of(part))
-    return difference >= 0
+    return difference
+
+
+def _spread(n_rows: int, n_sampled: int) -> IndexArray:
+    """Return ascending numbers of rows, one drawn from each of equal parts: they depend on both numbers alone."""
+    places = np.random.RandomState(0).random_sample(n_sampled)
+    return ((np.arange(n_sampled) + places) * (n_rows / n_sampled)).astype(np.int64)
 
 
 def _dense(frame: Frame, n_threads: int) -> CenterFrame:

@@ -152,9 +152,9 @@ class KMeans(CentroidEstimator):
     down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, and for fewer than 4 iterations. Else, where an iteration is
-    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB, or take three quarters of
-    the memory of the rows at most, these race with "yinyang" in the fit: some rows try the other kind of bounds in the
-    first iterations and now and then later, and the others follow if that pays on this machine
+    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB (with 20 iterations or more,
+    in three quarters of the memory of the rows), these race with "yinyang" in the fit: some rows try the other kind of
+    bounds in the first iterations and now and then later, and the others follow if that pays on this machine
     (`history_.algorithm`). Bounds of both kinds are exact, so a clock decides which ones there are, never a label.
     Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
 
@@ -280,7 +280,7 @@ class KMeans(CentroidEstimator):
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
         random = check_random_state(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(

@@ -219,7 +219,7 @@ class MiniBatchKMeans(CentroidEstimator):
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
         n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):

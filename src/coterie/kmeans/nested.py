@@ -276,7 +276,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         if not goes_on:
             self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
         random = check_random_state(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()

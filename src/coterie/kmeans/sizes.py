@@ -12,6 +12,7 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.sized import SizedSearch, sized_labels_and_squares
 from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Absent, Declared, Numbers
+from coterie.fitting.deadline import Deadline
 from coterie.rows import RowSource
 
 __all__ = ["SIZE_ATTRIBUTES", "SizeBounded"]
@@ -53,14 +54,17 @@ class SizeBounded:
                     "give a fraction of them, such as 0.5 / n_clusters."
                 )
 
-    def _size_search(self, n_rows: int, weights: Array | None, n_threads: int) -> SizedSearch | None:
+    def _size_search(
+        self, n_rows: int, weights: Array | None, n_threads: int, deadline: Deadline | None = None
+    ) -> SizedSearch | None:
         """Return what assigns so many rows, or samples of them, within the bounds; None where there are none."""
         if not self._is_sized:
             return None
         total = total_weight(n_rows, weights)
         bounds = SizeBounds.of(self.size_min, self.size_max, total)
         bounds.check(self.n_clusters, total)
-        return SizedSearch(bounds, total, self.n_clusters, gap=float(self.size_gap), n_threads=n_threads)
+        gap = float(self.size_gap)
+        return SizedSearch(bounds, total, self.n_clusters, gap=gap, n_threads=n_threads, deadline=deadline)
 
     def _labels_within(
         self, rows: RowSource, weights: Array | None, centers: Array, search: SizedSearch

@@ -18,9 +18,9 @@ __all__ = ["check_known_sizes", "labels_within", "matched_numbers"]
 # Steps of the walk that tells rows inside of a cluster from those at its border, and how often it goes back.
 _STEPS, _RETURN = 20, 0.5
 
-# Memberships that count as none, and what an assignment within bounds may lose against the best one, per row: both in
-# their logarithms, for linear costs would rather give a row to a cluster far away than shift two borders.
-_NONE, _GAP = 1e-12, 1e-4
+# Memberships that count as none in their logarithms: linear costs would rather give a row to a cluster far away than
+# shift two borders.
+_NONE = 1e-12
 
 
 def labels_within(
@@ -61,7 +61,7 @@ def labels_within(
     # A way of R moves costs less than that.
     scores[fixed] = -R * np.log(_NONE) * (1 - np.eye(R)[labels[fixed]])
     lists = PricedLists.of_all(scores, n_threads)
-    return assign_within(lists, bounds, allowed=_GAP * len(labels)).labels
+    return assign_within(lists, bounds).labels
 
 
 def _walked(graph: sp.csr_array, memberships: Array) -> FloatArray:
