@@ -152,7 +152,7 @@ def _seeds_alone(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> 
 
 
 def _mixture(
-    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, **steps: int
+    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, **steps: float
 ) -> Fit:
     size = setting.coreset_size if coreset else None
     model = setting.mixture(seed, n_threads, coreset_size=size).set_params(**steps).fit(X)
@@ -185,7 +185,7 @@ OWN_ALL_ROWS, SEEDS_ALONE = "coterie k-means++, all rows", "AFK-MC2 alone, all r
 PEER_ON_CORESET, OWN_ON_CORESET = "LWCS + scikit-learn k-means++", "LWCS + coterie k-means++"
 PEER_CHAIN, OWN_CHAIN = "LWCS + AFK-MC2 + scikit-learn", "LWCS + AFK-MC2 + coterie k-means"
 VAR_GMM_S, VC_GMM = "coterie var-GMM-S", "coterie vc-GMM"
-PUBLISHED_STEPS = f"{VC_GMM}, the papers' steps"
+PUBLISHED_STEPS, EARLY_STOP = f"{VC_GMM}, the papers' steps", f"{VC_GMM}, tol=1e-3"
 
 GREEDY_PEER, GREEDY_OWN = "greedy k-means++, scikit-learn's", "greedy k-means++, coterie's"
 CHAIN_ROWS, CHAIN_CORESET = "AFK-MC2 on all rows", "AFK-MC2 on the coreset"
@@ -211,5 +211,8 @@ FITS: dict[str, SeededContender] = {
     # Algorithm 2 as written: one row a tile, a search in every E-step.
     PUBLISHED_STEPS: SeededContender(
         "coterie", partial(_mixture, coreset=True, rows_per_tile=1, search_every=1), seeded_by=CHAIN_CORESET
+    ),
+    EARLY_STOP: SeededContender(
+        "coterie", partial(_mixture, coreset=True, tol=1e-3), seeded_by=CHAIN_CORESET
     ),
 }

@@ -1,16 +1,18 @@
 """A race of bounds: whoever wins, the labels are those of the plain search."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from coterie import KMeans
 from coterie.blocks.dataset import Dataset
+from coterie.centers import lloyd as loop
 from coterie.centers import racing
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
-from coterie.centers.lloyd import Lloyd, local_passes, races
+from coterie.centers.lloyd import Lloyd, choose_algorithm, local_passes, races
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
@@ -87,6 +89,18 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
                 assert np.all(in_force[others, group] <= distances[others, center])
         if before is not None:  # and tell as much as those that they are from
             assert np.mean(in_force[np.isfinite(in_force)]) > 0
+
+
+def test_more_bounds_are_for_more_passes(monkeypatch):
+    rows = SimpleNamespace(is_sparse=False)
+    data = SimpleNamespace(n_rows=105_000, n_columns=256, dtype=np.dtype(np.float32), rows=rows)
+    chosen = []
+    for bytes_of_bounds in (128 << 20, 0):
+        monkeypatch.setattr(loop, "_ELKAN_BYTES", bytes_of_bounds)
+        for n_passes in (3, 10, 20):
+            data.n_passes_left = n_passes
+            chosen.append(choose_algorithm(data, 60))
+    assert chosen == ["lloyd", "race", "race", "lloyd", "yinyang", "race"]
 
 
 def test_many_rows_race_and_the_history_tells():

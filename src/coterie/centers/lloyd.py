@@ -25,8 +25,9 @@ _PASSES_FOR_BOUNDS = 4
 # Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
 _RACED, _RACED_BYTES = 2e8, 64
 
-# Bounds of "elkan" may take this, or so much of the memory of the rows; more costs more time than it saves.
-_ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
+# Bounds of "elkan" may take this, or so much of the memory of the rows where so many passes are to come, which earn the
+# first touch of their memory. More costs more time than it saves.
+_ELKAN_BYTES, _ELKAN_OF_ROWS, _PASSES_FOR_MORE = 128 << 20, 0.75, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,8 @@ def choose_algorithm(data: Dataset, n_clusters: int) -> str:
         return "lloyd"
     shape = data.n_rows, data.n_columns
     if races(shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse):
-        return "race"
+        pays = data.n_passes_left >= _PASSES_FOR_MORE or _elkan_bytes(data.n_rows, n_clusters) <= _ELKAN_BYTES
+        return "race" if pays else "yinyang"
     return algorithm_of(
         "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
     )
@@ -184,8 +186,13 @@ def races(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: 
 
 def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
     n_rows, n_columns = shape
-    n_bytes = float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
-    return n_bytes <= max(_ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize)
+    return _elkan_bytes(n_rows, n_clusters) <= max(
+        _ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize
+    )
+
+
+def _elkan_bytes(n_rows: int, n_clusters: int) -> float:
+    return float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
 
 
 def _assignment(
