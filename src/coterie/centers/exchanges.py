@@ -24,8 +24,8 @@ __all__ = ["Exchange", "exchanged"]
 # Rows near another cluster that are looked at first: so many times those that have to be moved, and per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2, 16
 
-# How much farther is looked where no way is found; beyond so many times the largest margin, everywhere.
-_WIDER, _FARTHEST = 2.0, 1e3
+# How much farther is looked where no way is found, and how often before it is looked everywhere.
+_WIDER, _MOST_WIDENINGS = 2.0, 4
 
 # Paths between two looks at the clock. Rows of different weights may go round in circles: paths at most, for each row
 # that is out of place and each cluster.
@@ -97,13 +97,14 @@ class _Moves:
         """Go on until nothing is out of bounds, or nothing can be moved."""
         n_wrong = float(np.abs(self._sizes - self._held).sum()) / self._place
         uneven_paths = int(_MOST_UNEVEN_PATHS * (n_wrong + len(self._sizes)))
-        band = self._first_band(n_wrong)
+        band, n_widened = self._first_band(n_wrong), 0
         while not is_late():
             ended = self._move(band, uneven_paths if self._grain > 0 else _PATHS_AT_ONCE)
             if ended == _ALL_MOVED or (not np.isfinite(band) if ended == _BAND_ENDED else self._grain > 0):
                 break
             if ended == _BAND_ENDED:
-                band = band * _WIDER if band < _FARTHEST * self._largest_margin else np.inf
+                n_widened += 1
+                band = band * _WIDER if n_widened <= _MOST_WIDENINGS else np.inf
             self._look_again()
         bounds, allowed = self._problem.bounds, 2 * self._grain + 1e-9 * float(self._sizes.sum())
         is_within = bool(
@@ -115,7 +116,6 @@ class _Moves:
     def _first_band(self, n_wrong: float) -> float:
         """Return the margin below which rows are looked at first."""
         finite = self._margins[np.isfinite(self._margins)]
-        self._largest_margin = float(np.max(finite, initial=0.0))
         if len(finite) == 0:
             return np.inf
         rank = min(int(_ROWS_PER_MOVE * n_wrong + _ROWS_PER_CLUSTER * len(self._sizes)), len(finite) - 1)

@@ -100,6 +100,11 @@ class PriceProblem:
         """Return by how much sizes differ from those that they should have."""
         return float(np.abs(point.sizes - self.goals(point.sizes, point.prices)).sum())
 
+    def may_be_filled(self) -> bool:
+        """Tell whether each cluster is listed by as many rows as it must have, before any are moved."""
+        listed = np.bincount(self.lists.ids.ravel(), minlength=self.lists.n_clusters)
+        return self.weights is not None or bool(np.all(listed >= self.bounds.least))
+
     def unsure_at(self, point: DualPoint) -> float:
         """Return the part of the rows for which a centroid that is not listed may cost less."""
         return self.lists.unsure(point.pricing.values, point.prices)

@@ -106,7 +106,9 @@ def _assign(
         problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
     point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices, is_late)
     is_lost = problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
-    if not lists.is_whole and (is_lost or problem.unsure_at(point) > _MOST_UNSURE):
+    if not lists.is_whole and (
+        is_lost or problem.unsure_at(point) > _MOST_UNSURE or not problem.may_be_filled()
+    ):
         return _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
     return _certified(problem, point, exchanged(problem, point, is_late))
 
