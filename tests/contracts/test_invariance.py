@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from coterie import (
+    BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
     KMeans,
@@ -56,6 +57,9 @@ class Invariant:
 COPIES = "equal rows are each other's nearest neighbours, so that the graph has fewer edges to others"
 ESTIMATORS = {
     "k-means": Invariant(lambda change: KMeans(N_CLUSTERS, n_init=10, random_state=0), "inertia_"),
+    "bisecting": Invariant(
+        lambda change: BisectingKMeans(N_CLUSTERS, random_state=0), "inertia_", draws=True
+    ),
     "mini-batch": Invariant(lambda change: MiniBatchKMeans(N_CLUSTERS, random_state=0), draws=True),
     "nested": Invariant(
         lambda change: NestedMiniBatchKMeans(N_CLUSTERS, batch_size=100, random_state=0), draws=True
