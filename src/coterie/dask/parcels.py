@@ -265,7 +265,8 @@ def _gathered(visit: Visit) -> list[_Sent]:
     """Return the rows of each chunk that visit the parcels that this worker lacks."""
     from distributed import get_worker
 
-    worker, homes = get_worker(), visit.order.homes
+    worker: Any = get_worker()  # the loop of a worker is that of asyncio, which its type does not tell
+    homes = visit.order.homes
     lacking = [part.given for part in visit.order.parts if visit.held(part.number).parcel is None]
     wanted = np.isin(visit.payload["parcels"], lacking)
     here = [number for number in sorted(homes) if homes[number] == worker.address]
