@@ -26,7 +26,7 @@ def test_what_would_take_more_is_refused(folder, capsys):
     np.save("rows.npy", np.random.default_rng(0).normal(size=(20_000, 2)))
     line = "fit rows.npy -k 2000 --algorithm elkan --memory 200MB"
     message = failed(capsys, 1, *line.split())
-    assert message.startswith("rows.npy: KMeans of 20,000 x 2 rows: needs about 32")
+    assert message.startswith("rows.npy: KMeans of 20,000 x 2 rows: needs about 82 MB")  # two bytes a bound
     assert "are left of the 200 MB that are allowed" in message
     assert "algorithm='lloyd'" in message
     assert everything(folder) == ["rows.npy"]

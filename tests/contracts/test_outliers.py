@@ -92,7 +92,9 @@ def test_no_unit_no_place_no_direction(case, change):
     other = case.make().fit(changes[change](X))
     if not np.array_equal(other.labels_, model.labels_):
         pytest.skip("rounding decided otherwise")
-    np.testing.assert_allclose(other.outlier_scores_, model.outlier_scores_, rtol=1e-3, atol=1e-4)
+    # Mean shifts end where a step is below a thousandth of the bandwidth, not at a point.
+    atol = 2e-3 if "mean_shift" in case.name else 1e-4
+    np.testing.assert_allclose(other.outlier_scores_, model.outlier_scores_, rtol=1e-3, atol=atol)
 
 
 @every_case(has_scores)
