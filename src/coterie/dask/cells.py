@@ -74,11 +74,7 @@ def nearest_by_cells(
         "n_neighbors": n_neighbors,
     }
     given = _parcel_of_chunk(data)
-    payload |= {"probes": planners.rows, "near": planners.ids}
-    found = data.crew.run("plan", rank, payload, given=given, meets=True).results
-    ranks = np.full(planners.ids.size, n_visits)  # of those that no row of their group visits
-    ranks[: sum(map(len, found.values()))] = np.concatenate([found[number] for number in range(len(given))])
-    payload["n_visits"] = min(max(enough_visits(ranks, wanted), FEWEST_VISITS), n_visits)
+    payload["n_visits"] = _planned_visits(data, payload, given, planners, wanted, n_visits)
     empty = partial(NearestOfSome, n_neighbors, data.dtype)
     sums = data.crew.run(
         "search", search_parcel, payload, given=given, sums={"nearest": empty}, meets=True
@@ -86,6 +82,27 @@ def nearest_by_cells(
     nearest: Nearest = sums["nearest"].nearest
     are_near = nearest.squares[judges.rows] <= judges.furthest[:, None] * (1 + _TIE)
     return nearest, float(np.mean(are_near))
+
+
+def _planned_visits(
+    data: WorkerRows, payload: dict[str, object], given: list[int], probes: Probes, recall: float, most: int
+) -> int:
+    """Return how many cells each row has to visit, where all rows of a group visit what any of them does."""
+
+    def ranks(n_visits: int) -> IndexArray:
+        asked = payload | {"probes": probes.rows, "near": probes.ids, "n_visits": n_visits}
+        found = data.crew.run("plan", rank, asked, given=given, meets=True).results
+        ranks = np.full(probes.ids.size, n_visits)  # of those that no row of their group visits
+        ranks[: sum(map(len, found.values()))] = np.concatenate(
+            [found[number] for number in range(len(given))]
+        )
+        return ranks
+
+    n_visits = max(enough_visits(ranks(most), recall), FEWEST_VISITS)
+    # Groups of rows with fewer visits are others.
+    while n_visits < most and np.mean(ranks(n_visits) < n_visits) < recall:
+        n_visits += max(1, n_visits // 4)
+    return min(n_visits, most)
 
 
 def _sampled(data: WorkerRows, seed: int) -> tuple[Array, int]:

@@ -197,7 +197,7 @@ def rank(visit: Visit, number: int) -> IndexArray:
     parcel = _parcel(visit, number)
     if parcel.n_points == 0:
         return np.empty(0, dtype=np.intp)
-    return parcel.ranks(visit.payload["probes"], visit.payload["near"])
+    return parcel.ranks(visit.payload["probes"], visit.payload["near"], visit.payload["n_visits"])
 
 
 def search_parcel(visit: Visit, number: int) -> None:
@@ -367,7 +367,7 @@ class Parcel:
         self._near, squares = space.of(self._rows, n_threads)
         self._offsets = squares[: self.n_points].astype(self._near.dtype)
 
-    def ranks(self, probes: IndexArray, near: IntArray) -> IndexArray:
+    def ranks(self, probes: IndexArray, near: IntArray, n_visits: int) -> IndexArray:
         """Return after how many visits of their groups probes come to those of the rows near to them that are points.
 
         Parameters
@@ -376,15 +376,18 @@ class Parcel:
             Numbers of rows. Those that do not visit the parcel are left out.
         near : ndarray of shape (p, m)
             Numbers of the rows near to each.
+        n_visits : int
+            How many cells each row visits: groups depend on it.
         """
-        points, by_number = self.numbers[: self.n_points], np.argsort(self.numbers)
-        at = np.searchsorted(self.numbers, probes, sorter=by_number)
+        asking, visited = self._visited(n_visits)
+        numbers, points = self.numbers[asking], self.numbers[: self.n_points]
+        by_number = np.argsort(numbers)
+        at = np.searchsorted(numbers, probes, sorter=by_number)
         rows = by_number[np.minimum(at, len(by_number) - 1)]
-        are_here = self.numbers[rows] == probes
+        are_here = numbers[rows] == probes
         places = np.minimum(np.searchsorted(points, near), len(points) - 1)
         are_points = points[places] == near
         lists = [places[i][are_points[i]] for i in np.flatnonzero(are_here)]
-        visited = self._visited(np.arange(len(self.numbers)), self._visits)
         return visited.ranks(rows[are_here], lists)
 
     def search(self, n_neighbors: int, n_visits: int) -> tuple[IntArray, IntArray, Array]:
@@ -392,10 +395,8 @@ class Parcel:
 
         Lists of fewer than `n_neighbors` points end with none, at infinite distance.
         """
-        visits = np.ascontiguousarray(self._visits[:, :n_visits])
-        asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
+        asking, visited = self._visited(n_visits)
         points, asked = self._rows[: self.n_points], self._rows[asking]
-        visited = self._visited(asking, visits[asking])
         n_candidates = candidates_of(n_neighbors, self._in_few) + 1
         n_candidates = min(n_candidates, self.n_points)
         candidates = visited.candidates(self._offsets, n_candidates)
@@ -409,11 +410,14 @@ class Parcel:
         nearest = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
         return numbers, np.take_along_axis(ids, nearest, axis=1), np.take_along_axis(squares, nearest, axis=1)
 
-    def _visited(self, asking: IndexArray, visits: IntArray) -> VisitedCells:
-        """Return the cells with the rows that ask."""
+    def _visited(self, n_visits: int) -> tuple[IndexArray, VisitedCells]:
+        """Return which rows ask if each visits so many cells, and the cells with these."""
+        visits = self._visits[:, :n_visits]
+        asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
+        visits = np.ascontiguousarray(visits[asking])
         is_empty = visits == self._n_cells - 1
         in_order = np.take_along_axis(visits, np.argsort(is_empty, axis=1, kind="stable")[:, :3], axis=1)
-        return VisitedCells(
+        return asking, VisitedCells(
             self._near[: self.n_points], self._visits[: self.n_points, 0], self._near[asking], visits,
             visiting_order(in_order), n_cells=self._n_cells, n_threads=self._n_threads,
         )  # fmt: skip
