@@ -54,6 +54,8 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --rows-per-tile 513", "rows_per_tile must be at most 512"),
     ("fit rows.npy -k 3 --method k-means --initial-e-steps 2", "k-means has no parameter initial_e_steps"),
     ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
+    ("fit rows.npy -k 3 --method total-variation --graph rows.npy", "with --affinity precomputed"),
+    ("fit rows.npy -k 3 --method gmm --graph rows.npy", "beside its rows."),
     ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
     ("fit rows.npy -k 3 --lam -1", "lam"),
     ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, densest, got 'median'"),

@@ -249,7 +249,10 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
         return f"The method {method.name} takes no --labels."
     estimator: Any = method.estimator
     if job.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
-        return f"The method {method.name} takes no --graph beside its rows."
+        instead = ": give it in place of the rows, with --affinity precomputed" * (
+            "affinity" in parameters_of(method)
+        )
+        return f"The method {method.name} takes no --graph beside its rows{instead}."
     if job.n_clusters is None and method.clusters is not None:
         return NO_COUNT
     if job.n_clusters is not None and method.clusters is None:
