@@ -200,7 +200,7 @@ def begun(
     """Give a benchmark with its folder and its processes; show its targets in the end.
 
     Runs are kept in the file `journal` as they end, and those that it holds are not run again; it is removed when all
-    is done.
+    is done. With `options.hours` no run begins after so many, and the file stays.
     """
     limit_threads(options.threads)
     processes: Processes = OneProcess() if options.quick else FreshProcesses(options.threads)
@@ -212,10 +212,10 @@ def begun(
     ):
         if journal is not None:
             processes = JournalledProcesses(
-                processes, journal, machine_line(report.data["machine"]), Path(folder)
+                processes, journal, machine_line(report.data["machine"]), Path(folder), options.hours
             )
         benchmark = kind(options, Path(folder), report, processes)
         yield benchmark
         benchmark.finish()
-        if journal is not None:
+        if journal is not None and options.hours is None:
             journal.unlink(missing_ok=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.processes import Processes
 
-__all__ = ["JournalledProcesses"]
+__all__ = ["JournalledProcesses", "OutOfTime"]
+
+
+class OutOfTime(Exception):
+    """The time is up before a run has begun."""
 
 
 class JournalledProcesses:
@@ -28,10 +33,15 @@ class JournalledProcesses:
         What figures depend on. What another machine has measured is run again.
     folder : Path
         Where the benchmark's data files go.
+    hours : float, optional
+        After so many no run begins: `OutOfTime` is raised instead. What the file holds is given still.
     """
 
-    def __init__(self, processes: Processes, path: Path, machine: str, folder: Path) -> None:
+    def __init__(
+        self, processes: Processes, path: Path, machine: str, folder: Path, hours: float | None = None
+    ) -> None:
         self._processes, self._path, self._machine, self._folder = processes, path, machine, folder
+        self._end = None if hours is None else time.monotonic() + 3600 * hours
         self._known: dict[str, dict[str, Any]] = {}
         if path.exists():
             # The last line may have been cut short.
@@ -61,6 +71,8 @@ class JournalledProcesses:
             default=self._word,
         )
         if call not in self._known:
+            if self._end is not None and time.monotonic() >= self._end:
+                raise OutOfTime
             try:
                 if limit is None:
                     entry = {"result": self._processes.run(function, *args, **kwargs)}

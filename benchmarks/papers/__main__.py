@@ -37,6 +37,12 @@ def parser() -> SystemParser:
         help="do not run again what an interrupted run of the same items has measured on this machine",
     )
     parser.add_argument(
+        "--hours",
+        type=float,
+        help="begin no run after so many hours, of items whose cells are runs of their own (now: "
+        "total_variation-few-labels); --resume goes on from there, with 0 shows what there is",
+    )
+    parser.add_argument(
         "--pages", action="store_true", help="write docs/papers from what was made (full runs, not --quick)"
     )
     return parser

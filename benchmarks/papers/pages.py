@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.harness.papers import Item, Paper
 from benchmarks.harness.reporting import machine_line, markdown_table
-from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
+from benchmarks.papers.items import PAPERS, command, stem_of
 
 __all__ = ["listing", "write_pages"]
 
@@ -39,18 +39,64 @@ def _availability(item: Item) -> str:
 
 
 def write_pages() -> None:
-    """Write a page a paper from the latest full runs, and the table of all items."""
+    """Write a page a paper and the table of all items: from full runs, or as the page has it where no run is kept."""
     images = PAGES / "images"
     images.mkdir(parents=True, exist_ok=True)
     used = set()
+    everything: dict[str, Made] = {}
     for paper in PAPERS.values():
-        (PAGES / f"{paper.key}.md").write_text("\n".join(_page(paper, images, used)) + "\n")
+        path = PAGES / f"{paper.key}.md"
+        made = _made_before(path.read_text()) if path.exists() else {}
+        for item in paper.items:
+            full = f"{paper.key}-{item.name}"
+            if item.make is not None and stem_of(full).with_suffix(".json").exists():
+                made[full] = _made_now(full, images)
+        path.write_text("\n".join(_page(paper, made)) + "\n")
+        used |= set(re.findall(r"\]\(images/(.+?)\)", path.read_text()))
+        everything |= made
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
-    (PAGES / "README.md").write_text("\n".join(_overview()) + "\n")
+    (PAGES / "README.md").write_text("\n".join(_overview(everything)) + "\n")
 
 
-def _page(paper: Paper, images: Path, used: set[str]) -> Iterator[str]:
+@dataclass(frozen=True)
+class Made:
+    """What a full run left: Markdown, the day and the machine."""
+
+    text: str
+    date: str
+    machine: str
+
+    def block(self, full: str) -> list[str]:
+        """Return the lines of a page, from which `_made_before` reads them again."""
+        return ["", f"<!-- {full}; {self.date}; {self.machine} -->", "", self.text, "", "<!-- end -->"]
+
+
+_BLOCK = re.compile(r"^<!-- (\S+); (\S+); ([^\n]+) -->\n\n(.*?)\n\n<!-- end -->$", re.MULTILINE | re.DOTALL)
+
+
+def _made_before(page: str) -> dict[str, Made]:
+    """Return what a page shows of items."""
+    return {full: Made(text, date, machine) for full, date, machine, text in _BLOCK.findall(page)}
+
+
+def _made_now(full: str, images: Path) -> Made:
+    """Return what the last full run of an item left; its pictures go to the images."""
+    stem = stem_of(full)
+    data = json.loads(stem.with_suffix(".json").read_text())
+    for name in data.get("pictures", []):
+        shutil.copyfile(stem.with_name(name), images / name)
+    # The first lines are the command, the date and the machine.
+    text = stem.with_suffix(".md").read_text().split("\n", 3)[3]
+    text = re.sub(r"\n+Written to .*\n", "\n", text).strip()
+    lines = [text.replace("](" + full, "](images/" + full), ""]
+    if not data.get("is_whole", True):
+        lines += ["Not all of it: the run was ended before it was done.", ""]
+    date = data["machine"]["date"][:10]
+    return Made("\n".join([*lines, f"`{data['command']}`, {date}"]), date, machine_line(data["machine"]))
+
+
+def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
     machines: dict[str, list[str]] = {}
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
     yield from (
@@ -62,44 +108,19 @@ def _page(paper: Paper, images: Path, used: set[str]) -> Iterator[str]:
         yield from ("", f"## {item.place}", "", item.shows)
         if item.published:
             yield from ("", f"Published: {item.published}")
-        if item.make is not None:
-            yield from _made(full, images, used)
+        if full in made:
+            yield from made[full].block(full)
+            machines.setdefault(made[full].machine, []).append(item.place)
+        elif item.make is not None:
+            yield from ("", f"Not run yet: `{command(full)}`.")
         if item.remark:
             yield from ("", item.remark)
-        data = _result(full)
-        if item.make is not None and data is not None:
-            machines.setdefault(machine_line(data["machine"]), []).append(item.place)
     if machines:
         yield from ("", "## Machines", "")
         yield from (f"- {line}: {'; '.join(places)}" for line, places in machines.items())
 
 
-def _result(full: str) -> dict[str, Any] | None:
-    """Return what the last full run of an item left, None where there is none."""
-    path = stem_of(full).with_suffix(".json")
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def _made(full: str, images: Path, used: set[str]) -> Iterator[str]:
-    """Yield what the last full run of an item left."""
-    stem, data = stem_of(full), _result(full)
-    if data is None:
-        yield from ("", f"Not run yet: `{command(full)}`.")
-        return
-    for name in data.get("pictures", []):
-        shutil.copyfile(stem.with_name(name), images / name)
-        used.add(name)
-    # The first lines are the command, the date and the machine.
-    text = stem.with_suffix(".md").read_text().split("\n", 3)[3]
-    text = re.sub(r"\n+Written to .*\n", "\n", text).strip()
-    text = text.replace("](" + full, "](images/" + full)
-    yield from ("", text, "")
-    if not data.get("is_whole", True):
-        yield from ("Not all of it: the run was ended before it was done.", "")
-    yield f"`{data['command']}`, {data['machine']['date'][:10]}"
-
-
-def _overview() -> Iterator[str]:
+def _overview(made: dict[str, Made]) -> Iterator[str]:
     yield from (
         "# The five papers",
         "",
@@ -111,15 +132,13 @@ def _overview() -> Iterator[str]:
         rows = []
         for item in paper.items:
             full = f"{paper.key}-{item.name}"
-            made = f"`{command(full)}`" if item.make is not None else ""
-            rows.append([item.place, item.shows, made, _status(full)])
+            by = f"`{command(full)}`" if item.make is not None else ""
+            rows.append([item.place, item.shows, by, _status(item, made.get(full))])
         yield from ("", f"## [{paper.title}]({paper.key}.md)", "", f"{paper.authors}.", "")
         yield from markdown_table(["", "shows", "command", "status"], rows, 4)
 
 
-def _status(full: str) -> str:
-    item = ITEMS[full][1]
+def _status(item: Item, made: Made | None) -> str:
     if item.make is None:
         return "see the page"
-    data = _result(full)
-    return "not run yet" if data is None else f"made {data['machine']['date'][:10]}"
+    return "not run yet" if made is None else f"made {made.date}"

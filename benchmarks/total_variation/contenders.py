@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness.contenders import Contender
-from benchmarks.total_variation.graphs import N_NEIGHBORS
 
 
 @dataclass(frozen=True)
@@ -63,25 +62,13 @@ def _coterie(task: Task, *, n_swaps: int = 0, knows_sizes: bool = False, **optio
     return model.fit(task.graph, task.known).labels_
 
 
-# Its own default.
-_STARTS_OF_MODES = 10
-
-
 def _laplacian_k_modes(task: Task) -> np.ndarray:
     from coterie import LaplacianKModes
 
-    options = dict(lam=1.0, mode_update="byproduct", random_state=task.seed, n_threads=task.n_threads)
-    n_init = min(task.n_init, _STARTS_OF_MODES)
-    if task.rows is None:
-        model = LaplacianKModes(
-            task.n_clusters, affinity="precomputed", init="random", n_init=n_init, **options
-        )
-        return model.fit(task.graph).labels_
-    # The same graph, found anew; modes have coordinates then.
     model = LaplacianKModes(
-        task.n_clusters, n_neighbors=N_NEIGHBORS, symmetrize="max", init="k-means", n_init=n_init, **options
+        task.n_clusters, affinity="precomputed", random_state=task.seed, n_threads=task.n_threads
     )
-    return model.fit(task.rows).labels_
+    return model.fit(task.graph).labels_
 
 
 def _spectral(task: Task) -> np.ndarray:

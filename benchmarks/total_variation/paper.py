@@ -29,8 +29,8 @@ paper's. The steps of the paper, at larger (P), are purer there (pendigits with 
 MNIST 92.9 against 96.6). The seconds of the paper are those of MATLAB in 2013."""
 
 _FEW_REMARK = """Not in the paper. Accuracy on the rows without a label. `coterie` with one label a class: 100
-draws. All else: ten draws, and more, up to 100, until the mean is known to a standard error of 0.1% or a minute of
-the processor is spent (peers: 20 s); no draw begins after 25 minutes: the table says how many there were. One label
+draws. All else: ten draws, and more, up to 100, until the mean is known to a standard error of 0.1% or 10 s of the
+processor are spent; no draw begins after 25 minutes: the table says how many there were. One label
 a class may lie in the wrong cluster: two digits then change their names, and 78% are right where purity is 96.7%
 (MNIST). Ours assumes clusters of about equal size, which all but webkb4 have; contenders that are told the true
 sizes know more than the others. LabelPropagation is as good or better where there are many labels: on pendigits

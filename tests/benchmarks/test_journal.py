@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.harness.journal import JournalledProcesses
+from benchmarks.harness.journal import JournalledProcesses, OutOfTime
 
 MACHINE = "a machine"
 
@@ -101,6 +101,16 @@ def test_files_of_the_folder_go_by_their_names(tmp_path):
         processes = JournalledProcesses(here, journal, MACHINE, tmp_path / folder)
         assert processes.run(_name, tmp_path / folder / "rows.npy") == "rows.npy"
         assert here.n_calls == n_calls
+
+
+def test_after_the_last_hour_only_what_is_kept_is_given(opened, tmp_path):
+    opened()[0].run(_double, 3)
+    here = Here()
+    late = JournalledProcesses(here, tmp_path / "runs.jsonl", MACHINE, tmp_path, hours=0)
+    assert late.run(_double, 3) == {"twice": 6}
+    with pytest.raises(OutOfTime):
+        late.run(_double, 4)
+    assert here.n_calls == 0
 
 
 def _double(number, by=2):

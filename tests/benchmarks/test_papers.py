@@ -1,6 +1,7 @@
 """The list of the papers' figures and tables: complete, and what it names can be made."""
 
 import json
+import shutil
 import sys
 
 import pytest
@@ -43,6 +44,7 @@ TOY = Paper(
 def toy(monkeypatch, tmp_path):
     for module in (items, pages, main_module):
         monkeypatch.setattr(module, "PAPERS", {"toy": TOY})
+    for module in (items, main_module):
         monkeypatch.setattr(module, "ITEMS", {f"toy-{item.name}": (TOY, item) for item in TOY.items})
     monkeypatch.setattr(items, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages, "PAGES", tmp_path / "pages")
@@ -110,6 +112,14 @@ def test_pages(toy, monkeypatch, capsys):
     assert "Written to" not in page
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
     assert "not run yet" in (toy / "pages" / "README.md").read_text()
+
+
+def test_pages_keep_what_was_made_elsewhere(toy, monkeypatch, capsys):
+    run(monkeypatch, "toy-figure-1", "--pages")
+    pages = {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")}
+    shutil.rmtree(toy / "results")
+    run(monkeypatch, "--pages")
+    assert {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")} == pages
 
 
 def test_unknown_names(monkeypatch, capsys):
