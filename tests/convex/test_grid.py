@@ -1,10 +1,15 @@
 """Which gammas a path visits."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from coterie import ConvexClustering
+from coterie.convex import grid
+from coterie.convex.fusion import Fuser
 from coterie.convex.grid import FittingGammas, coalescing_gamma, default_gammas
+from coterie.convex.solvers import AMA, solve
 from coterie.fitting.deadline import Deadline, Phase
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
@@ -43,7 +48,7 @@ def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
     late = Phase(Deadline(0.0))
     gamma = coalescing_gamma(problem, late)
     assert gamma >= coalescing_gamma(problem)
-    assert FittingGammas(problem, 5, late).following(0, X) == 0
+    assert FittingGammas(problem, 5, late).following(0, lambda: X) == 0
     model = ConvexClustering(gamma, weights="precomputed", norm=norm, tol=1e-9).fit(X, graph=graph)
     assert model.n_clusters_ == 1
 
@@ -69,7 +74,7 @@ class TestFittingGammas:
         X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
         problem, _ = kernel_problem(X, edges, w, "l2")
         fitting, found, count = FittingGammas(problem, n_gammas), [], 0
-        while (gamma := fitting.following(count, X)) is not None:
+        while (gamma := fitting.following(count, lambda: X)) is not None:
             found.append(gamma)
             count = count_of(gamma)
         return np.array(found), coalescing_gamma(problem)
@@ -107,7 +112,22 @@ class TestFittingGammas:
         vanish = 0.4 * coalescing_gamma(problem)
         found = []
         for _ in range(3):
-            gamma = fitting.following(30, max(0.0, 1 - gamma / vanish) * X)
+            gamma = fitting.following(30, partial(np.multiply, max(0.0, 1 - gamma / vanish), X))
             found.append(gamma)
         assert found[0] == 0
         assert found[2:] == [pytest.approx(vanish)]
+
+
+def test_the_last_gamma_of_many_columns_is_known_from_few_directions(monkeypatch):
+    X, edges, w, _, _ = random_problem(4, 60, 150, "l2")
+    problem, _ = kernel_problem(X, edges, w, "l2")
+    gamma = coalescing_gamma(problem)
+    monkeypatch.setattr(grid, "_SKETCHED", 150)
+    assert gamma == pytest.approx(coalescing_gamma(problem), rel=0.2)
+    assert gamma != coalescing_gamma(problem)
+    solver, fuser = AMA(problem, acceleration=True), Fuser(problem)
+    certificate, _, converged = solve(
+        solver, fuser, gamma, tol=1e-7, max_iter=10_000, is_stopped=lambda *_: False, is_late=lambda: False
+    )
+    assert converged
+    assert certificate.n_clusters == 1

@@ -1,11 +1,13 @@
 """ConvexClusterPath: certificates, labels, and what is drawn from them."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie import ConvexClustering, ConvexClusterPath
+from coterie import ConvexClustering, ConvexClusterPath, load, save
 from coterie.convex.tree import has_fission
 from tests.convex.problems import graph_of
 
@@ -85,3 +87,23 @@ def test_a_stopped_path_ends_where_it_was(moons):
     assert len(short.gammas_) == 1 == len(short.labels_path_)
     stopped = ConvexClusterPath(n_gammas=6, callback=lambda progress: progress.iteration == 2).fit(moons)
     assert len(stopped.gammas_) == 2
+
+
+def test_centroids_are_expanded_when_they_are_asked_for(tmp_path):
+    X = make_moons(60, noise=0.05, random_state=0)[0]
+    path = ConvexClusterPath(n_gammas=30).fit(X)
+    copies = [pickle.loads(pickle.dumps(path))]
+    path = ConvexClusterPath(n_gammas=30).fit(X)
+    between = next(k for k in range(2, 60) if k not in path.n_clusters_path_)
+    labels = path.labels_at(between)
+    assert "centroids_path_" not in vars(path)
+    centroids = path.centroids_path_
+    assert path.centroids_path_ is centroids
+    assert [len(np.unique(found, axis=0)) for found in centroids] == path.n_clusters_path_.tolist()
+    np.testing.assert_array_equal(path.labels_at(between), labels)
+    save(path, tmp_path / "path.coterie")
+    for copy in [*copies, load(tmp_path / "path.coterie")]:
+        np.testing.assert_array_equal(copy.centroids_path_, centroids)
+        np.testing.assert_array_equal(copy.labels_at(between), labels)
+    assert path.fit(X[:50]).centroids_path_.shape[1] == 50
+    assert not hasattr(ConvexClusterPath(), "centroids_path_")

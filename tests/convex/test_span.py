@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie import ConvexClusterPath
+from coterie import ConvexClustering, ConvexClusterPath
 from coterie.convex import path_solver
 from coterie.convex.norms import find_norm
 from coterie.convex.path_solver import PathSolver
@@ -84,7 +84,7 @@ def test_a_path_loses_columns_but_nothing_else(blobs, dtype, monkeypatch):
     rows = blobs.astype(dtype)
     path = ConvexClusterPath(tol=tol, n_gammas=40).fit(rows)
     assert path.converged_
-    monkeypatch.setattr(path_solver, "_FEWEST_COLUMNS", N_COLUMNS + 1)
+    monkeypatch.setattr(PathSolver, "_are_worth_leaving", lambda self, n_left: False)
     whole = ConvexClusterPath(path.gammas_, tol=1e-2 * tol, max_iter=50_000).fit(rows)
     plain = oracle.PlainNorm("l2", N_COLUMNS)
     w = path.edge_weights_.astype(float)
@@ -104,8 +104,8 @@ def test_columns_are_few_where_clusters_are(blobs):
     solver = solver_of(blobs)
     counts = []
     for gamma in np.geomspace(0.1, 4.0, 12):
-        certificate, _ = solver.solve(gamma)
-        assert certificate.centroids.shape == blobs.shape
+        certificate, centroids, _ = solver.solve(gamma)
+        assert centroids.whole().shape == blobs.shape
         assert certificate.gap <= 1e-6 * certificate.objective
         counts.append((certificate.n_clusters, solver.n_columns))
     assert counts[0][1] == N_COLUMNS
@@ -126,11 +126,11 @@ def test_columns_come_back_where_they_are_missed(blobs, monkeypatch):
     solver = solver_of(blobs, tol=0.05)
     for gamma in np.geomspace(0.1, 2.0, 12):
         solver.solve(gamma)
-    assert solver.n_columns == 3
-    monkeypatch.setattr(path_solver, "_FEWEST_COLUMNS", N_COLUMNS + 1)
+    assert solver.n_columns == 4  # 3, and one of zeros
+    monkeypatch.setattr(PathSolver, "_are_worth_leaving", lambda self, n_left: False)
     solver.tol = 1e-6
-    found, n_steps = solver.solve(2.1)
-    again, _ = solver_of(blobs).solve(2.1)
+    found, _, n_steps = solver.solve(2.1)
+    again, *_ = solver_of(blobs).solve(2.1)
     assert solver.n_columns == N_COLUMNS
     assert n_steps > 0
     assert found.gap <= 1e-6 * found.objective
@@ -142,8 +142,28 @@ def test_columns_come_back_for_a_smaller_gamma(blobs):
     for gamma in np.geomspace(0.1, 3.0, 8):
         solver.solve(gamma)
     assert solver.n_columns < N_COLUMNS
-    found, _ = solver.solve(0.1)
-    again, _ = solver_of(blobs).solve(0.1)
+    found, *_ = solver.solve(0.1)
+    again, *_ = solver_of(blobs).solve(0.1)
     assert solver.n_columns == N_COLUMNS
     assert found.gap <= 1e-6 * found.objective
     np.testing.assert_allclose(found.objective, again.objective, rtol=2e-6)
+
+
+def test_few_columns_become_those_of_a_register():
+    random = np.random.default_rng(3)
+    rows = 4 * random.normal(size=(4, 7))[np.arange(60) % 4] + random.normal(size=(60, 7))
+    solver, counts = solver_of(rows), []
+    for gamma in np.geomspace(0.1, 30.0, 20):
+        certificate, centroids, _ = solver.solve(gamma)
+        assert certificate.gap <= 1e-6 * certificate.objective
+        counts.append((certificate.n_clusters, solver.n_columns))
+        plain = objective_alone(rows, gamma)
+        np.testing.assert_allclose(certificate.objective, plain, rtol=2e-6)
+        assert len(centroids.distinct) == certificate.n_clusters
+    assert {columns for n_clusters, columns in counts if n_clusters <= 5} <= {1, 2, 4, 7}
+    assert any(n_clusters == 4 and columns == 4 for n_clusters, columns in counts)
+
+
+def objective_alone(rows, gamma):
+    graph = bridge_components(knn_graph(rows, 4), rows)
+    return ConvexClustering(gamma, weights="precomputed", tol=1e-7).fit(rows, graph=graph).objective_

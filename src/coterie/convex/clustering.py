@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator
+from coterie.convex.distinct import RepeatedRows
 from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Certificate
 from coterie.convex.setting import Setting
@@ -264,7 +265,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
 
             def is_stopped(best: Certificate, n_steps: int) -> bool:
                 return monitor.report(
-                    best.objective, lambda: setting.centroids(best),
+                    best.objective, lambda: setting.centroids(RepeatedRows.of(best.centroids)).whole(),
                     closeness=best.gap / max(self.tol * best.objective, 1e-300),
                     n_steps=n_steps, dual=best.objective - best.gap,
                     gap=best.gap, n_clusters=best.n_clusters,
@@ -356,7 +357,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
             setting.resume(before.edges, before.duals())
 
     def _store(self, setting: Setting, certificate: Certificate, places: IntArray | slice) -> None:
-        self.centroids_ = setting.centroids(certificate)[places]
+        self.centroids_ = setting.centroids(RepeatedRows.of(certificate.centroids)).whole()[places]
         self.labels_ = setting.labels(certificate)[places]
         self.n_clusters_ = certificate.n_clusters
         self.dual_ = setting.duals()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
 
-__all__ = ["distinct_rows"]
+__all__ = ["RepeatedRows", "distinct_rows"]
 
 
 def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
@@ -24,3 +26,29 @@ def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
     as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
     _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
     return whole[first], places
+
+
+@dataclass(frozen=True)
+class RepeatedRows:
+    """Rows of which many are equal, each kept once.
+
+    Attributes
+    ----------
+    distinct : ndarray of shape (m, p)
+        Those that differ.
+    places : ndarray of shape (n,)
+        Which of them each row is.
+    """
+
+    distinct: Array
+    places: IndexArray
+
+    @classmethod
+    def of(cls, rows: Array) -> RepeatedRows:
+        """Return rows, as a copy."""
+        return cls(*distinct_rows(rows))
+
+    def whole(self, out: Array | None = None) -> Array:
+        """Return, or write, all rows."""
+        # Checked places would be written to a copy first.
+        return np.take(self.distinct, self.places, axis=0, out=out, mode="clip")

@@ -25,6 +25,9 @@ _FIRST_SHARE = 0.05
 _ROUNDS, _STRENGTH = 8, 0.5
 _MOST_FACTORED = 20_000
 
+# Rounds are made in so many random directions in place of more columns: lengths are known to a tenth.
+_SKETCHED = 64
+
 # With a deadline, for how many nodes there is time for a factorisation in each second that is left.
 _FACTORED_PER_SECOND = 3000
 
@@ -56,7 +59,7 @@ class GivenGammas:
     def __init__(self, gammas: FloatArray) -> None:
         self._gammas = iter(gammas.tolist())
 
-    def following(self, n_clusters: int, centroids: Array) -> float | None:
+    def following(self, n_clusters: int, centroids: Callable[[], Array]) -> float | None:
         """Return the next gamma, None after the last one; what was found at the one before makes no difference."""
         return next(self._gammas, None)
 
@@ -91,15 +94,15 @@ class FittingGammas:
         self._count = self._count_at_zero = 0
         self._step = _FIRST_STEP
 
-    def following(self, n_clusters: int, centroids: Array) -> float | None:
+    def following(self, n_clusters: int, centroids: Callable[[], Array]) -> float | None:
         """Return the next gamma, None after the last one.
 
         Parameters
         ----------
         n_clusters : int
             How many the gamma before left; of no account for the first one.
-        centroids : ndarray of shape (n, p)
-            Those of the gamma before.
+        centroids : callable
+            Makes those of the gamma before, of shape (n, p).
         """
         if self._n_left == 0 or (self._gamma is not None and n_clusters <= self._n_components):
             return None
@@ -110,7 +113,7 @@ class FittingGammas:
         elif self._gamma == 0:
             self._gamma, self._count_at_zero = self._first, n_clusters
         elif n_clusters == self._count_at_zero:
-            self._gamma = self._towards_the_first_fusion(self._gamma, centroids)
+            self._gamma = self._towards_the_first_fusion(self._gamma, centroids())
         else:
             self._gamma *= float(np.exp(self._next_step(self._gamma, n_clusters)))
         if self._gamma >= self._last:
@@ -169,27 +172,46 @@ def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
     if edges.n_nodes > _FACTORED_PER_SECOND * phase.deadline.left:
         highest = _gamma_of_tree(problem, demand)
         return highest if 0 < highest < np.inf else 1.0
-    conductance = weights / weights.mean()
-    lowest = np.inf
-    for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
+    conductance, norms = weights / weights.mean(), problem.dual_norms
+    n_rounds = _ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1
+    if n_rounds > 1 and problem.is_euclidean and demand.shape[1] > _SKETCHED:
+        # Lengths of flows in a few random directions tell as well how loads are to be spread.
+        directions = np.random.default_rng(0).normal(size=(demand.shape[1], _SKETCHED)) / np.sqrt(_SKETCHED)
+        _, conductance = _spread(problem, demand @ directions, conductance, _lengths, n_rounds, phase)
+        n_rounds = 1
+    lowest, _ = _spread(problem, demand, conductance, norms, n_rounds, phase)
+    return lowest or 1.0
+
+
+def _spread(
+    problem: ConvexProblem,
+    demand: FloatArray,
+    conductance: FloatArray,
+    norms: Callable[[Array], FloatArray],
+    n_rounds: int,
+    phase: Phase,
+) -> tuple[float, FloatArray]:
+    """Return the lowest of the highest loads that rounds find, and the conductances that have it."""
+    weights = problem.edges.weights.astype(np.float64)
+    lowest, best = np.inf, conductance
+    for _ in range(n_rounds):
         potentials = _potentials(problem, conductance)(demand)
-        loads = _loads(problem, conductance, potentials)
+        loads = _loads(problem, conductance, potentials, norms)
         highest = float(loads.max())
         if not np.isfinite(highest):
             raise ValueError(
                 f"Weights of the graph from {weights.min():.2g} to {weights.max():.2g} are too different: no finite "
                 'gamma fuses all rows. Choose a smaller phi or phi="auto", or give the gammas.'
             )
-        if highest == 0:
-            return 1.0
         if lowest < np.inf and _misses(problem, conductance, potentials, demand) > _MISSES:
             break
-        lowest = min(lowest, highest)
-        if phase.is_late:
+        if highest < lowest:
+            lowest, best = highest, conductance
+        if phase.is_late or highest == 0:
             break
-        conductance *= np.maximum(loads / highest, 0.1) ** -_STRENGTH
+        conductance = conductance * np.maximum(loads / highest, 0.1) ** -_STRENGTH
         conductance = np.clip(conductance / conductance.mean(), 1e-3, 1e3)
-    return lowest
+    return lowest, best
 
 
 def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
@@ -229,17 +251,27 @@ def _edge_lengths(problem: ConvexProblem, points: Array) -> FloatArray:
     """Return how far the ends of each edge are apart."""
     lengths = np.empty(len(problem.edges))
     for part, differences in _differences(problem.edges, points):
-        lengths[part] = np.linalg.norm(differences, axis=1)
+        lengths[part] = _lengths(differences)
     return lengths
 
 
-def _loads(problem: ConvexProblem, conductance: FloatArray, potentials: Array) -> FloatArray:
+def _lengths(vectors: Array) -> FloatArray:
+    lengths: FloatArray = np.linalg.norm(vectors, axis=1)
+    return lengths
+
+
+def _loads(
+    problem: ConvexProblem,
+    conductance: FloatArray,
+    potentials: Array,
+    dual_norms: Callable[[Array], FloatArray],
+) -> FloatArray:
     """Return the dual norm of the flow over each edge, relative to its weight."""
     edges = problem.edges
     loads = np.empty(len(edges))
     for part, differences in _differences(edges, potentials):
         with np.errstate(over="ignore"):
-            norms = problem.dual_norms(conductance[part, None] * differences)
+            norms = dual_norms(conductance[part, None] * differences)
             loads[part] = norms / edges.weights[part].astype(np.float64)
     return loads
 

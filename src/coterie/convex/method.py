@@ -48,8 +48,9 @@ def _memory_of(model: ConvexEstimator, rows: RowSource, n_gammas: int) -> list[N
 def _memory_of_path(model: ConvexClusterPath, rows: RowSource) -> list[Need]:
     n_gammas = model.n_gammas if model.gammas is None else np.size(model.gammas)
     n_rows, n_columns = _most_rows(model, rows, n_gammas), rows.shape[1]
-    # Centroids, labels, and what is known of each gamma: in a list first, then in arrays.
-    per_gamma = 1000.0 + n_rows * n_columns * (2 * _DOUBLE + rows.dtype.itemsize) + rows.shape[0] * 12
+    # Centroids, labels, and what is known of each gamma: in a list first, then in arrays; centroids where they are
+    # asked for.
+    per_gamma = 1000.0 + n_rows * n_columns * 2 * rows.dtype.itemsize + rows.shape[0] * 12
     kept = Need(
         n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
     )

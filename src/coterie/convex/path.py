@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +12,16 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.base import ConvexEstimator
+from coterie.convex.distinct import RepeatedRows
 from coterie.convex.edges import AUTO
-from coterie.convex.fusion import Certificate
 from coterie.convex.grid import FittingGammas, GivenGammas, default_gammas
 from coterie.convex.path_solver import PathSolver
 from coterie.convex.setting import Setting
 from coterie.convex.tree import cut_between, has_fission, linkage_of_path
-from coterie.estimators.declared import Count, Declared, Numbers
+from coterie.estimators.base import overflow_message
+from coterie.estimators.declared import Count, Declared, Numbers, strange_number
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.deadline import Phase
@@ -51,7 +52,10 @@ class _Step(NamedTuple):
 
     gamma: float
     labels: IntArray
-    certificate: Certificate
+    centroids: RepeatedRows
+    n_clusters: int
+    objective: float
+    gap: float
 
 
 class ConvexClusterPath(ConvexEstimator):
@@ -94,7 +98,7 @@ class ConvexClusterPath(ConvexEstimator):
     n_clusters_path_ : ndarray of shape (m,), int64
         How many.
     centroids_path_ : ndarray of shape (m, n, p)
-        U at each gamma.
+        U at each gamma. Made when it is first asked for: until then equal centroids are kept once.
     objectives_, dual_gaps_ : ndarray of shape (m,)
         F of these, and F - D: how much too high they are at most.
     fissions_ : ndarray, int64
@@ -139,7 +143,8 @@ class ConvexClusterPath(ConvexEstimator):
 
     Notes
     -----
-    Memory: `centroids_path_`, m n p numbers, and three arrays of n_edges x p. Time: O(n_edges p) for each iteration;
+    Memory: the centroids that differ at each gamma, three arrays of n_edges x p, and `centroids_path_`, m n p numbers,
+    once it is asked for. Time: O(n_edges p) for each iteration;
     how many there are grows with the diameter of the clusters in the graph.
 
     References
@@ -228,7 +233,7 @@ class ConvexClusterPath(ConvexEstimator):
             with monitor.phase("gammas", monitor.deadline.share(_GAMMAS_SHARE)) as phase:
                 gammas = self._gammas(setting, given, phase)
             monitor.start_run()
-            done = self._follow(setting, gammas, monitor)
+            done, is_whole = self._follow(setting, gammas, monitor)
         self.history_ = monitor.history()
         self._store(setting, done, places)
         n_open = self._n_open(setting)
@@ -240,7 +245,7 @@ class ConvexClusterPath(ConvexEstimator):
                 f"max_iter={self.max_iter} iterations each.",
                 ConvergenceWarning,
             )
-        if n_open or _following(gammas, setting, done) is not None:
+        if n_open or not is_whole:
             monitor.warn_if_out_of_time()
         return self
 
@@ -312,12 +317,44 @@ class ConvexClusterPath(ConvexEstimator):
         if n_clusters > most:
             raise ValueError(f"n_clusters={n_clusters} is more than the {most} different rows of the path.")
         if at > 0:
-            finer, centroids = labels_path[at - 1], self.centroids_path_[at - 1]
+            finer, centroids = labels_path[at - 1], self._centroids_at(at - 1)
             lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
         else:  # before the first gamma each row is by itself, and the nearest ones have the heaviest edges
             finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
         labels = cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
         return labels[self.followed_] if hasattr(self, "followed_") else labels
+
+    @cached_property
+    def centroids_path_(self) -> Array:
+        """U at each gamma, of shape (m, n, p)."""
+        fused = vars(self).get("_fused_centroids")
+        if fused is None:
+            raise AttributeError("centroids_path_ is of a path that was fitted.")
+        distinct = fused[0].distinct
+        centroids = np.empty((len(fused), len(fused[0].places), distinct.shape[1]), dtype=distinct.dtype)
+        for found, out in zip(fused, centroids):
+            found.whole(out)
+        return centroids
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if state.pop("_fused_centroids", None) is not None:
+            state["centroids_path_"] = self.centroids_path_
+        return state
+
+    def check_finite(self) -> None:
+        super().check_finite()
+        declared = self.fitted_attributes()
+        for found in self._fused_centroids:
+            strange = strange_number({"centroids_path_": found.distinct}, declared)
+            if strange is not None:
+                raise ValueError(overflow_message(type(self).__name__, *strange))
+
+    def _centroids_at(self, at: int) -> Array:
+        """Return those of one gamma."""
+        if "centroids_path_" in vars(self):
+            return self.centroids_path_[at]
+        return self._fused_centroids[at].whole()
 
     @property
     def solved_labels_path_(self) -> IntArray:
@@ -355,8 +392,8 @@ class ConvexClusterPath(ConvexEstimator):
 
     def _follow(
         self, setting: Setting, gammas: FittingGammas | GivenGammas, monitor: FitMonitor
-    ) -> list[_Step]:
-        """Solve for one gamma after the other."""
+    ) -> tuple[list[_Step], bool]:
+        """Solve for one gamma after the other; return what was found, and whether that is all of the path."""
         done: list[_Step] = []
         has_settled = setting.has_settled(self.stopping, self.tol)
         solver = PathSolver(
@@ -365,31 +402,34 @@ class ConvexClusterPath(ConvexEstimator):
         )  # fmt: skip
         residuals: list[tuple[float, float]] = []
         self.n_iter_ = 0
-        while (gamma := _following(gammas, setting, done)) is not None:
-            certificate, n_steps = solver.solve(gamma)
+        gamma = gammas.following(0, lambda: setting.solver.problem.rows)
+        while gamma is not None:
+            certificate, found, n_steps = solver.solve(gamma)
             if has_settled:
                 residuals.append(setting.residuals(self.tol))
-            done.append(_Step(gamma, setting.labels(certificate), certificate))
+            labels, centroids = setting.labels(certificate), setting.centroids(found)
+            n_clusters, objective, gap = certificate.n_clusters, certificate.objective, certificate.gap
+            done.append(_Step(gamma, labels, centroids, n_clusters, objective, gap))
             self.n_iter_ += n_steps
             stop = monitor.report(
-                certificate.objective, partial(setting.centroids, certificate), gamma=gamma, n_steps=n_steps,
-                gap=certificate.gap, n_clusters=certificate.n_clusters,
+                objective, centroids.whole, gamma=gamma, n_steps=n_steps,
+                gap=gap, n_clusters=n_clusters,
             )  # fmt: skip
+            gamma = gammas.following(n_clusters, found.whole)
             if stop:
                 break
         self._store_residuals(residuals)
-        return done
+        return done, gamma is None
 
     def _store(self, setting: Setting, done: list[_Step], places: IntArray | None) -> None:
         self.gammas_ = np.array([step.gamma for step in done])
-        self.centroids_path_ = np.empty((len(done), *setting.data.shape), dtype=setting.data.dtype)
-        for step, out in zip(done, self.centroids_path_):
-            setting.centroids(step.certificate, out)
+        self.__dict__.pop("centroids_path_", None)
+        self._fused_centroids = [step.centroids for step in done]
         labels_path = np.array([step.labels for step in done])
         self.labels_path_ = labels_path if places is None else labels_path[:, places]
-        self.n_clusters_path_ = np.array([step.certificate.n_clusters for step in done])
-        self.objectives_ = np.array([step.certificate.objective for step in done])
-        self.dual_gaps_ = np.array([step.certificate.gap for step in done])
+        self.n_clusters_path_ = np.array([step.n_clusters for step in done])
+        self.objectives_ = np.array([step.objective for step in done])
+        self.dual_gaps_ = np.array([step.gap for step in done])
         self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])
         self.edge_weights_ = setting.edges.weights
         self.fissions_ = 1 + np.flatnonzero([has_fission(*pair) for pair in pairwise(labels_path)])
@@ -409,10 +449,3 @@ class ConvexClusterPath(ConvexEstimator):
         if not np.all(np.isfinite(gammas)) or gammas[0] < 0 or np.any(np.diff(gammas) <= 0):
             raise ValueError("gammas must be finite, not negative and ascending.")
         return gammas
-
-
-def _following(gammas: FittingGammas | GivenGammas, setting: Setting, done: list[_Step]) -> float | None:
-    """Return the gamma after those that are done, None where they end."""
-    if not done:
-        return gammas.following(0, setting.solver.problem.rows)
-    return gammas.following(done[-1].certificate.n_clusters, done[-1].certificate.centroids)

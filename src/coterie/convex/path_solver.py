@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from coterie.arrays import FloatArray
-from coterie.convex.distinct import distinct_rows
+from coterie.convex.distinct import RepeatedRows
 from coterie.convex.fusion import Certificate, Fuser
-from coterie.convex.problem import CustomProblem
 from coterie.convex.solvers import AMA, Solver, solve
 from coterie.convex.span import SpanProblem, span_of_means
 from coterie.convex.warm_start import WarmStart
 
-__all__ = ["PathSolver"]
+__all__ = ["PathSolver", "Solved"]
 
 
-# From how many columns on it pays to have fewer, and how many of them may be left.
-_FEWEST_COLUMNS, _LEFT = 16, 0.5
+# From how many columns on it pays to have fewer, and how many of them may be left; always, where a row of what is left
+# fits in a register.
+_FEWEST_COLUMNS, _LEFT, _SHORT = 16, 0.5, 4
 
 # Which share of the gap that is allowed may be lost with the columns.
 _MAY_MISS = 0.3
@@ -35,6 +38,24 @@ class _Level:
     warm_start: WarmStart
     basis: FloatArray | None = None
     least_gamma: float = 0.0
+
+
+class Solved(NamedTuple):
+    """What was found for one gamma.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        In the columns that were left.
+    centroids : RepeatedRows
+        Those of the certificate, in the columns of the problem.
+    n_steps : int
+        Iterations.
+    """
+
+    certificate: Certificate
+    centroids: RepeatedRows
+    n_steps: int
 
 
 class PathSolver:
@@ -68,10 +89,7 @@ class PathSolver:
         self._levels = [_Level(solver, fuser, WarmStart(solver, has_even_steps=has_even_steps))]
         self.tol, self._max_iter = tol, max_iter
         self._is_late, self._has_settled = is_late, has_settled
-        problem = solver.problem
-        is_euclidean = (
-            problem.n_groups == 1 and not problem.is_maximum and not isinstance(problem, CustomProblem)
-        )
+        is_euclidean = solver.problem.is_euclidean
         self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_settled is None
 
     @property
@@ -79,8 +97,8 @@ class PathSolver:
         """In how many columns the next gamma will be solved for."""
         return self._levels[-1].solver.problem.rows.shape[1]
 
-    def solve(self, gamma: float) -> tuple[Certificate, int]:
-        """Return the certificate of the next gamma, in the columns of the problem, and how many iterations it took."""
+    def solve(self, gamma: float) -> Solved:
+        """Solve for the next gamma."""
         while gamma < self._levels[-1].least_gamma:
             self._widen(gamma)
         self._levels[-1].warm_start.predict(gamma)
@@ -89,10 +107,10 @@ class PathSolver:
             self._widen(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
             n_steps += more
-        found = self._in_all_columns(certificate)
+        centroids = self._in_all_columns(certificate)
         if converged and self._may_narrow:
             n_steps += self._narrow(gamma, certificate, self._max_iter - n_steps)
-        return found, n_steps
+        return Solved(certificate, centroids, n_steps)
 
     def _iterate(self, gamma: float, tol: float, max_iter: int) -> tuple[Certificate, int, bool]:
         level = self._levels[-1]
@@ -120,10 +138,10 @@ class PathSolver:
         """Leave out columns that the clusters to come do not need; return the iterations that this took."""
         level = self._levels[-1]
         solver, n_clusters = level.solver, certificate.n_clusters
-        if n_clusters < 2 or self.n_columns < _FEWEST_COLUMNS or n_clusters - 1 > _LEFT * self.n_columns:
+        if n_clusters < 2 or not self._are_worth_leaving(n_clusters - 1):
             return 0
         assert isinstance(solver, AMA)
-        basis = span_of_means(solver.problem.rows, certificate.labels, n_clusters)
+        basis = _padded(span_of_means(solver.problem.rows, certificate.labels, n_clusters))
         most, n_steps = _MAY_MISS * self.tol * certificate.objective, 0
         problem = SpanProblem(solver.problem, basis, solver.duals, solver.points)
         if problem.missed > most:
@@ -136,6 +154,12 @@ class PathSolver:
         self._levels.append(_Level(narrow, level.fuser.on(problem), warm_start, basis, gamma))
         return n_steps
 
+    def _are_worth_leaving(self, n_left: int) -> bool:
+        """Tell whether it pays to be left with so many columns."""
+        if n_left <= _SHORT < self.n_columns:
+            return True
+        return self.n_columns >= _FEWEST_COLUMNS and n_left <= _LEFT * self.n_columns
+
     def _widen(self, gamma: float) -> None:
         """Take back the columns that were left out last."""
         narrow, level = self._levels.pop(), self._levels[-1]
@@ -145,15 +169,16 @@ class PathSolver:
         level.solver.resume(duals + (narrow.solver.duals - duals @ basis) @ basis.T)
         level.warm_start.begin_anew(gamma)
 
-    def _in_all_columns(self, certificate: Certificate) -> Certificate:
-        """Return the certificate with centroids of their own, in the columns of the first problem."""
-        if len(self._levels) == 1:
-            return replace(
-                certificate, centroids=certificate.centroids.copy()
-            )  # the solver goes on with them
-        centroids, places = distinct_rows(certificate.centroids)
+    def _in_all_columns(self, certificate: Certificate) -> RepeatedRows:
+        """Return a copy of the centroids in the columns of the first problem."""
+        found = RepeatedRows.of(certificate.centroids)
+        distinct = found.distinct
         for level in reversed(self._levels[1:]):
             assert level.basis is not None
-            centroids = centroids @ level.basis.T
-        dtype = certificate.centroids.dtype
-        return replace(certificate, centroids=centroids.astype(dtype)[places])
+            distinct = distinct @ level.basis.T
+        return RepeatedRows(distinct.astype(found.distinct.dtype, copy=False), found.places)
+
+
+def _padded(basis: FloatArray) -> FloatArray:
+    """Return a basis of 3 columns with one of zeros besides: kernels are faster in 4."""
+    return np.pad(basis, ((0, 0), (0, 1))) if basis.shape[1] == _SHORT - 1 else basis

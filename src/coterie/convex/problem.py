@@ -71,6 +71,11 @@ class ConvexProblem:
         return len(self.group_starts) - 1
 
     @property
+    def is_euclidean(self) -> bool:
+        """Whether the norm is the Euclidean one of all columns."""
+        return self.n_groups == 1 and not self.is_maximum
+
+    @property
     def dual_shape(self) -> tuple[int, int]:
         """Shape of the duals: edges and columns."""
         return len(self.edges), self.rows.shape[1]
@@ -168,6 +173,11 @@ class CustomProblem(ConvexProblem):
         super().__init__(rows, edges, kernel_norm, step_size=step_size, n_threads=n_threads)
         self._norm = norm
         self._windows = None
+
+    @property
+    def is_euclidean(self) -> bool:
+        """See `ConvexProblem.is_euclidean`; nobody knows."""
+        return False
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """See `ConvexProblem.step`."""

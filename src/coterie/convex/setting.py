@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.convex.distinct import distinct_rows
+from coterie.convex.distinct import RepeatedRows
 from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.norms import KernelNorm, Norm, find_norm
 from coterie.convex.problem import make_problem
@@ -63,22 +63,16 @@ class Setting:
     data: Array
     basis: FloatArray | None = None
 
-    def centroids(self, certificate: Certificate, out: Array | None = None) -> Array:
-        """Return the centroids in the order and the place of the data."""
-        found = certificate.centroids
-        out = np.empty_like(self.data) if out is None else out
-        places = np.argsort(self.order)
+    def centroids(self, found: RepeatedRows) -> RepeatedRows:
+        """Return the centroids of a problem in the order and the place of the data."""
         if self.basis is None:
-            full = (found + self.mean[self.columns]).astype(out.dtype)
+            distinct = (found.distinct + self.mean[self.columns]).astype(self.data.dtype)
             if np.any(np.diff(self.columns) != 1):
-                full = full[:, np.argsort(self.columns)]
+                distinct = distinct[:, np.argsort(self.columns)]
         else:
-            distinct, of_row = distinct_rows(
-                found
-            )  # a product of matrices may round equal rows in different ways
-            full, places = (distinct @ self.basis.T + self.mean).astype(out.dtype), of_row[places]
-        np.take(full, places, axis=0, out=out, mode="clip")  # checked places would be written to a copy first
-        return out
+            # Of rows that differ: a product of matrices may round equal rows in different ways.
+            distinct = (found.distinct @ self.basis.T + self.mean).astype(self.data.dtype)
+        return RepeatedRows(distinct, found.places[np.argsort(self.order)])
 
     def labels(self, certificate: Certificate) -> IntArray:
         """Return the labels in the order of the data, clusters numbered by their first rows."""
