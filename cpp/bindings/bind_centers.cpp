@@ -182,7 +182,8 @@ void price_lists_of(In2<std::int32_t> ids, In2<T> scores, In1<double> prices, Ou
 template <class T>
 int move_rows(In2<std::int32_t> ids, In2<T> scores, std::optional<In1<double>> weights, In1<std::int64_t> rows,
               Out1<std::int32_t> labels, Out1<double> prices, Out1<double> sizes, Out1<double> held,
-              double least, double most, double grain, double place, double band, Index most_paths) {
+              double least, double most, double grain, double place, double band, In1<std::uint8_t> is_far,
+              Index most_paths) {
     const Index n = static_cast<Index>(ids.shape(0)), m = static_cast<Index>(ids.shape(1));
     const Index k = static_cast<Index>(sizes.size());
     require_size(scores, n * m, "scores has the wrong shape");
@@ -193,9 +194,11 @@ int move_rows(In2<std::int32_t> ids, In2<T> scores, std::optional<In1<double>> w
     require_between(labels, 0, k, "a label is out of range");
     require_size(prices, k + 1, "one price per cluster and one for the room is needed");
     require_size(held, k, "one size per cluster is needed");
+    require_size(is_far, k, "one mark per cluster is needed");
     Places places{prices.data(), sizes.data(), held.data(), k, least, most, grain, place};
     const ListedRows<T> lists{ids.data(), scores.data(), m, data_or_null(weights)};
-    RowMoves<T> moves(lists, rows.data(), static_cast<Index>(rows.size()), band, places, labels.data());
+    RowMoves<T> moves(lists, rows.data(), static_cast<Index>(rows.size()), band, is_far.data(), places,
+                      labels.data());
     return static_cast<int>(moves.run(most_paths));
 }
 
@@ -223,7 +226,7 @@ void bind_distances(nb::module_& m) {
 
     m.def("move_rows", &move_rows<T>, arg("ids"), arg("scores").noconvert(), arg("weights").none(), arg("rows"),
           arg("labels"), arg("prices"), arg("sizes"), arg("held"), arg("least"), arg("most"), arg("grain"),
-          arg("place"), arg("band"), arg("most_paths"), Unlocked());
+          arg("place"), arg("band"), arg("is_far"), arg("most_paths"), Unlocked());
 }
 
 template <class T>

@@ -119,7 +119,8 @@ def price_lists(
     n_threads: int,
 ) -> None: ...
 
-# Moves some of the rows between clusters, along the shortest paths within the band, until sizes are what is held.
+# Moves some of the rows between clusters, along the shortest paths within the band, until sizes are what is held. Rows
+# go from and to clusters of is_far (k,) at any cost, and then in ways that need not be the shortest.
 # IN/OUT labels (n,), prices (k + 1,): the last is that of the room between least and most, sizes and held (k,).
 # Returns 0 when there is nothing left to move, 1 where the band ends, 2 after most_paths.
 def move_rows(
@@ -136,6 +137,7 @@ def move_rows(
     grain: float,
     place: float,
     band: float,
+    is_far: npt.NDArray[np.uint8],
     most_paths: int,
 ) -> int: ...
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
 from coterie.blocks.dataset import Dataset
+from coterie.centers.exchanges import exchanged
 from coterie.centers.frame import CenterFrame
 from coterie.centers.levelling import levelled
 from coterie.centers.price_ascent import PriceProblem, climb
@@ -80,6 +81,25 @@ def test_weighted_sizes_hold_up_to_the_largest_weight(seed, unit):
     # The unit of the weights drops out of a linear programme, but not of its solver's tolerances.
     least = unit * least_cost(scores, SizeBounds(bounds.least / unit, bounds.most / unit), weights / unit)
     assert found.bound <= least + 1e-8 * unit
+
+
+@pytest.mark.parametrize("share", [0.05, 1.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monkeypatch):
+    # With 1, ways to all clusters are looked for at any cost after the first, so that many are not the shortest.
+    monkeypatch.setattr("coterie.centers.exchanges._FAR", share)
+    random = np.random.default_rng(seed)
+    centers = random.normal(size=(10, 2))
+    centers[:2] += random.normal(size=(2, 2)) * 40
+    X = random.normal(size=(80, 2))
+    scores = ((X[:, None] - centers) ** 2).sum(axis=2)
+    problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(8, 8), None)
+    # Without any ascent all that these two lack is left to the moves.
+    found = exchanged(problem, problem.at(np.zeros(10)), lambda: False)
+    assert found.is_within
+    rows, places = linear_sum_assignment(np.repeat(scores, 8, axis=1))
+    assert scores[np.arange(80), found.labels].sum() == pytest.approx(scores[rows, places // 8].sum())
+    assert problem.at(found.prices).value == pytest.approx(scores[rows, places // 8].sum())
 
 
 def test_equal_weights_are_rows():

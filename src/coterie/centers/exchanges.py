@@ -6,6 +6,11 @@ node more stands for the room within the bounds: a cluster above its lower bound
 upper bound may take one. Rows go from where there are too many along shortest paths to where there are too few; then
 prices change by the lengths of these paths (Ahuja, Magnanti & Orlin 1993, section 9.7), which leaves all reduced costs
 as they must be. So what is moved is moved at the least cost.
+
+A cluster that lies apart has few rows that are near to it, and ways to it cost far more than ways between others. Among
+a thousand clusters there are a million arcs, so those that cost so much are looked at only where they lead from or to
+such a cluster. The ways found then need not be the shortest: rows that have a cheaper cluster in the end go there, and
+what that leaves out of place is moved again.
 """
 
 from __future__ import annotations
@@ -16,16 +21,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import FloatArray, IntArray
+from coterie.arrays import BoolArray, FloatArray, IntArray
 from coterie.centers.price_ascent import DualPoint, PriceProblem
+from coterie.centers.priced_lists import Pricing
 
 __all__ = ["Exchange", "exchanged"]
 
 # Rows near another cluster that are looked at first: so many times those that have to be moved, and per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2, 16
 
-# How much farther is looked where no way is found, and how often before it is looked everywhere.
+# How much farther is looked where no way is found, and how often without half as much left before it is looked
+# everywhere.
 _WIDER, _MOST_WIDENINGS = 2.0, 4
+
+# Clusters lie apart if no way is found for at most this part of them.
+_FAR = 0.05
+
+# Relative to the values of rows and the prices, what is no difference but rounding.
+_ROUNDING = 1e-12
 
 # Paths between two looks at the clock. Rows of different weights may go round in circles: paths at most, for each row
 # that is out of place and each cluster.
@@ -97,15 +110,25 @@ class _Moves:
         """Go on until nothing is out of bounds, or nothing can be moved."""
         n_wrong = float(np.abs(self._sizes - self._held).sum()) / self._place
         uneven_paths = int(_MOST_UNEVEN_PATHS * (n_wrong + len(self._sizes)))
-        band, n_widened = self._first_band(n_wrong), 0
+        band, n_widened, least_wrong = self._first_band(n_wrong), 0, np.inf
+        is_far = np.zeros(len(self._sizes), dtype=bool)
         while not is_late():
-            ended = self._move(band, uneven_paths if self._grain > 0 else _PATHS_AT_ONCE)
+            ended = self._move(band, is_far, uneven_paths if self._grain > 0 else _PATHS_AT_ONCE)
+            if np.any(is_far):
+                is_far[:] = False
+                if self._send_home() == 0 and ended == _ALL_MOVED:
+                    break
+                continue
             if ended == _ALL_MOVED or (not np.isfinite(band) if ended == _BAND_ENDED else self._grain > 0):
                 break
-            if ended == _BAND_ENDED:
-                n_widened += 1
-                band = band * _WIDER if n_widened <= _MOST_WIDENINGS else np.inf
             self._look_again()
+            if ended == _BAND_ENDED:
+                wrong = float(np.abs(self._sizes - self._held).sum())
+                n_widened += wrong > least_wrong / 2
+                least_wrong = min(wrong, least_wrong)
+                band = band * _WIDER if n_widened <= _MOST_WIDENINGS else np.inf
+                if self._grain == 0 and np.isfinite(band):
+                    is_far = self._left_over()
         bounds, allowed = self._problem.bounds, 2 * self._grain + 1e-9 * float(self._sizes.sum())
         is_within = bool(
             np.all((self._sizes <= bounds.most + allowed) & (self._sizes >= bounds.least - allowed))
@@ -121,17 +144,42 @@ class _Moves:
         rank = min(int(_ROWS_PER_MOVE * n_wrong + _ROWS_PER_CLUSTER * len(self._sizes)), len(finite) - 1)
         return max(float(np.partition(finite, rank)[rank]), float(np.finfo(np.float64).tiny))
 
-    def _move(self, band: float, most_paths: int) -> int:
-        """Move rows within the band; return what ended it."""
+    def _left_over(self) -> BoolArray:
+        """Mark the clusters where there is too little, or too much, whichever are fewer; none if they are many."""
+        excess = self._sizes - self._held
+        allowed = 1e-9 * max(float(self._sizes.max()), 1.0)
+        marks = [mark for mark in (excess < -allowed, excess > allowed) if np.any(mark)]
+        left_over = min(marks, key=np.count_nonzero)
+        return left_over & (np.count_nonzero(left_over) <= max(_FAR * len(left_over), 1))
+
+    def _move(self, band: float, is_far: BoolArray, most_paths: int) -> int:
+        """Move rows within the band, or to and from far clusters; return what ended it."""
         lists, bounds = self._problem.lists, self._problem.bounds
+        is_looked_at = self._margins <= band
+        if np.any(is_far):
+            is_looked_at |= np.any(is_far[lists.ids], axis=1)
         return _kernels.move_rows(
-            lists.ids, lists.scores, self._weights, np.flatnonzero(self._margins <= band), self._labels,
-            self._prices, self._sizes, self._held, bounds.least, bounds.most, self._grain, self._place, band,
-            most_paths,
+            lists.ids, lists.scores, self._weights, np.flatnonzero(is_looked_at), self._labels, self._prices,
+            self._sizes, self._held, bounds.least, bounds.most, self._grain, self._place, band,
+            is_far.view(np.uint8), most_paths,
         )  # fmt: skip
 
-    def _look_again(self) -> None:
+    def _look_again(self) -> Pricing:
         """Find out which rows are next to changing under the prices as they are now."""
         pricing = self._problem.lists.price(self._prices[:-1])
         # Of what costs the same a row need not have the first.
         self._margins = np.where(pricing.labels == self._labels, pricing.margins, 0.0)
+        return pricing
+
+    def _send_home(self) -> int:
+        """Let rows go to the cheapest cluster on their lists; return how many were not there."""
+        pricing, lists, prices = self._look_again(), self._problem.lists, self._prices[:-1]
+        others = np.flatnonzero(pricing.labels != self._labels)
+        places = np.argmax(lists.ids[others] == self._labels[others, None], axis=1)
+        values = lists.scores[others, places] + prices[self._labels[others]]
+        same = _ROUNDING * (float(np.abs(pricing.values).max()) + float(np.abs(prices).max()))
+        astray = others[values - pricing.values[others] > same]
+        self._labels[astray] = pricing.labels[astray]
+        self._margins[astray] = pricing.margins[astray]
+        self._sizes[:] = self._problem.sizes(self._labels)
+        return len(astray)

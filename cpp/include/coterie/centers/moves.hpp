@@ -39,12 +39,15 @@ enum class Moved { all, to_the_band, to_the_limit };
 template <class T>
 class RowMoves {
 public:
-    // rows: those that may have an arc of a reduced cost within the band; no others are moved.
-    RowMoves(const ListedRows<T>& lists, const std::int64_t* rows, Index n_rows, double band, Places& places,
-             std::int32_t* labels)
-        : lists_(lists), places_(places), labels_(labels), k_(places.n_clusters), band_(band), out_(k_),
-          excess_(k_ + 1), risen_(k_ + 1, 0.0), lengths_(k_ + 1, infinity<double>()), before_(k_ + 1), by_(k_ + 1),
-          is_settled_(k_ + 1, 0) {
+    // rows: those that may have an arc of a reduced cost within the band, or from or to one of the far clusters, whose
+    // arcs may cost more; no others are moved. Where there are far clusters, paths may be longer than the band, and what
+    // is not among the arcs may cost less than nothing in the end.
+    RowMoves(const ListedRows<T>& lists, const std::int64_t* rows, Index n_rows, double band,
+             const std::uint8_t* is_far, Places& places, std::int32_t* labels)
+        : lists_(lists), places_(places), labels_(labels), is_far_(is_far), k_(places.n_clusters), band_(band),
+          out_(k_), excess_(k_ + 1), risen_(k_ + 1, 0.0), lengths_(k_ + 1, infinity<double>()), before_(k_ + 1),
+          by_(k_ + 1), is_settled_(k_ + 1, 0) {
+        has_far_ = std::any_of(is_far, is_far + k_, [](std::uint8_t is) { return is != 0; });
         for (Index r = 0; r < n_rows; ++r) add_arcs(rows[r], band);
         for (Arc& arc : arcs_) {
             std::make_heap(arc.rows.begin(), arc.rows.end(), later);
@@ -117,7 +120,7 @@ private:
 
     // --- arcs ----------------------------------------------------------------------------------------------------
 
-    // Adds a row to the arcs that leave its cluster and cost no more than the band.
+    // Adds a row to the arcs that leave its cluster and cost no more than the band, or are those of far clusters.
     void add_arcs(Index row, double band) {
         if (weight(row) <= 0) return;
         const std::int32_t* ids = lists_.ids + row * lists_.n_listed;
@@ -128,7 +131,9 @@ private:
         const double own = static_cast<double>(scores[place]);
         for (Index e = 0; e < lists_.n_listed; ++e) {
             const double cost = static_cast<double>(scores[e]) - own;
-            if (e == place || !(cost + places_.prices[ids[e]] - places_.prices[from] <= band)) continue;
+            if (e == place) continue;
+            const bool is_near = cost + places_.prices[ids[e]] - places_.prices[from] <= band;
+            if (!is_near && !is_far_[from] && !is_far_[ids[e]]) continue;
             Arc& way = arc(from, ids[e]);
             way.rows.push_back({cost, row});
             if (!is_built_) continue;
@@ -167,7 +172,7 @@ private:
 
     // --- paths ---------------------------------------------------------------------------------------------------
 
-    // Moves a row along each arc of the shortest path to where there is too little, if that is within the band.
+    // Moves a row along each arc of the shortest path to where there is too little, if there is one.
     bool move_from(Index source) {
         const Index sink = nearest_sink(source);
         if (sink >= 0) {
@@ -183,7 +188,7 @@ private:
 
     Index nearest_sink(Index source) {
         // What is not among the arcs costs more than the band, less what prices have risen since.
-        const double most = band_ - most_risen_;
+        const double most = has_far_ ? infinity<double>() : band_ - most_risen_;
         const bool any = any_sink();
         reached_.assign(1, source);
         settled_.clear();
@@ -262,9 +267,10 @@ private:
     ListedRows<T> lists_;
     Places& places_;
     std::int32_t* labels_;
+    const std::uint8_t* is_far_;
     Index k_;
     double band_, grain_ = 0.0, most_risen_ = 0.0;
-    bool is_built_ = false;
+    bool is_built_ = false, has_far_ = false;
     std::vector<Arc> arcs_;
     std::unordered_map<Index, Index> numbers_;
     std::vector<std::vector<Way>> out_;
