@@ -8,7 +8,7 @@ from coterie.convex import path_solver
 from coterie.convex.norms import find_norm
 from coterie.convex.path_solver import PathSolver
 from coterie.convex.setting import make_setting
-from coterie.convex.span import SpanProblem, span_of_means
+from coterie.convex.span import SpanProblem, parts_of_duals, span_of_means
 from coterie.graphs import bridge_components, knn_graph
 from tests.convex.problems import kernel_problem, random_problem
 from tests.reference import convex_clustering as oracle
@@ -54,9 +54,9 @@ def test_objectives_and_gaps_are_those_of_the_whole_problem(dtype):
     np.add.at(points, edges[:, 1], -duals.astype(float))
     basis = np.linalg.qr(random.normal(size=(17, 12)))[0]
     further = np.linalg.qr(random.normal(size=(12, 5)))[0]
-    middle = SpanProblem(whole, basis, duals, points.astype(dtype))
+    middle = SpanProblem(whole, basis, parts_of_duals(duals, basis)[1], points.astype(dtype))
     inside, own_points = (duals @ basis).astype(dtype), (points @ basis).astype(dtype)
-    narrow = SpanProblem(middle, further, inside, own_points)
+    narrow = SpanProblem(middle, further, parts_of_duals(inside, further)[1], own_points)
     # Other duals in the subspace: as far as the balls allow.
     own = np.zeros(narrow.dual_shape, dtype=dtype)
     narrow.project(gamma, (5 * random.normal(size=narrow.dual_shape)).astype(dtype), own)

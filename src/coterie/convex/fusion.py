@@ -107,8 +107,9 @@ class Fuser:
         chosen = levels[0]
         gap = problem.gap(gamma, chosen.centroids, duals, origin)
         if gap > self.enough(float(chosen.objectives.sum()), tol):
-            chosen = self._best(gamma, points, levels)
-            gap = problem.gap(gamma, chosen.centroids, duals, origin)
+            best = self._best(gamma, points, levels)
+            if best is not chosen:
+                chosen, gap = best, problem.gap(gamma, best.centroids, duals, origin)
         labels, n_clusters = self._common_sets(chosen.labels)
         return Certificate(chosen.centroids, labels, n_clusters, float(chosen.objectives.sum()), gap)
 
@@ -130,14 +131,20 @@ class Fuser:
             if levels and n_sets == levels[-1].n_sets:
                 levels.append(levels[-1])
                 continue
-            means = np.empty_like(points)
-            for (labels, n), first, last in zip(sets, problem.group_starts, problem.group_starts[1:]):
-                _kernels.set_means(points, labels, n, first, last, means)
+            means = points.copy()
+            if min(n_sets) < n_nodes:
+                self._take_means(points, sets, means)
             levels.append(
                 _Candidate(means, problem.objectives(gamma, means), [labels for labels, _ in sets], n_sets)
             )
         self._remember(levels)
         return levels
+
+    def _take_means(self, points: Array, sets: list[tuple[IntArray, int]], out: Array) -> None:
+        """Write the means of the sets of each group of columns."""
+        starts = self._problem.group_starts
+        for (labels, n_sets), first, last in zip(sets, starts, starts[1:]):
+            _kernels.set_means(points, labels, n_sets, first, last, out)
 
     def _remember(self, levels: list[_Candidate]) -> None:
         best = int(np.argmin([level.objectives.sum() for level in levels]))
@@ -145,6 +152,8 @@ class Fuser:
 
     def _best(self, gamma: float, points: Array, levels: list[_Candidate]) -> _Candidate:
         """Return the best of each group of columns; the points as they are, where fusing makes them worse."""
+        if max(levels[-1].n_sets) == min(levels[-1].n_sets) == len(points):
+            return levels[0]  # nothing is fused
         as_they_are = _Candidate(
             points, self._problem.objectives(gamma, points), levels[0].labels, levels[0].n_sets
         )

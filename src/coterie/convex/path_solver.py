@@ -12,7 +12,7 @@ from coterie.arrays import FloatArray
 from coterie.convex.distinct import RepeatedRows
 from coterie.convex.fusion import Certificate, Fuser
 from coterie.convex.solvers import AMA, Solver, solve
-from coterie.convex.span import SpanProblem, span_of_means
+from coterie.convex.span import SpanProblem, missed_by_span, parts_of_duals, span_of_means
 from coterie.convex.warm_start import WarmStart
 
 __all__ = ["PathSolver", "Solved"]
@@ -143,13 +143,13 @@ class PathSolver:
         assert isinstance(solver, AMA)
         basis = _padded(span_of_means(solver.problem.rows, certificate.labels, n_clusters))
         most, n_steps = _MAY_MISS * self.tol * certificate.objective, 0
-        problem = SpanProblem(solver.problem, basis, solver.duals, solver.points)
-        if problem.missed > most:
+        if missed_by_span(solver.problem, basis, solver.points) > most:
             _, n_steps, _ = self._iterate(gamma, _MAY_MISS * self.tol, max_iter)
-            problem = SpanProblem(solver.problem, basis, solver.duals, solver.points)
-            if problem.missed > most:
+            if missed_by_span(solver.problem, basis, solver.points) > most:
                 return n_steps
-        narrow = solver.on(problem, solver.duals @ basis)
+        inside, taken = parts_of_duals(solver.duals, basis)
+        problem = SpanProblem(solver.problem, basis, taken, solver.points)
+        narrow = solver.on(problem, inside)
         warm_start = level.warm_start.on(narrow, basis)
         self._levels.append(_Level(narrow, level.fuser.on(problem), warm_start, basis, gamma))
         return n_steps

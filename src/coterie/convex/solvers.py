@@ -79,7 +79,7 @@ class AMA:
         """See `Solver`."""
         self._gamma = gamma
         self.problem.project(gamma, self.duals, self._former)
-        np.copyto(self.duals, self._former)
+        self.duals, self._former = self._former, self.duals  # the first step has no momentum
         self._begin_anew()
         self._square = self.problem.points_of(self.duals, 0.0, self.points, self._spare, self._ahead)
         self.points, self._spare = self._spare, self.points

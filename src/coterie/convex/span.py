@@ -16,7 +16,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.norms import KernelNorm
 from coterie.convex.problem import ConvexProblem
 
-__all__ = ["SpanProblem", "span_of_means"]
+__all__ = ["SpanProblem", "missed_by_span", "parts_of_duals", "span_of_means"]
 
 
 # Numbers that are looked at at a time: they stay in the cache.
@@ -32,8 +32,9 @@ class SpanProblem(ConvexProblem):
         With the Euclidean norm.
     basis : ndarray of shape (p, r), float64
         Orthonormal, of the subspace.
-    duals : ndarray of shape (n_edges, p)
-        Of the whole problem, feasible from some gamma on. What they are outside of the subspace stays.
+    taken : ndarray of shape (n_edges,)
+        Squared lengths of what duals of the whole problem, feasible from some gamma on, are outside of the subspace:
+        that stays.
     points : ndarray of shape (n, p)
         X + Delta of these.
 
@@ -43,16 +44,15 @@ class SpanProblem(ConvexProblem):
         What centroids in the subspace leave of the gap, for any gamma: half the squares of the points outside of it.
     """
 
-    def __init__(self, whole: ConvexProblem, basis: FloatArray, duals: Array, points: Array) -> None:
+    def __init__(self, whole: ConvexProblem, basis: FloatArray, taken: FloatArray, points: Array) -> None:
         columns = np.arange(basis.shape[1], dtype=np.int64)
         norm = KernelNorm(columns, np.array([0, len(columns)], dtype=np.int64))
         inside = (whole.rows @ basis).astype(whole.rows.dtype)
         super().__init__(inside, whole.edges, norm, step_size=whole.steps, n_threads=whole.n_threads)
-        self.missed = 0.5 * float(_squares_outside(points, basis).sum())
+        self.missed = missed_by_span(whole, basis, points)
         self._outside = 0.5 * float(_squares_outside(whole.rows, basis).sum())
-        self._taken = _squares_outside(duals, basis)
+        self._taken = taken.copy()
         if isinstance(whole, SpanProblem):
-            self.missed += whole.missed
             self._outside += whole._outside
             self._taken += whole._taken
         self._gamma: float | None = None
@@ -104,6 +104,28 @@ def span_of_means(rows: Array, labels: IntArray, n_clusters: int) -> FloatArray:
     means = sums / counts[:, None]
     basis: FloatArray = scipy.linalg.qr(means[1:].T, mode="economic")[0]
     return np.ascontiguousarray(basis)
+
+
+def missed_by_span(problem: ConvexProblem, basis: FloatArray, points: Array) -> float:
+    """Return `SpanProblem.missed` of a basis."""
+    before = problem.missed if isinstance(problem, SpanProblem) else 0.0
+    return before + 0.5 * float(_squares_outside(points, basis).sum())
+
+
+def parts_of_duals(duals: Array, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates of the duals in the subspace, and the squared lengths of what they are outside of it.
+
+    The latter by Pythagoras: they are compared with the squares of the balls' radii, and as exact as these.
+    """
+    inside, taken = np.empty((len(duals), basis.shape[1])), np.empty(len(duals))
+    at_a_time = max(1, _NUMBERS_AT_A_TIME // duals.shape[1])
+    for first in range(0, len(duals), at_a_time):
+        of_edges = slice(first, first + at_a_time)
+        part, coordinates = duals[of_edges], inside[of_edges]
+        np.matmul(part, basis, out=coordinates)
+        squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+        taken[of_edges] = squares - np.einsum("ij,ij->i", coordinates, coordinates)
+    return inside, np.maximum(taken, 0.0, out=taken)
 
 
 def _squares_outside(vectors: Array, basis: FloatArray) -> FloatArray:
