@@ -11,6 +11,7 @@ import numpy as np
 from coterie.arrays import FloatArray
 from coterie.convex.distinct import RepeatedRows
 from coterie.convex.fusion import Certificate, Fuser
+from coterie.convex.single_precision import SinglePrecision, pays_in_single_precision
 from coterie.convex.solvers import AMA, Solver, solve
 from coterie.convex.span import SpanProblem, missed_by_span, parts_of_duals, span_of_means
 from coterie.convex.warm_start import WarmStart
@@ -91,6 +92,10 @@ class PathSolver:
         self._is_late, self._has_settled = is_late, has_settled
         is_euclidean = solver.problem.is_euclidean
         self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_settled is None
+        self._single: SinglePrecision | None = None
+        if self._may_narrow and pays_in_single_precision(solver.problem, tol):
+            assert isinstance(solver, AMA)
+            self._single = SinglePrecision(solver, has_even_steps=has_even_steps)
 
     @property
     def n_columns(self) -> int:
@@ -101,8 +106,11 @@ class PathSolver:
         """Solve for the next gamma."""
         while gamma < self._levels[-1].least_gamma:
             self._widen(gamma)
-        self._levels[-1].warm_start.predict(gamma)
-        certificate, n_steps, converged = self._iterate(gamma, self.tol, self._max_iter)
+        if self._single is not None:
+            certificate, n_steps, converged = self._iterate_in_single_precision(self._single, gamma)
+        else:
+            self._levels[-1].warm_start.predict(gamma)
+            certificate, n_steps, converged = self._iterate(gamma, self.tol, self._max_iter)
         while not converged and len(self._levels) > 1 and n_steps < self._max_iter and not self._is_late():
             self._widen(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
@@ -118,6 +126,23 @@ class PathSolver:
             level.solver, level.fuser, gamma, tol=tol, max_iter=max_iter, is_stopped=self._needs_columns(gamma),
             is_late=self._is_late, has_settled=self._has_settled,
         )  # fmt: skip
+
+    def _iterate_in_single_precision(
+        self, single: SinglePrecision, gamma: float
+    ) -> tuple[Certificate, int, bool]:
+        """Do as `_iterate`, in single precision as far as that goes."""
+        level = self._levels[-1]
+        assert isinstance(level.solver, AMA)
+        n_steps = single.improve(
+            level.solver, gamma, tol=self.tol, max_iter=self._max_iter, is_late=self._is_late
+        )
+        certificate, _, converged = self._iterate(gamma, self.tol, 0)
+        if not converged and n_steps < self._max_iter and not self._is_late():
+            self._single = None
+            level.warm_start.begin_anew(gamma)
+            certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
+            n_steps += more
+        return certificate, n_steps, converged
 
     def _needs_columns(self, gamma: float) -> Callable[[Certificate, int], bool]:
         """Return what tells whether the gap cannot be closed in the columns that are left."""
@@ -150,7 +175,8 @@ class PathSolver:
         inside, taken = parts_of_duals(solver.duals, basis)
         problem = SpanProblem(solver.problem, basis, taken, solver.points)
         narrow = solver.on(problem, inside)
-        warm_start = level.warm_start.on(narrow, basis)
+        warm_start = (self._single or level).warm_start.on(narrow, basis)
+        self._single = None
         self._levels.append(_Level(narrow, level.fuser.on(problem), warm_start, basis, gamma))
         return n_steps
 
@@ -171,6 +197,9 @@ class PathSolver:
 
     def _in_all_columns(self, certificate: Certificate) -> RepeatedRows:
         """Return a copy of the centroids in the columns of the first problem."""
+        n_rows = len(certificate.centroids)
+        if certificate.n_clusters == n_rows and len(self._levels) == 1:
+            return RepeatedRows(certificate.centroids.copy(), np.arange(n_rows))
         found = RepeatedRows.of(certificate.centroids)
         distinct = found.distinct
         for level in reversed(self._levels[1:]):

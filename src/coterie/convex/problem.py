@@ -80,6 +80,15 @@ class ConvexProblem:
         """Shape of the duals: edges and columns."""
         return len(self.edges), self.rows.shape[1]
 
+    def in_single_precision(self) -> ConvexProblem:
+        """Return the same problem in half of the bytes."""
+        edges = Edges(
+            self.edges.heads, self.edges.tails, self.edges.weights.astype(np.float32), self.edges.n_nodes
+        )
+        norm = KernelNorm(np.arange(self.rows.shape[1]), self.group_starts, self.is_maximum)
+        rows = self.rows.astype(np.float32)
+        return ConvexProblem(rows, edges, norm, step_size=self.steps, n_threads=self.n_threads)
+
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
         _kernels.dual_step(self._balls(gamma), gamma, momentum, points, duals, former, self.n_threads)

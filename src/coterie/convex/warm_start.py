@@ -29,12 +29,14 @@ class WarmStart:
         self._gamma: float | None = None
         self._ratio: float | None = None
         self._step = 0.0
-        self._before = np.zeros_like(solver.duals)
+        self._before: Array | None = None
 
     def on(self, solver: Solver, basis: Array) -> WarmStart:
         """Return one that goes on for another solver, whose columns are coordinates in this basis."""
         other = copy(self)
-        other._solver, other._before = solver, (self._before @ basis).astype(self._before.dtype)
+        other._solver = solver
+        if self._before is not None:
+            other._before = (self._before @ basis).astype(solver.duals.dtype, copy=False)
         return other
 
     def begin_anew(self, gamma: float) -> None:
@@ -52,6 +54,8 @@ class WarmStart:
     def _continue(self, ratio: float, longer: float) -> None:
         solver = self._solver
         assert self._gamma is not None
+        if self._before is None:
+            self._before = np.zeros_like(solver.duals)
         lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
         widths = np.diff(solver.problem.group_starts) if solver.problem.n_groups > 1 else 1
         at_a_time = max(1, _NUMBERS_AT_A_TIME // solver.duals.shape[1])
