@@ -35,7 +35,8 @@ def _memory_of(model: ConvexEstimator, rows: RowSource, n_gammas: int) -> list[N
     if model.weights == "dense":
         n_edges = n_rows * (n_rows - 1) / 2
         way_out = "take weights='knn' (--weights knn), or a sample of the rows"
-    per_edge = 80.0 + 3 * n_columns * _DOUBLE
+    # Duals of this iteration and the one before, in double and in single precision, and those of the gamma before.
+    per_edge = 80.0 + 3.5 * n_columns * _DOUBLE
     of_all = 2.0 * rows.shape[0] * n_columns * rows.dtype.itemsize if n_rows < rows.shape[0] else 0.0
     return [
         rows_in_memory(rows),

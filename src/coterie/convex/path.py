@@ -143,9 +143,9 @@ class ConvexClusterPath(ConvexEstimator):
 
     Notes
     -----
-    Memory: the centroids that differ at each gamma, three arrays of n_edges x p, and `centroids_path_`, m n p numbers,
-    once it is asked for. Time: O(n_edges p) for each iteration;
-    how many there are grows with the diameter of the clusters in the graph.
+    Memory: the centroids that differ at each gamma, 3.5 times n_edges p numbers for the edges, and m n p numbers once
+    `centroids_path_` is asked for. Time: O(n_edges p) for each iteration; how many there are grows with the diameter of
+    the clusters in the graph.
 
     References
     ----------

@@ -40,7 +40,8 @@ def pays_in_single_precision(problem: ConvexProblem, tol: float) -> bool:
         return False
     sizes = np.append(np.sqrt(2 * problem.energy / problem.rows.size), problem.edges.weights)
     in_range = sizes.min() >= _LEAST and sizes.max() <= _LARGEST
-    return problem.rows.dtype == np.float64 and in_range and tol >= _ROUNDINGS * np.finfo(np.float32).eps
+    is_double = problem.rows.dtype == np.float64
+    return bool(is_double and in_range and tol >= _ROUNDINGS * np.finfo(np.float32).eps)
 
 
 class SinglePrecision:
