@@ -11,13 +11,14 @@ from release.windows import python_of_windows
 __all__ = ["settings_of"]
 
 # Zig's linker reads no list of symbols from a file (what nanobind lists there is all of Python's), and it falls over
-# bundles; macOS loads a module that is a shared library as well.
+# bundles; macOS loads a module that is a shared library as well. CMake asks for -ldl, which Windows has not.
 _COMPILER = """#!/bin/sh
 for argument do
     shift
     case $argument in
         -Wl,@*) set -- "$@" -Wl,-undefined,dynamic_lookup ;;
         -bundle) set -- "$@" -shared ;;
+        -ldl) test "{system}" = Windows || set -- "$@" -ldl ;;
         *) set -- "$@" "$argument" ;;
     esac
 done
@@ -73,6 +74,6 @@ def settings_of(target: Target, python: Path, folder: Path, nanobind: Path) -> d
 
 
 def _script(path: Path, text: str, tool: str, target: Target) -> str:
-    path.write_text(text.format(python=sys.executable, tool=tool, target=target.zig))
+    path.write_text(text.format(python=sys.executable, tool=tool, target=target.zig, system=target.system))
     path.chmod(0o755)
     return str(path)

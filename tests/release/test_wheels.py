@@ -67,6 +67,19 @@ def test_what_zig_does_not_know_becomes_what_it_does(tmp_path):
     assert said.endswith("-s -O3 -shared -Wl,-undefined,dynamic_lookup a b.o\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "left"), [("windows-x86_64", ""), ("musl-aarch64", "-ldl "), ("macos-x86_64", "-ldl ")]
+)
+def test_only_windows_has_no_library_that_loads_others(name, left, tmp_path, monkeypatch):
+    monkeypatch.setattr("release.compilers.python_of_windows", lambda *_: {})
+    compiler = Path(settings_of(TARGETS[name], Path(sys.executable), tmp_path, tmp_path)["CXX"])
+    compiler.write_text(compiler.read_text().replace("exec ", "echo "))
+    said = subprocess.run(
+        [compiler, "a.o", "-ldl", "-lole32"], capture_output=True, text=True, check=True
+    ).stdout
+    assert said.endswith(f"-s -O3 a.o {left}-lole32\n")
+
+
 def test_of_the_global_lock_sources_and_metadata_say_the_same():
     # A module that does not declare otherwise turns the lock on when a free-threaded CPython imports it.
     root = Path(__file__).parents[2]
