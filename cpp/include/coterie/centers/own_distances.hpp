@@ -1,6 +1,7 @@
 // The distance of every row to its own centroid.
 #pragma once
 
+#include "coterie/machine/isa.hpp"
 #include "coterie/machine/parallel.hpp"
 #include "coterie/machine/views.hpp"
 
@@ -20,7 +21,7 @@ double square_distance(const DenseRows<T>& x, Index i, const double* center, dou
         }
     for (; j < x.n_columns; ++j) {
         const double difference = static_cast<double>(row[j]) - center[j];
-        sums[0] += difference * difference;
+        sums[0] = multiply_add_in_order(difference, difference, sums[0]);
     }
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }

@@ -1,6 +1,7 @@
 // Where centroids are: moved, taken relative to a shift, compared. One pass over each: O(k d), but in every iteration.
 #pragma once
 
+#include "coterie/machine/isa.hpp"
 #include "coterie/machine/parallel.hpp"
 
 namespace coterie {
@@ -32,13 +33,13 @@ void relate_centers(const T* centers, const double* shift, T* relative, double* 
         for (; j + kChains <= d; j += kChains)
             for (Index u = 0; u < kChains; ++u) {
                 const double r = static_cast<double>(relative[c * d + j + u]);
-                square[u] += r * r;
-                cross[u] += r * shift[j + u];
+                square[u] = multiply_add_in_order(r, r, square[u]);
+                cross[u] = multiply_add_in_order(r, shift[j + u], cross[u]);
             }
         for (; j < d; ++j) {
             const double r = static_cast<double>(relative[c * d + j]);
-            square[0] += r * r;
-            cross[0] += r * shift[j];
+            square[0] = multiply_add_in_order(r, r, square[0]);
+            cross[0] = multiply_add_in_order(r, shift[j], cross[0]);
         }
         for (Index u = 1; u < kChains; ++u) {
             square[0] += square[u];
@@ -57,8 +58,8 @@ void compare_centers(const L* left, const T* right, double* dots, double* square
         double dot[kChains] = {}, square[kChains] = {};
         const auto add = [&](Index j, Index u) {
             const double l = static_cast<double>(left[c * d + j]), r = static_cast<double>(right[c * d + j]);
-            dot[u] += l * r;
-            square[u] += (l - r) * (l - r);
+            dot[u] = multiply_add_in_order(l, r, dot[u]);
+            square[u] = multiply_add_in_order(l - r, l - r, square[u]);
         };
         Index j = 0;
         for (; j + kChains <= d; j += kChains)

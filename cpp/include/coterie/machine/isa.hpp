@@ -13,6 +13,40 @@ struct VectorOf {
     typedef T Unaligned __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
 };
 
+// One lane is a number: GCC would keep a vector of one in memory.
+template <>
+struct VectorOf<float, sizeof(float)> {
+    typedef float Unaligned __attribute__((may_alias));
+};
+template <>
+struct VectorOf<double, sizeof(double)> {
+    typedef double Unaligned __attribute__((may_alias));
+};
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define COTERIE_FUSES 1
+#endif
+
+// a * b + c, rounded once wherever there is a fused multiply-add. Said aloud for Clang, which fuses no product of vectors
+// that is added twice.
+template <class V>
+inline __attribute__((always_inline)) V multiply_add(V a, V b, V c) {
+#if defined(COTERIE_FUSES) && defined(__clang__) && __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// For sums in the order of the columns: GCC would multiply several columns at a time, and round before it adds them.
+inline __attribute__((always_inline)) double multiply_add_in_order(double a, double b, double c) {
+#if defined(COTERIE_FUSES)
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 // Bytes per register; rows per tile, so that a tile's sums fill the registers.
 template <int Bytes, int Height>
 struct PlainIsa {

@@ -59,9 +59,13 @@ struct RowLanes {
         else dual += difference * scale;
         dual = clipped<Isa>(dual);
         *reinterpret_cast<Head*>(duals) = dual;
-        const Head pull = Weights == EdgeWeights::kOnes ? dual : dual * weight;
-        total += pull;
-        if constexpr (Both) *reinterpret_cast<Head*>(theirs) -= pull;
+        // 1 without weights, which drops out. Added to zeros: GCC fuses nothing with a pair that is the same number twice.
+        const Head factor = Head{} + weight;
+        total = multiply_add<Head>(dual, factor, total);
+        if constexpr (Both) {
+            Head& sum = *reinterpret_cast<Head*>(theirs);
+            sum = multiply_add<Head>(-dual, factor, sum);
+        }
         tail.template update<Weights, Both>(duals + kHead, other + kHead, weight, Both ? theirs + kHead : theirs);
     }
     inline __attribute__((always_inline)) void end(T* sums) const {

@@ -36,14 +36,15 @@ void simplex_thresholds(T* transposed, Index n_columns, T* largest, T* threshold
                 sum[v] += value > threshold[v] ? value : zero;
                 count[v] += value > threshold[v] ? zero + 1 : zero;
             }
-        T rise = 0;
+        V rises = {};
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) {
             const V next = (sum[v] - 1) / count[v];
-            const V gain = next > threshold[v] ? next - threshold[v] : V{};
+            rises += next > threshold[v] ? next - threshold[v] : V{};
             threshold[v] = next > threshold[v] ? next : threshold[v];
-            for (Index l = 0; l < static_cast<Index>(sizeof(V) / sizeof(T)); ++l) rise += gain[l];
         }
+        T rise = 0;
+        for (Index l = 0; l < static_cast<Index>(sizeof(V) / sizeof(T)); ++l) rise += rises[l];
         if (rise == 0) break;
     }
 #pragma GCC unroll 4
