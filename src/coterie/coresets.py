@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import check_vanishing, squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource, as_rows
 
@@ -123,7 +123,7 @@ def lightweight_coreset(
     check_positive_integer("size", size)
     rows = as_rows(X)
     sample_weight = check_sample_weight(sample_weight, rows)
-    random = check_random_state(random_state)
+    random = random_stream(random_state)
     n_threads = effective_n_threads(n_threads)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_scale` says so
         blocks = [

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.choices.by_k import (
@@ -25,6 +24,7 @@ from coterie.choices.dependence import Succession, Thread, succession_of, thread
 from coterie.choices.modes import Modes, find_modes, local_sides
 from coterie.choices.sample import Sample, draw_sample, references
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
 from coterie.rows import RowSource, as_rows
@@ -244,7 +244,7 @@ def choose_k(
     source = as_rows(X)
     lowest, highest = _checked_range(k_range, source.shape[0])
     check_positive_integer("sample_size", sample_size)
-    random = check_random_state(random_state)
+    random = random_stream(random_state)
     with single_threaded_blas():
         sample = draw_sample(source, max(int(sample_size), _FEWEST_ROWS), random)
         view = _best_view(sample, random, threads)

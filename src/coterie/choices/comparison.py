@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import check_random_state
 
 from coterie.arrays import FloatArray, IndexArray
 from coterie.choices.advice import advise
@@ -18,6 +17,7 @@ from coterie.choices.candidates import find_candidates
 from coterie.choices.criteria import CRITERIA, common_graph, criteria_of
 from coterie.choices.trials import Clock, Trial
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.reports.classes import is_known
@@ -186,7 +186,7 @@ def compare(
     if budget is not None and not 0 < budget < np.inf:
         raise ValueError(f"budget must be a number of seconds above 0, got {budget!r}.")
     source = as_rows(X)
-    random = check_random_state(random_state)
+    random = random_stream(random_state)
     ids = _sample_ids(source, n_clusters, sample_size, budget, random)
     candidates = find_candidates(source, methods, len(ids))
     classes = _checked_classes(labels, source.shape[0])

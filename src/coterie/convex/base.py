@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex.edges import AUTO, WEIGHTS, weight_graph
@@ -21,6 +20,7 @@ from coterie.estimators.declared import Declared, History, Numbers, One
 from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.monitor import FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 
 __all__ = ["ConvexEstimator", "work_of_row"]
@@ -77,7 +77,7 @@ class ConvexEstimator(Estimator):
         if self.weights == "knn":
             found = followed_in_time(
                 data, self.n_neighbors, work_of_row(data.shape[1], self.n_neighbors, self._work_in_gammas),
-                check_random_state(self.random_state), effective_n_threads(self.n_threads), deadline,
+                random_stream(self.random_state), effective_n_threads(self.n_threads), deadline,
             )  # fmt: skip
         for name in ("sample_indices_", "followed_"):
             self.__dict__.pop(name, None)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IndexArray
 from coterie.coresets import merge_moments, split_draws
@@ -17,6 +16,7 @@ from coterie.dask.extra import client_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 
 __all__ = ["coreset_of", "lightweight_coreset"]
@@ -76,7 +76,7 @@ def lightweight_coreset(
     with Crew(client_of(client), chunks_of(X, open_options), plan) as crew:
         data = WorkerRows(crew, sample_weight, effective_n_threads(None))
         data.measure()
-        return coreset_of(data, size, check_random_state(random_state))
+        return coreset_of(data, size, random_stream(random_state))
 
 
 def coreset_of(data: WorkerRows, size: int, random: np.random.RandomState) -> tuple[Array, Array, IndexArray]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
 from coterie.centers.lloyd import Lloyd
@@ -21,6 +20,7 @@ from coterie.dask.passes import WorkerPasses
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.fitting.monitor import FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.exact import HISTORY_FIELDS, Run
 from coterie.kmeans.exact import KMeans as LocalKMeans
@@ -162,7 +162,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         monitor = ClusterMonitor(self, self._n_runs(), HISTORY_FIELDS)
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
         self._search = None  # sizes have no bounds here
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         try:
             with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
                 data = self._rows_on(crew, sample_weight)

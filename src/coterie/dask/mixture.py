@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
@@ -26,6 +25,7 @@ from coterie.dask.worker import Plan
 from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.mixture.estimator import HISTORY_FIELDS, Run
 from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
@@ -179,7 +179,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         client = client_of(self.client)
         self.check_parameters()
         monitor = _Monitor(self, int(self.n_init), HISTORY_FIELDS)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         plan = Plan(self.n_components, n_threads=self.n_threads)
         try:
             with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():

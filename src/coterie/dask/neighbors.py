@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IndexArray
 from coterie.dask.cells import nearest_by_cells
@@ -24,6 +23,7 @@ from coterie.dask.parcels import NOBODY, Nearest
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan, Visit
 from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import Neighbors, graph_of_neighbors
 from coterie.graphs.exact import exact_neighbors
@@ -169,7 +169,7 @@ def neighbors_of(
     if method == "exact" or (method == "auto" and pairs * data.n_columns <= LEAST_WORK):
         nearest = _search_all(data, queries, everyone, n_neighbors)
         return Neighbors(nearest.ids, nearest.squares, "exact", 1.0)
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
     drawn = np.random.RandomState(seed).choice(data.n_rows, min(N_PROBES, data.n_rows), replace=False)
     known = _search_all(data, queries, np.sort(drawn), n_neighbors)
     probes = Probes(

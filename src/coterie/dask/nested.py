@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
 from coterie.blocks.shuffled import run_length, shuffled
@@ -22,6 +21,7 @@ from coterie.dask.sample import ROUND, WorkerSample, WorkerVotes
 from coterie.dask.worker import Plan
 from coterie.estimators.seeded import SEEDINGS
 from coterie.fitting.monitor import FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.nested import HISTORY_FIELDS
@@ -191,7 +191,7 @@ metric, bounds, max_time, callback
         goes_on: bool,
     ) -> None:
         """Fit the rows of some workers; put the votes where they are kept whatever happens to these."""
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         data = self._rows_on(crew, sample_weight)
         centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
         if not goes_on:

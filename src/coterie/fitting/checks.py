@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from coterie.arrays import Array
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
@@ -68,7 +68,7 @@ def check_iteration_parameters(estimator: Any) -> None:
 def check_seed_and_threads(estimator: BaseEstimator) -> None:
     """Raise a ValueError if `random_state` or `n_threads` of an estimator that has them makes no sense."""
     parameters = estimator.get_params(deep=False)
-    check_random_state(parameters.get("random_state"))
+    random_stream(parameters.get("random_state"))
     effective_n_threads(parameters.get("n_threads"))
 
 

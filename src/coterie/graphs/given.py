@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, BoolArray, IntArray
+from coterie.fitting.randomness import random_stream
 from coterie.graphs.neighbors import Neighbors, Seed, nearest_neighbors
 from coterie.rows import as_rows
 from coterie.rows.checks import compute_dtype
@@ -150,7 +150,7 @@ def extend_neighbors(
         )
     _refuse((known_ids < -1) | (known_ids >= n), f"neighbors has a number that is not -1, or 0 to {n - 1}")
     m = known_ids.shape[1]
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
     how: dict[str, Any] = dict(
         metric=metric, method=method, recall=recall, random_state=seed, n_threads=n_threads
     )

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.centers.pace import seconds_of_pass
 from coterie.fitting.deadline import Deadline, Phase
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
@@ -226,7 +226,7 @@ def _hurried_search(
     rows: Any, n_neighbors: int, random_state: Seed, n_threads: int, pace: Pace, phase: Phase
 ) -> tuple[IntArray, Array]:
     """Search in as few cells as find half of the nearest rows, or in those that there is time for."""
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
     n_rows, n_columns = rows.shape
     before = pace.per_multiply_add * _WORK_PER_ROW * n_rows * n_columns
     most_work = max(phase.deadline.left - before, 0.0) / (_TIMES_LEAST * pace.per_multiply_add)

@@ -8,10 +8,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, BoolArray, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
@@ -166,7 +166,7 @@ def nearest_neighbors(
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
     if approximate:
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
         aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
         found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
         warn_of_missed(found[2], aim.recall)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
@@ -20,6 +19,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.forecast import HalvingForecast
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.bisection import BisectionTree, Halves, Leaf
@@ -176,7 +176,7 @@ class BisectingKMeans(CentroidEstimator):
         rows = kept_rows(self._fit_rows_of(X, reset=True), n_threads)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
             tree = self._tree(rows, weights, random, monitor)

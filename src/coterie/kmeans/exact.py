@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
@@ -21,6 +20,7 @@ from coterie.estimators.declared import Declared, History
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
@@ -281,7 +281,7 @@ class KMeans(CentroidEstimator):
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
         self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.batches import Batch, RowReader, draw_batch
@@ -25,6 +24,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
@@ -221,7 +221,7 @@ class MiniBatchKMeans(CentroidEstimator):
         weights = self._weights_of(fit_rows, sample_weight)
         self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
         n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             monitor.start_run()
             if self.max_no_improvement is None and self.tol == 0:
@@ -271,7 +271,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self._search = self._size_search(rows.shape[0], weights, n_threads)
         with single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             if first:
-                self._random = check_random_state(self.random_state)
+                self._random = random_stream(self.random_state)
                 given = self._given_centers(rows, self.n_init)
                 self._check_n_rows(rows)
                 self.n_steps_ = 0

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
@@ -23,6 +22,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.forecast import StagedForecast
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.kept_bounds import n_bounds_per_row
@@ -277,7 +277,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
         self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.start_run()
             earlier = self._earlier_votes(rows) if goes_on else None

@@ -8,7 +8,6 @@ from itertools import chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
@@ -19,6 +18,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.knn import check_weights
 from coterie.kmeans.within import k_means_within
@@ -287,7 +287,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         given = self._given_start(rows)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             monitor.n_runs = 2 * n_starts if is_careful else n_starts  # as a rule
             if earlier is None:

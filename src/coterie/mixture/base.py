@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
@@ -19,6 +18,7 @@ from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.mixture.component_search import ComponentSearch
 from coterie.mixture.parameters import MixtureParameters
@@ -179,7 +179,7 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
         """
         check_is_fitted(self)
         check_positive_integer("n_samples", n_samples)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
         y = np.repeat(np.arange(self.n_components_, dtype=np.int32), counts)
         deviations = np.sqrt(self.covariances_)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, IntArray
 from coterie.blocks.dataset import Dataset
@@ -24,6 +23,7 @@ from coterie.fitting.checks import (
 )
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.mixture.base import MixtureModel
@@ -290,7 +290,7 @@ class TruncatedGaussianMixture(MixtureModel):
         self._check_n_rows(rows)
         given = self._given_start(rows)
         weights = check_sample_weight(sample_weight, rows)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with (
             monitor.scikit_learn_callbacks(X),
             single_threaded_blas(math.prod(rows.shape) * self.n_components),

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, lanes_of
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import UNHURRIED, Phase, now
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 
@@ -81,7 +81,7 @@ def k_means_plus_plus(
     """
     data = dataset_of(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
-        return seed_by_square_distance(data, n_clusters, check_random_state(random_state), n_local_trials)
+        return seed_by_square_distance(data, n_clusters, random_stream(random_state), n_local_trials)
 
 
 def seed_by_square_distance(

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 
@@ -77,7 +77,7 @@ def afk_mc2(
     """
     data = dataset_of(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
-        return seed_by_markov_chain(data, n_clusters, check_random_state(random_state), chain_length)
+        return seed_by_markov_chain(data, n_clusters, random_stream(random_state), chain_length)
 
 
 # Proposals that are measured together, against all earlier centres and each other: at most so many, and few beside the

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from coterie.blocks.dataset import Dataset
 from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.randomness import random_stream
 from coterie.seeding.seeds import Seeds, dataset_of, take_rows
 
 __all__ = ["random_rows", "seed_at_random"]
@@ -59,7 +59,7 @@ def random_rows(
     (2, 5)
     """
     data = dataset_of(X, n_clusters, sample_weight, n_threads)
-    return seed_at_random(data, n_clusters, check_random_state(random_state))
+    return seed_at_random(data, n_clusters, random_stream(random_state))
 
 
 def seed_at_random(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.sizes import SizeBounds, check_sizes
@@ -18,6 +17,7 @@ from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.deadline import Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
@@ -286,7 +286,7 @@ class TotalVariationClustering(GraphEstimator):
         monitor.n_runs = effort.n_runs + (self.n_swaps > 0)
         if self._estimates_priors:
             monitor.n_runs += MOST_MOVES * (3 + effort.n_runs // 10)
-        random = check_random_state(self.random_state)
+        random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
             with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
                 block = rows.read()
@@ -399,7 +399,7 @@ class TotalVariationClustering(GraphEstimator):
         """Return (P) of the labels."""
         graph = self.affinity_matrix_
         problem = CutProblem(
-            graph, self.n_clusters, known, None, check_random_state(0), 1, self.asymmetry, priors=priors,
+            graph, self.n_clusters, known, None, random_stream(0), 1, self.asymmetry, priors=priors,
             weights=vertex_weights(graph, self.balance),
         )  # fmt: skip
         if self.n_clusters == 1:
