@@ -56,7 +56,7 @@ class Doubts:
 
     def __init__(self, frame: CenterFrame) -> None:
         self._frame = frame
-        self._centers = frame.centers.astype(np.float64)
+        self._centers = frame.centers.astype(np.float64, copy=False)
         info = np.finfo(frame.centers.dtype)
         self.tolerance = float(info.eps) ** 0.25
         n_columns, unit = frame.centers.shape[1], float(info.eps) / 2
@@ -72,9 +72,8 @@ class Doubts:
         linear, constant = error * (2 * radii + shift), error * radii * (radii + shift) + vanishing
         with np.errstate(over="ignore"):
             roots = (linear + np.sqrt(linear**2 + max(quadratic, 0) * constant)) / max(quadratic, unit)
-        self.reaches: FloatArray = roots if quadratic > 0 else np.full(len(frame), np.inf)
-        with np.errstate(over="ignore"):
-            self._square_reaches = self.reaches**2
+            self.reaches: FloatArray = roots if quadratic > 0 else np.full(len(frame), np.inf)
+            self._square_reaches = self.reaches**2 * (1 + 2 * self.tolerance)
             # A row this near is at its centroid but for the rounding of the centroid itself.
             lengths = np.einsum("ij,ij->i", self._centers, self._centers)
             self._square_roundings = 16 * float(info.eps) ** 2 * lengths
@@ -117,14 +116,16 @@ class Doubts:
         is_sparse : bool
             Whether squares are those of sparse rows, which are not that accurate.
         """
-        near = np.flatnonzero(squares <= self._square_reaches[labels] * (1 + 2 * self.tolerance))
+        near = (squares <= self._square_reaches[labels]).nonzero()[0]
         if len(near) == 0:
             return near
         of, most = labels[near], squares[near]
         if is_sparse:
             most = most + _SPARSE_ERROR * (most + self._frame.squares[of])
-        near = near[most > self._square_roundings[of]]
-        most = most[most > self._square_roundings[of]]
+        is_apart = most > self._square_roundings[of]
+        near, most = near[is_apart], most[is_apart]
+        if len(near) == 0:
+            return near
         clusters, places = np.unique(labels[near], return_inverse=True)
         return near[np.sqrt(most) >= self.half_gaps(clusters.astype(np.intp))[places]]
 

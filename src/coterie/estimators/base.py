@@ -23,6 +23,13 @@ __all__ = ["Estimator", "link_template", "overflow_message"]
 # What a subclass may have, and what is whole or not at all: see `_whole`.
 _FITS = ("fit", "partial_fit")
 
+# What every fit may leave.
+_ATTRIBUTES: dict[str, Declared] = {
+    "n_features_in_": Count("d", needed=False),
+    "feature_names_in_": Names("d", needed=False),
+    "preparation_": Preparation("d", needed=False),
+}
+
 
 def link_template(module: str) -> str:
     """Return where the documentation of the estimators of a public module is, as scikit-learn wants to have it."""
@@ -66,11 +73,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         `save` and `load` refuse a model that is otherwise, and a fit that ends with numbers that are not finite is an
         error. A subclass adds those of its own.
         """
-        return {
-            "n_features_in_": Count("d", needed=False),
-            "feature_names_in_": Names("d", needed=False),
-            "preparation_": Preparation("d", needed=False),
-        }
+        return dict(_ATTRIBUTES)
 
     def check_state(self, fitted: Mapping[str, Any]) -> None:
         problem = problem_of_types(self)

@@ -53,6 +53,20 @@ _ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
 # The label of a row that is in no cluster.
 _NO_CLUSTER = -1
 
+# What a fit leaves: made once, for every fit looks whether its numbers are finite.
+_ATTRIBUTES: dict[str, Declared] = {
+    "n_features_in_": Count("d"),
+    "cluster_centers_": Numbers(("k", "d")),
+    "_shift": Numbers(("d",)),
+    "_n_features_out": Count("k", needed=False),
+    "labels_": Numbers(("n",), "integer", least=_NO_CLUSTER, below="k", needed=False),
+    "inertia_": One(needed=False),
+    "history_": History(needed=False),
+    "n_iter_": One("integer", 0, needed=False),
+    **SCALES,
+    "_means": Absent(),
+}
+
 
 class CentroidEstimator(
     ClassNamePrefixFeaturesOutMixin,
@@ -215,20 +229,8 @@ class CentroidEstimator(
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def fitted_attributes(self) -> dict[str, Declared]:
-        return {
-            **super().fitted_attributes(),
-            "n_features_in_": Count("d"),
-            "cluster_centers_": Numbers(("k", "d")),
-            "_shift": Numbers(("d",)),
-            "_n_features_out": Count("k", needed=False),
-            "labels_": Numbers(("n",), "integer", least=_NO_CLUSTER, below="k", needed=False),
-            "inertia_": One(needed=False),
-            "history_": History(needed=False),
-            "n_iter_": One("integer", 0, needed=False),
-            **SCALES,
-            **(SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}),
-            "_means": Absent(),
-        }
+        of_sizes = SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}
+        return {**super().fitted_attributes(), **_ATTRIBUTES, **of_sizes}
 
     def check_state(self, fitted: Mapping[str, Any]) -> None:
         super().check_state(fitted)
@@ -336,7 +338,7 @@ class CentroidEstimator(
         self._n_features_out = len(centers)
 
     def _warn_of_empty_clusters(self) -> None:
-        distinct = len(np.unique(self.labels_))
+        distinct = np.count_nonzero(np.bincount(self.labels_))
         if distinct < self.n_clusters:
             warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "

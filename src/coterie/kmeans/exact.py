@@ -34,6 +34,9 @@ _SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
 
 HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("algorithm", np.int8))
 
+# Runs that were not kept may have ended anywhere.
+_RUNS = History(needed=False, finite=False)
+
 # What the numbers in the history's column `algorithm` stand for.
 _RUNNING = ("lloyd", "elkan", "yinyang", "hamerly")
 
@@ -381,8 +384,7 @@ class KMeans(CentroidEstimator):
     # --- checks and bookkeeping ----------------------------------------------------------------------------------
 
     def fitted_attributes(self) -> dict[str, Declared]:
-        # Runs that were not kept may have ended anywhere.
-        return {**super().fitted_attributes(), "runs_": History(needed=False, finite=False)}
+        return {**super().fitted_attributes(), "runs_": _RUNS}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -362,7 +362,7 @@ class RowSource:
             )
         if indices.size == 0:
             return np.empty(0, dtype=np.intp)
-        is_ascending = not np.any(indices[1:] < indices[:-1])
+        is_ascending = not (indices[1:] < indices[:-1]).any()
         ends = (indices[0], indices[-1]) if is_ascending else (indices.min(), indices.max())
         low, high = int(ends[0]), int(ends[1])
         if low < 0 or high >= self.shape[0]:

@@ -166,34 +166,38 @@ class _GrowingCenters:
         self.indices = np.empty(n_clusters, dtype=np.intp)
         self._relative = np.empty((n_clusters, data.n_columns))
         self._squares = np.empty(n_clusters)
-        self._nearest = np.full(data.n_rows, np.inf, dtype=data.dtype)
+        n_quanta = -(-data.n_rows // _kernels.ROW_QUANTUM)
+        self._nearest_of_quanta = np.zeros((n_quanta, _kernels.ROW_QUANTUM), dtype=data.dtype)
+        self._nearest = self._nearest_of_quanta.reshape(-1)[: data.n_rows]
+        self._nearest[:] = np.inf
         self._owner = np.zeros(data.n_rows, dtype=np.int32)
         self._reached = np.zeros(data.n_rows, dtype=np.uint32)
-        # Before the first pass rows are drawn by their weights.
-        self._potentials = self._masses(np.arange(-(-data.n_rows // _kernels.ROW_QUANTUM))).sum(axis=1)
+        self._potentials = self._masses(np.arange(n_quanta)).sum(axis=1)
 
     def _masses(self, quanta: IndexArray) -> FloatArray:
         """Return what the rows of some quanta are drawn in proportion to, one line for each; 0 beyond the last row."""
-        rows = quanta[:, None] * _kernels.ROW_QUANTUM + np.arange(_kernels.ROW_QUANTUM)
-        masses = (rows < self._data.n_rows).astype(np.float64)
-        rows = np.minimum(rows, self._data.n_rows - 1)
-        if self.n_chosen > self.n_waiting:
-            masses *= self._nearest[rows]
+        nearest = self._nearest_of_quanta[quanta]
+        # Before the first pass rows are drawn by their weights.
+        masses = (nearest if self.n_chosen > self.n_waiting else nearest > 0).astype(np.float64)
         if self._data.weights is not None:
-            masses *= self._data.weights[rows]
+            rows = quanta[:, None] * _kernels.ROW_QUANTUM + np.arange(_kernels.ROW_QUANTUM)
+            masses *= self._data.weights[np.minimum(rows, self._data.n_rows - 1)]
         return masses
 
     def draw(self, random: np.random.RandomState, n_draws: int) -> tuple[IndexArray, Array]:
         """Draw rows with probability proportional to weight times squared distance to the nearest centre."""
-        accepted = np.empty(0, dtype=np.intp)
-        candidates = np.empty((0, self._data.n_columns), dtype=self._data.dtype)
-        while len(accepted) < n_draws:
-            rows = self._draw_by_last_pass(random, n_draws - len(accepted))
+        accepted: list[IndexArray] = []
+        candidates: list[Array] = []
+        while n_draws > 0:
+            rows = self._draw_by_last_pass(random, n_draws)
             drawn = take_rows(self._data, rows)
-            keep = self._accepted(rows, drawn, random)
-            accepted = np.concatenate([accepted, rows[keep]])
-            candidates = np.concatenate([candidates, drawn[keep]])
-        return accepted, candidates
+            if self.n_waiting > 0 and self._potentials.any():
+                keep = self._accepted(rows, drawn, random)
+                rows, drawn = rows[keep], drawn[keep]
+            accepted.append(rows)
+            candidates.append(drawn)
+            n_draws -= len(rows)
+        return np.concatenate(accepted), np.concatenate(candidates)
 
     def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> IndexArray:
         cumulative = self._potentials.cumsum()
@@ -211,8 +215,7 @@ class _GrowingCenters:
         return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
     def _accepted(self, rows: IndexArray, drawn: Array, random: np.random.RandomState) -> BoolArray:
-        if self.n_waiting == 0 or not np.any(self._potentials):
-            return np.ones(len(rows), dtype=bool)
+        """Return which rows the waiting centres leave; there must be some, and a distance above 0."""
         waiting = self._relative[self.n_chosen - self.n_waiting : self.n_chosen]
         differences = (drawn - self._data.shift)[:, None, :] - waiting
         squares = np.einsum("ijk,ijk->ij", differences, differences).min(axis=1)
@@ -228,7 +231,7 @@ class _GrowingCenters:
         self.indices[number] = row
         self.centers[number] = center
         self._relative[number] = center - self._data.shift
-        self._squares[number] = np.sum(self._relative[number] ** 2)
+        self._squares[number] = (self._relative[number] ** 2).sum()
         self.n_chosen += 1
         self.n_waiting += 1
 
