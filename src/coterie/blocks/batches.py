@@ -52,7 +52,7 @@ class RowReader:
         """Return the squared distance of each row to the shift; raise a ValueError where it is not finite."""
         with np.errstate(over="ignore"):
             squares = squares_to_point(x, len(numbers), shift, n_threads).astype(self._rows.dtype)
-        if not np.all(np.isfinite(squares)):
+        if not np.isfinite(squares).all():
             self._rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
             check_squares(squares, numbers)
         return squares

@@ -207,8 +207,9 @@ def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> 
 
 def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
     """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows."""
-    too_large = np.flatnonzero(~np.isfinite(squares))
-    if len(too_large):
+    finite = np.isfinite(squares)
+    if not finite.all():
+        too_large = np.flatnonzero(~finite)
         row = too_large[0] if numbers is None else numbers[too_large[0]]
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
@@ -265,4 +266,4 @@ def total_weight(n_rows: int, weights: Array | None) -> float:
 
 def weighted_sum(values: FloatArray, weights: Array | None) -> float:
     """Return sum(weights * values) in float64, in an order that depends on nothing but the length."""
-    return float(np.sum(values if weights is None else values * weights, dtype=np.float64))
+    return float((values if weights is None else values * weights).sum(dtype=np.float64))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances, check_overflow
+from coterie.blocks.dataset import SquareDistances, check_overflow, worthwhile_threads
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts
@@ -90,14 +91,19 @@ def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_thre
     ndarray of shape (n,), float64
     """
     squares = np.empty(rows.shape[0])
-    distances = SquareDistances(centers, n_threads)
+    distances = SquareDistances(centers, _threads_for(rows, len(centers), n_threads))
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(centers))):
         distances.write(x, np.maximum(labels[part], 0), squares[part])
     return squares
 
 
 def _frame(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> CenterFrame:
+    n_threads = _threads_for(rows, len(centers), n_threads)
     return CenterFrame(centers.astype(rows.dtype, copy=False), shift, n_threads)
+
+
+def _threads_for(rows: RowSource, n_clusters: int, n_threads: int) -> int:
+    return worthwhile_threads(math.prod(rows.shape) * n_clusters, n_threads)
 
 
 def _labelled_blocks(

@@ -377,7 +377,7 @@ class MiniBatchKMeans(CentroidEstimator):
         shifts, _ = means.move(np.zeros(self.n_clusters))
         self._n_since_reassignment += batch.n_rows
         self._reassign_starved(batch, random)
-        return BatchStep(inertia, float(np.sum(shifts**2)))
+        return BatchStep(inertia, float((shifts**2).sum()))
 
     def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
         """Return the labels of the rows of a batch and their inertia."""
@@ -414,7 +414,7 @@ class MiniBatchKMeans(CentroidEstimator):
         """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
         masses = self._means.masses
         waited = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters
-        if self.reassignment_ratio == 0 or not (waited or np.any(masses == 0)):
+        if self.reassignment_ratio == 0 or not (waited or (masses == 0).any()):
             return
         self._n_since_reassignment = 0
         starved = np.flatnonzero(masses < self.reassignment_ratio * masses.max())
