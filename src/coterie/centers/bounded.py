@@ -19,8 +19,9 @@ __all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
 
-# Numbers that are taken over at once from other bounds.
-_CONVERTED = 1 << 20
+# Numbers that are taken over at once from other bounds: few, so that what is computed meanwhile stays in memory that
+# is there already. To touch new memory took five times as long as all else.
+_CONVERTED = 1 << 15
 
 # Rows by which the length of centroids is chosen that bounds are of, and the least length.
 _ROWS_OF_LENGTH = 1024

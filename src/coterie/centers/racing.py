@@ -25,12 +25,13 @@ __all__ = ["RacingAssignment"]
 # One row in so many tries the other kind of bounds.
 _ROWS_PER_TRIED = 10
 
-# The first pass of the first trial of bounds for each centroid and of those for groups, which can be the faster only
-# where little is left to compare; and how much later each next trial begins: what is skipped changes less and less.
-_FIRST_TRIAL, _FIRST_TRIAL_OF_GROUPS, _LATER = 2, 10, 3
+# The first pass of the first trial, and how much later each next one begins: what is skipped changes less and less.
+_FIRST_TRIAL, _LATER = 2, 3
 
-# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and some that count.
-_COMPARED, _PASSES_OF_TRIAL = 2, 5
+# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and as many again that
+# count. Bounds for each centroid are those of groups at first, and need longer to show what they skip; bounds for groups
+# are tight at once, and a fit of ten iterations is to have something of them.
+_COMPARED, _COMPARED_WITH_GROUPS = 2, 1
 
 # Bounds for each centroid are there from the first pass on if their memory takes less than this part of its time.
 _CHEAP = 0.5
@@ -77,13 +78,18 @@ class RacingAssignment:
         """Which bounds most rows have."""
         return "elkan" if self._used.is_per_center else "yinyang"
 
+    @property
+    def _n_compared(self) -> int:
+        """How many passes with the other kind of bounds are compared with as many without."""
+        return _COMPARED_WITH_GROUPS if self._used.is_per_center else _COMPARED
+
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass; begin a trial or end one."""
         self._n_passes += 1
-        if len(self._seconds) == _PASSES_OF_TRIAL:
+        if len(self._seconds) == 2 * self._n_compared + 1:
             self._judge()
         if self._n_passes >= self._next_trial:
-            if len(self._seconds) == _COMPARED:
+            if len(self._seconds) == self._n_compared:
                 self._try_other()
             self._seconds.append(_Seconds())
         self._used.start(frame)
@@ -124,7 +130,7 @@ class RacingAssignment:
         other.touch(tried)
         if now() - begin < _CHEAP * seconds:
             other.take_over(tried, self._used)
-            self._used, self._next_trial = other, _FIRST_TRIAL_OF_GROUPS
+            self._used = other
 
     def _try_other(self) -> None:
         begin = now()
@@ -138,7 +144,7 @@ class RacingAssignment:
         assert self._other is not None
         # A coarse clock may have seen no time pass.
         tried, rest = np.maximum([(each.tried, each.rest) for each in self._seconds], 1e-9).T
-        before, after = slice(_COMPARED), slice(_COMPARED + 1, None)
+        before, after = slice(self._n_compared), slice(self._n_compared + 1, None)
         # How the seconds of the others have changed tells what these rows would have taken.
         ratio = tried[after].sum() / tried[before].sum() * rest[before].sum() / rest[after].sum()
         to_come = min(self._most_passes - self._n_passes, _PASSES_TO_COME * self._n_passes)
