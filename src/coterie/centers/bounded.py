@@ -128,10 +128,6 @@ class BoundedAssignment:
         of_slots[np.arange(len(of_slots)), self._slots[self.labels[rows]]] = np.inf
         self._lower[rows] = self._stored.store(of_slots)
 
-    def touch(self, part: slice) -> None:
-        """Write to the memory of the lower bounds of some rows, which a system gives only then."""
-        self._lower[part] = 0
-
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass and add how far they have moved."""
         assert isinstance(frame, CenterFrame)

@@ -28,13 +28,14 @@ _ROWS_PER_TRIED = 10
 # The first pass of the first trial, and how much later each next one begins: what is skipped changes less and less.
 _FIRST_TRIAL, _LATER = 2, 3
 
-# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and as many again that
-# count. Bounds for each centroid are those of groups at first, and need longer to show what they skip; bounds for groups
-# are tight at once, and a fit of ten iterations is to have something of them.
+# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and as many again
+# that count. Bounds for each centroid are those of groups at first, and need longer to show what they skip; those of
+# groups are tight at once.
 _COMPARED, _COMPARED_WITH_GROUPS = 2, 1
 
-# Bounds for each centroid are there from the first pass on if their memory takes less than this part of its time.
-_CHEAP = 0.5
+# Bounds for each centroid are there from the first pass on if it takes no more than so many times as long with them:
+# what they cost then they cost in every pass, and they skip a fifth to a third more.
+_CHEAP = 1.1
 
 # The other kind must be faster by this factor, and a fit is taken to go on for so many times the passes it has made.
 _FASTER, _PASSES_TO_COME = 0.9, 3
@@ -100,22 +101,14 @@ class RacingAssignment:
         """Bring the labels of one block up to date."""
         if self._n_passes == 1:
             self._parts.append(part)
-        begins = self._n_passes == 1 and part.start == 0
-        if not (begins or self._seconds):
-            self._used.assign(part, x)
-            return
         tried, rest = _divided(part)
-        n_rows = tried.stop - tried.start
-        begin = now()
-        if n_rows:
-            (self._other or self._used).assign(tried, _kernels.select_rows(x, np.arange(n_rows)))
-        middle = now()
-        if begins:
-            self._choose_first(tried, middle - begin)
-        self._used.assign(rest, _kernels.select_rows(x, np.arange(n_rows, part.stop - part.start)))
-        if self._seconds:
-            self._seconds[-1].tried += middle - begin
-            self._seconds[-1].rest += now() - middle
+        if self._n_passes == 1 and part.start == 0 and tried.stop > 0:
+            self._choose_first(part, x)
+        elif self._seconds:
+            self._seconds[-1].tried += _seconds_of(self._other or self._used, tried, part, x)
+            self._seconds[-1].rest += _seconds_of(self._used, rest, part, x)
+        else:
+            self._used.assign(part, x)
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose; their bounds are forgotten."""
@@ -123,14 +116,18 @@ class RacingAssignment:
         if self._other is not None:
             self._other.relabel(rows, labels)
 
-    def _choose_first(self, tried: slice, seconds: float) -> None:
-        """Begin with bounds for each centroid where their memory is to be had soon; some rows have others already."""
-        other = self._used.regrouped(None)
-        begin = now()
-        other.touch(tried)
-        if now() - begin < _CHEAP * seconds:
-            other.take_over(tried, self._used)
-            self._used = other
+    def _choose_first(self, part: slice, x: Any) -> None:
+        """Assign the first block: some rows with bounds for groups, as many with others, the rest with the cheaper."""
+        first, _ = _divided(part)
+        second, rest = slice(first.stop, 2 * first.stop), slice(2 * first.stop, part.stop)
+        groups, seconds = self._used, _seconds_of(self._used, first, part, x)
+        lanes = groups.regrouped(None)
+        if _seconds_of(lanes, second, part, x) <= _CHEAP * seconds:
+            lanes.take_over(first, groups)
+            self._used = lanes
+        else:
+            groups.take_over(second, lanes)
+        self._used.assign(rest, _rows_of(rest, part, x))
 
     def _try_other(self) -> None:
         begin = now()
@@ -156,6 +153,18 @@ class RacingAssignment:
             new.take_over(others if pays else few, old)
         self._used, self._other, self._seconds = new, None, []
         self._next_trial = _LATER * self._n_passes
+
+
+def _seconds_of(assignment: BoundedAssignment, rows: slice, part: slice, x: Any) -> float:
+    """Assign some rows of a block; return how long that took."""
+    begin = now()
+    if rows.stop > rows.start:
+        assignment.assign(rows, _rows_of(rows, part, x))
+    return now() - begin
+
+
+def _rows_of(rows: slice, part: slice, x: Any) -> Any:
+    return _kernels.select_rows(x, np.arange(rows.start - part.start, rows.stop - part.start))
 
 
 def _divided(part: slice) -> tuple[slice, slice]:
