@@ -25,9 +25,12 @@ _PASSES_FOR_BOUNDS = 4
 # Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
 _RACED, _RACED_BYTES = 2e8, 64
 
-# Bounds of "elkan" may take this, or so much of the memory of the rows where so many passes are to come, which earn the
-# first touch of their memory. More costs more time than it saves.
-_ELKAN_BYTES, _ELKAN_OF_ROWS, _PASSES_FOR_MORE = 128 << 20, 0.75, 20
+# Bounds of "elkan" may take this, or so much of the memory of the rows. More costs more time than it saves.
+_ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
+
+# Passes that earn a race, and the first touch of the memory of these bounds: in fewer, those of "yinyang" were as fast
+# or faster on all machines, and to go over to them takes as long as a pass.
+_PASSES_OF_RACE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +155,7 @@ def choose_algorithm(data: Dataset, n_clusters: int) -> str:
         return "lloyd"
     shape = data.n_rows, data.n_columns
     if races(shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse):
-        pays = data.n_passes_left >= _PASSES_FOR_MORE or _elkan_bytes(data.n_rows, n_clusters) <= _ELKAN_BYTES
-        return "race" if pays else "yinyang"
+        return "race" if data.n_passes_left >= _PASSES_OF_RACE else "yinyang"
     return algorithm_of(
         "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
     )
@@ -186,13 +188,8 @@ def races(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: 
 
 def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
     n_rows, n_columns = shape
-    return _elkan_bytes(n_rows, n_clusters) <= max(
-        _ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize
-    )
-
-
-def _elkan_bytes(n_rows: int, n_clusters: int) -> float:
-    return float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
+    n_bytes = float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
+    return n_bytes <= max(_ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize)
 
 
 def _assignment(

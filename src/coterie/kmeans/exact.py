@@ -155,10 +155,11 @@ class KMeans(CentroidEstimator):
     down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, and for fewer than 4 iterations. Else, where an iteration is
-    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB (with 20 iterations or more,
-    in three quarters of the memory of the rows), these race with "yinyang" in the fit: some rows try the other kind of
+    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB or three quarters of the
+    memory of the rows, these race with "yinyang" in fits of 20 iterations or more: some rows try the other kind of
     bounds in the first iterations and now and then later, and the others follow if that pays on this machine
-    (`history_.algorithm`). Bounds of both kinds are exact, so a clock decides which ones there are, never a label.
+    (`history_.algorithm`); in fewer iterations it is "yinyang". Bounds of both kinds are exact, so a clock decides
+    which ones there are, never a label.
     Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
 
     Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
