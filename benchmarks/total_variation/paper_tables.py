@@ -106,8 +106,10 @@ def make_few_labels(run: PaperRun) -> None:
         for name in names:
             results = [_few(run, name, data, each, draws) for each in labels]
             seconds = [result["seconds"] for result in results if result is not None]
+            if not seconds:
+                continue
             n_draws = "/".join(str(result["draws"]) if result else "-" for result in results)
-            time = f"{np.mean(seconds):.2f}" if seconds else "-"
+            time = f"{np.mean(seconds):.2f}"
             rows.append([name, *map(_accuracy, results), n_draws, time])
         modes = _result(run, MODES, data, 0.0, 1)
         if modes is not None:
@@ -220,11 +222,18 @@ def _title(data: str) -> str:
 
 def _say_what_is_left(run: PaperRun) -> None:
     """Name the contenders that `--hours` did not let begin."""
-    cells: dict[str, list[str]] = {}
+    cells: dict[str, dict[str, list[str]]] = {}
     for data, share, name in run.report.data.get("not begun", []):
-        cells.setdefault(f"{name}, {_title(data)}", []).append(f"{share:g}")
-    for what, shares in cells.items():
-        run.report.say("", f"Not run, for it takes long: {what}, {', '.join(shares)} a class.")
+        cells.setdefault(name, {}).setdefault(_title(data), []).append(f"{share:g}")
+    if cells:
+        left = [
+            f"{name}: {', '.join(f'{data} ({chr(32).join(shares)})' for data, shares in of_data.items())}"
+            for name, of_data in cells.items()
+        ]
+        run.report.say(
+            "",
+            'Cells with "-" were not run, for the hours were over (labels a class): ' + "; ".join(left) + ".",
+        )
 
 
 def _say_what_is_what(run: PaperRun) -> None:

@@ -257,6 +257,25 @@ class TestLabels:
         assert len(model.energies_) == 1
         assert np.mean(model.labels_ == y) > 0.85
 
+    def test_clusters_go_by_the_labels_inside_of_them(self):
+        # Two cliques with a few edges between them. The run begins with each label's class in the other clique.
+        n = 40
+        graph = np.kron(np.eye(2), np.ones((n, n)))
+        graph[:6, n : n + 6] = graph[n : n + 6, :6] = 1
+        np.fill_diagonal(graph, 0)
+        y = np.repeat([0, 1], n)
+        labels = np.full(2 * n, -1)
+        labels[[20, 60]] = y[[20, 60]]
+        turned = np.eye(2)[1 - y]
+        model = TotalVariationClustering(2, affinity="precomputed", init=turned).fit(graph, labels)
+        np.testing.assert_array_equal(model.labels_, y)
+        np.testing.assert_array_equal(model.memberships_.argmax(axis=1), y)
+        np.testing.assert_array_equal(model.memberships_[[20, 60]], np.eye(2)[y[[20, 60]]])
+        assert model.energy_ == pytest.approx(balanced_cut(graph, y))
+        # As published it ends where it began, at a larger cut.
+        published = TotalVariationClustering(2, affinity="precomputed", init=turned, steps="paper")
+        assert published.fit(graph, labels).energy_ > model.energy_
+
     def test_labelled_rows_stay(self, digits):
         graph, y = digits
         random = np.random.default_rng(0)

@@ -184,6 +184,9 @@ class TotalVariationClustering(GraphEstimator):
     floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors of the
     normalised cut; these come from Lanczos' method for all but small graphs.
 
+    After a run from labels clusters exchange their classes where that keeps more of the edges between labelled rows and
+    others, and (P) falls (not with `steps="paper"`, nor with bounds of sizes).
+
     The graph need not be connected: parts without any edge between them are clusters at no cost, and isolated vertices
     go wherever sizes gain by it. With one cluster all rows are in it, and the energies are 0.
 

@@ -1,4 +1,4 @@
-"""Memberships rounded to clusters of bounded size, and clusters matched with priors."""
+"""Memberships rounded to clusters of bounded size, and clusters matched with priors or with known labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coterie.centers.sizes import SizeBounds
 from coterie.graphs.cuts import cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges
 
-__all__ = ["check_known_sizes", "labels_within", "matched_numbers"]
+__all__ = ["check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
 
 # Steps of the walk that tells rows inside of a cluster from those at its border, and how often it goes back.
 _STEPS, _RETURN = 20, 0.5
@@ -117,3 +117,28 @@ def matched_numbers(
     energies = cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny)
     energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), asymmetries) * 1e-12)
     return np.asarray(linear_sum_assignment(energies)[1], dtype=np.int64)
+
+
+def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_clusters: int) -> IndexArray:
+    """Return the new number of each cluster such that labelled vertices keep the most of their edges to others.
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph.
+    labels : ndarray of shape (n,)
+        The clusters.
+    known : ndarray of shape (n,)
+        The classes, -1 where they are not known.
+    n_clusters : int
+        R.
+
+    Returns
+    -------
+    ndarray of shape (R,), int64
+    """
+    kept = np.zeros((n_clusters, n_clusters))
+    for ends, others in ((edges.heads, edges.tails), (edges.tails, edges.heads)):
+        tells = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))
+        np.add.at(kept, (labels[others[tells]], known[ends[tells]]), edges.weights[tells])
+    return np.asarray(linear_sum_assignment(kept, maximize=True)[1], dtype=np.int64)

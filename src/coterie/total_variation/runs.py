@@ -17,7 +17,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.rounding import labels_within, matched_numbers
+from coterie.total_variation.rounding import labels_within, matched_numbers, numbers_by_labels
 from coterie.total_variation.selection import RunSelection
 from coterie.total_variation.steps import STEPS
 
@@ -199,7 +199,7 @@ class CutRuns:
         start[fixed] = np.eye(start.shape[1])[self._known[fixed]]
         energy = self._descent.start(start, fixed)
         if np.isfinite(energy):
-            run = self._matched(self._descend(energy))
+            run = self._named(self._matched(self._descend(energy)))
             self._selection.add(run)
             self.energies.append(run.energy)
 
@@ -217,6 +217,25 @@ class CutRuns:
         if cut >= (1 - self._effort.tol) * run.energy:
             return matched
         return min(matched, self._descend(energy), key=lambda run: run.rank)
+
+    def _named(self, run: Run) -> Run:
+        """Return a run whose clusters have the classes of the labelled vertices next to them, if that lowers (P).
+
+        A start is near to each label, not to its cluster: two clusters can end with each other's labels in them.
+        """
+        known, is_paper = self._known, not _ENDINGS[self._effort.steps].with_best
+        fixed = known >= 0
+        if is_paper or self._problem.bounds is not None or not fixed.any():
+            return run
+        numbers = numbers_by_labels(self._graph.edges, run.labels, known, self._problem.n_clusters)
+        labels = np.where(fixed, known, numbers[run.labels]).astype(np.int32)
+        cut = self._descent.cut(labels)
+        if cut >= run.energy:
+            return run
+        memberships = run.memberships[:, np.argsort(numbers)]
+        memberships[fixed] = np.eye(memberships.shape[1])[known[fixed]]
+        energy = self._descent.start(memberships, fixed)
+        return replace(run, energy=cut, relaxed_energy=energy, labels=labels, memberships=memberships)
 
     def _rounded(self) -> tuple[IntArray, float]:
         """Return the clusters that memberships round to, within the bounds of their sizes, and (P)."""
