@@ -112,8 +112,7 @@ class TotalVariationClustering(GraphEstimator):
     max_time : float, optional
         Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning. Where the
         graph would take too long, half of the nearest rows are looked for; where all rows would, some are fitted and
-        the others follow the nearest of these (`relaxed_energy_`, `energies_`, `history_` are then of the former). A
-        warning says so.
+        others follow the nearest of them (`relaxed_energy_`, `energies_`, `history_` are of the former); with warnings.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -180,9 +179,8 @@ class TotalVariationClustering(GraphEstimator):
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
     as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
     a vertex and the scale of a column; the authors' (`steps="paper"`) are everywhere as short as the worst of each
-    needs. Memory: R
-    floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors of the
-    normalised cut; these come from Lanczos' method for all but small graphs.
+    needs. Memory: R floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors
+    of the normalised cut; these come from Lanczos' method for all but small graphs.
 
     After a run from labels clusters exchange their classes where that keeps more of the edges between labelled rows and
     others, and (P) falls (not with `steps="paper"`, nor with bounds of sizes).
