@@ -36,19 +36,21 @@ def parser() -> SystemParser:
     parser.add(
         "--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, type=at_least(10), help="drawn of larger sets"
     )
+    parser.add("--draw", default=0, type=at_least(0), help="which rows are drawn of larger sets: the seed")
     parser.add_argument("--again", action="store_true", help="also run what is there")
     parser.add_argument(
         "--page",
         action="store_true",
-        help=f"write {PAGE.name} of what is there, and the table of {GUIDE.name}",
+        help=f"write {PAGE.name} of what is there, and the table of {GUIDE.name}; only of draw 0",
     )
     parser.add_argument("--results", type=Path, help="folder of the cells (default: in benchmarks/results)")
     return parser
 
 
 def results_of(options: argparse.Namespace) -> Results:
-    """Return the cells of these many rows."""
-    return Results(options.results or RESULTS / f"graphs_quality-{options.most_rows}")
+    """Return the cells of these many rows, of this draw."""
+    of_draw = f"-draw-{options.draw}" if options.draw else ""
+    return Results(options.results or RESULTS / f"graphs_quality-{options.most_rows}{of_draw}")
 
 
 def chosen(options: argparse.Namespace) -> list[str]:
@@ -81,7 +83,7 @@ def measure(options: argparse.Namespace, results: Results) -> None:
 def _measured(
     process: KeptProcess, method: str, name: str, seed: int, options: argparse.Namespace, rows: Path
 ) -> Cell:
-    data = process.run(prepared, name, options.most_rows, rows)
+    data = process.run(prepared, name, options.most_rows, rows, options.draw)
     try:
         process.run(warm_up, method)
         return process.run_within(options.limit, run_cell, method, data, seed)
@@ -99,7 +101,10 @@ def _shown(cell: Cell) -> str:
 
 def main() -> None:
     """Do what was asked for."""
-    options = parser().read()
+    reader = parser()
+    options = reader.read()
+    if options.page and options.draw:
+        reader.error("--page shows draw 0")
     limit_threads(1)
     results = results_of(options)
     measure(options, results)

@@ -149,15 +149,26 @@ GENERATED: dict[str, QualitySet] = {
 SETS = {**REAL, **GENERATED}
 
 
-def prepared(name: str, most_rows: int, folder: Path) -> Path:
+def prepared(name: str, most_rows: int, folder: Path, draw: int = 0) -> Path:
     """Write at most so many rows of a set, drawn at random, as .npz; graphs are left whole.
+
+    Parameters
+    ----------
+    name : str
+        Of `SETS`.
+    most_rows : int
+        Rows that are drawn where there are more.
+    folder : Path
+        Where the file is, or will be.
+    draw : int
+        Which draw, the seed of it.
 
     Returns
     -------
     Path
         Of a file with X, or the parts of a CSR matrix, and y from 0.
     """
-    path = folder / f"{name.replace(' ', '-')}-{most_rows}.npz"
+    path = folder / f"{name.replace(' ', '-')}-{most_rows}{f'-draw-{draw}' if draw else ''}.npz"
     if path.exists():
         return path
     rows, classes = SETS[name].read()
@@ -165,7 +176,7 @@ def prepared(name: str, most_rows: int, folder: Path) -> Path:
     if SETS[name].is_graph:
         parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
     else:
-        rows, classes = sampled(rows, classes, most_rows)
+        rows, classes = sampled(rows, classes, most_rows, draw)
         parts = {"X": np.ascontiguousarray(rows)}
     folder.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".half.npz")

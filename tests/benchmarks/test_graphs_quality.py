@@ -86,6 +86,12 @@ def test_a_cell(method, tmp_path):
     assert 0.7 < found["nmi"] < found["accuracy"] <= 1
 
 
+def test_every_draw_has_rows_of_its_own(tmp_path):
+    first, second, again = (np.load(prepared("iris", 60, tmp_path, draw))["X"] for draw in (0, 1, 0))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, second)
+
+
 @pytest.mark.parametrize(("wanted", "expected"), [(5, 5), (4, 3)])
 def test_the_resolution_that_gives_k_or_comes_nearest(wanted, expected):
     # Of 4 there are none: 3 or 5 come nearest, and 3 is met first.

@@ -75,6 +75,25 @@ class TestLambda:
             LaplacianKModes(2, lam=lam).fit(np.arange(20.0)[:, None])
 
 
+def with_islands(distance):
+    """Return a graph whose edges leave no island of six rows, but clusters that overlap; rows, classes, islands."""
+    random = np.random.RandomState(1)
+    classes = np.arange(300) % 4
+    rows = random.normal(size=(318, 4))
+    rows[:300] += distance * np.eye(4)[classes]
+    # Of five neighbours four are of the own class.
+    ends = (np.arange(300)[:, None] + [4, 8, 12, 16, 1]) % 300
+    islanders = np.repeat([0, 1, 2], 6)
+    graph = sp.block_diag([
+        sp.csr_array((np.ones(1500), ends.ravel(), np.arange(0, 1501, 5)), shape=(300, 300)),
+        *(np.ones((6, 6)) for _ in range(3)),
+    ], format="csr")  # fmt: skip
+    graph += sp.csr_array(([1.0] * 3, ([300, 306, 312], [0, 1, 2])), shape=graph.shape)
+    right = np.r_[classes, islanders].astype(np.int32)
+    apart = np.r_[np.zeros(300), islanders + 1].astype(np.int32)
+    return graph, rows, right, apart
+
+
 class TestCriterion:
     def test_cut_by_hand(self):
         # 0 - 1 - 2 - 3, the middle edge one way only.
@@ -95,21 +114,7 @@ class TestCriterion:
         assert 1 < effective_clusters(np.repeat(np.arange(3, dtype=np.int32), [98, 1, 1])) < 1.2
 
     def test_islands_are_no_clusters(self):
-        """No edge leaves three islands of six rows, and many leave clusters that overlap."""
-        random = np.random.RandomState(1)
-        classes = np.arange(300) % 4
-        rows = random.normal(size=(318, 4))
-        rows[:300] += 3 * np.eye(4)[classes]
-        # Of five neighbours four are of the own class.
-        ends = (np.arange(300)[:, None] + [4, 8, 12, 16, 1]) % 300
-        islanders = np.repeat([0, 1, 2], 6)
-        graph = sp.block_diag([
-            sp.csr_array((np.ones(1500), ends.ravel(), np.arange(0, 1501, 5)), shape=(300, 300)),
-            *(np.ones((6, 6)) for _ in range(3)),
-        ], format="csr")  # fmt: skip
-        graph += sp.csr_array(([1.0] * 3, ([300, 306, 312], [0, 1, 2])), shape=graph.shape)
-        right = np.r_[classes, islanders].astype(np.int32)
-        apart = np.r_[np.zeros(300), islanders + 1].astype(np.int32)
+        graph, rows, right, apart = with_islands(3)
         assert normalized_cut(graph, apart, 4) < 0.1 * normalized_cut(graph, right, 4)
         assert demerit(graph, rows, right, 4) < demerit(graph, rows, apart, 4)
 
@@ -223,10 +228,27 @@ class TestNoWorseThanTheStart:
         k_means = KMeans(25, n_init=10, random_state=0).fit(X)
         model = LaplacianKModes(25, random_state=0).fit(X)
         graph = model.affinity_matrix_
-        expected = demerit(graph, X, k_means.labels_, 25, starts._WEIGHT_IN_DOUBT)
-        assert demerit(graph, X, model.labels_, 25, starts._WEIGHT_IN_DOUBT) <= expected
+        expected = demerit(graph, X, k_means.labels_, 25, *starts._WEIGHTS_IN_DOUBT)
+        assert demerit(graph, X, model.labels_, 25, *starts._WEIGHTS_IN_DOUBT) <= expected
         accuracy, usual = (clustering_accuracy(classes, found.labels_) for found in (model, k_means))
         assert accuracy >= usual - 0.01
+
+    def test_k_means_stays_where_a_run_ends_with_islands(self, monkeypatch):
+        """Their cut is so small that the spread does not outweigh it."""
+        graph, rows, right, apart = with_islands(1.8)
+        model = LaplacianKModes(4, n_init=1, max_iter=1, random_state=0)
+        problem = model._fit(rows).problem
+        monkeypatch.setitem(problem.__dict__, "connected_graph", graph)
+        random, monitor = np.random.RandomState(0), FitMonitor(model, 4, HISTORY_FIELDS)
+        k_means, islands = (
+            starts.Start(problem.search.modes_of(labels, 4, random), labels) for labels in (right, apart)
+        )
+        weight_of_spread, _ = starts._WEIGHTS_IN_DOUBT
+        gained = demerit(graph, rows, right, 4, weight_of_spread) - demerit(graph, rows, apart, 4, weight_of_spread)
+        assert gained > starts._CLEARLY
+        run = problem.held(islands.modes, apart, 0.9, monitor)
+        kept = starts.clearly_better_run(problem, run, k_means, 0.9, monitor)
+        np.testing.assert_array_equal(kept.labels, right)
 
     def test_a_run_that_is_clearly_better_stays(self, outliers):
         X, y = outliers

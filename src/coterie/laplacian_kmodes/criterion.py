@@ -25,6 +25,9 @@ _SMALLEST_CUT = 1e-4
 # of twice the size. See docs/decisions/laplacian_kmodes.md.
 _WEIGHT_OF_SPREAD = 3
 
+# The same of the number of effective clusters: with 0 islands win, from 1 on clusters of equal size.
+_WEIGHT_OF_CLUSTERS = 0.5
+
 
 def demerit(
     graph: sp.csr_array,
@@ -32,6 +35,7 @@ def demerit(
     labels: IntArray,
     n_clusters: int,
     weight_of_spread: float = _WEIGHT_OF_SPREAD,
+    weight_of_clusters: float = _WEIGHT_OF_CLUSTERS,
 ) -> float:
     """Return log(normalised cut / effective clusters^(1/2)) + 3 log(spread): the lower the better, whatever the units.
 
@@ -48,14 +52,14 @@ def demerit(
         Clusters.
     n_clusters : int
         Number of clusters L.
-    weight_of_spread : float
-        In place of 3.
+    weight_of_spread, weight_of_clusters : float
+        In place of 3 and 1/2.
     """
     with np.errstate(divide="ignore"):
         cut = float(np.log(normalized_cut(graph, labels, n_clusters) + _SMALLEST_CUT))
         if rows is None:
             return cut
-        cut -= 0.5 * float(np.log(effective_clusters(labels)))
+        cut -= weight_of_clusters * float(np.log(effective_clusters(labels)))
         return cut + weight_of_spread * float(np.log(spreads(rows, labels, n_clusters).sum()))
 
 

@@ -45,9 +45,9 @@ _ABOVE_CRITICAL = 1.5
 _MOST_SPLITS = 3
 MOST_RUNS = _MOST_SPLITS + 2
 
-# A run replaces k-means only where its demerit is lower by so much while the spread counts so many times: runs lower
-# the cut, which k-means never saw, so theirs is lower where they are no better.
-_CLEARLY, _WEIGHT_IN_DOUBT = 0.2, 4.0
+# A run replaces k-means only where its demerit is lower by so much while the spread and the effective clusters count so
+# many times: runs lower the cut, which k-means never saw, so theirs is lower where they are no better, or islands.
+_CLEARLY, _WEIGHTS_IN_DOUBT = 0.2, (4.0, 1.0)
 
 # Part of the time left that a start may take where time is short.
 _START_SHARE = 1 / 3
@@ -248,7 +248,7 @@ def clearly_better_run(problem: GraphModes, run: Run, first: Start, lam: float, 
         n_clusters = problem.n_clusters
         n_empty = n_clusters - len(np.unique(labels))
         graph, rows = problem.connected_graph, problem.main_rows
-        return n_empty, demerit(graph, rows, labels, n_clusters, _WEIGHT_IN_DOUBT)
+        return n_empty, demerit(graph, rows, labels, n_clusters, *_WEIGHTS_IN_DOUBT)
 
     n_empty, needed = rank(first.labels)
     if rank(run.labels) < (n_empty, needed - _CLEARLY) or np.array_equal(run.labels, first.labels):
