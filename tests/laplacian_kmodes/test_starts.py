@@ -244,7 +244,9 @@ class TestNoWorseThanTheStart:
             starts.Start(problem.search.modes_of(labels, 4, random), labels) for labels in (right, apart)
         )
         weight_of_spread, _ = starts._WEIGHTS_IN_DOUBT
-        gained = demerit(graph, rows, right, 4, weight_of_spread) - demerit(graph, rows, apart, 4, weight_of_spread)
+        gained = demerit(graph, rows, right, 4, weight_of_spread) - demerit(
+            graph, rows, apart, 4, weight_of_spread
+        )
         assert gained > starts._CLEARLY
         run = problem.held(islands.modes, apart, 0.9, monitor)
         kept = starts.clearly_better_run(problem, run, k_means, 0.9, monitor)
