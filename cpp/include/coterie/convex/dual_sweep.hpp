@@ -72,7 +72,8 @@ double points_of_windows(const FusionWindows& windows, const PrimalPoints<T>& po
     double total = 0;
     for (Index k = begin * p; k < end * p; ++k) {
         points.ahead[k] = next[k] + points.momentum * (next[k] - points.current[k]);
-        total += static_cast<double>(next[k]) * static_cast<double>(next[k]);
+        const double value = static_cast<double>(next[k]);
+        total = multiply_add_in_order(value, value, total);
     }
     return total;
 }

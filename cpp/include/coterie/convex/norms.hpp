@@ -1,6 +1,7 @@
 // Norms of the differences of points, and projections on the balls of their dual norms.
 #pragma once
 
+#include "coterie/machine/isa.hpp"
 #include "coterie/machine/numbers.hpp"
 
 namespace coterie {
@@ -31,7 +32,7 @@ template <class T>
 inline T sum_of_squares(const T* values, Index n) {
     if (n < kLanes<T>) {
         T sum = 0;
-        for (Index j = 0; j < n; ++j) sum += values[j] * values[j];
+        for (Index j = 0; j < n; ++j) sum = multiply_add_in_order(values[j], values[j], sum);
         return sum;
     }
     T lanes[kLanes<T>] = {};
@@ -46,7 +47,7 @@ template <class T>
 inline T dot_product(const T* a, const T* b, Index n) {
     if (n < kLanes<T>) {
         T sum = 0;
-        for (Index j = 0; j < n; ++j) sum += a[j] * b[j];
+        for (Index j = 0; j < n; ++j) sum = multiply_add_in_order(a[j], b[j], sum);
         return sum;
     }
     T lanes[kLanes<T>] = {};

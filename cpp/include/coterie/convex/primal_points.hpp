@@ -77,7 +77,7 @@ void primal_points(const FusionEdges<T>& edges, const PrimalPoints<T>& points, c
             primal_row_of(edges, points, duals, i, n_columns);
             for (Index j = 0; j < n_columns; ++j) {
                 const double value = static_cast<double>(points.next[i * n_columns + j]);
-                total += value * value;
+                total = multiply_add_in_order(value, value, total);
             }
         }
         squares[q] = total;

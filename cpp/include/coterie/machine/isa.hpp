@@ -46,6 +46,13 @@ inline __attribute__((always_inline)) double multiply_add_in_order(double a, dou
     return a * b + c;
 #endif
 }
+inline __attribute__((always_inline)) float multiply_add_in_order(float a, float b, float c) {
+#if defined(COTERIE_FUSES)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 
 // Bytes per register; rows per tile, so that a tile's sums fill the registers.
 template <int Bytes, int Height>
