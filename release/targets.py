@@ -37,6 +37,11 @@ class Target:
         return "linux" in self.platform
 
     @property
+    def musl(self) -> str:
+        """What a module asks for where musl is the C library; empty elsewhere."""
+        return f"libc.musl-{self.processor}.so.1" if "musl" in self.zig else ""
+
+    @property
     def built_as(self) -> str:
         """The platform as Python says it while the wheel is built; of Linux, a build knows no version."""
         return f"linux-{self.processor}" if self.is_linux else self.platform.replace("_", "-")

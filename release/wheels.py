@@ -112,7 +112,25 @@ def build_wheel(name: str, target: Target, python: Path, out: Path) -> Path:
     tag = ["wheel", "tags", "--remove", "--platform-tag", target.platform, str(wheel)]
     _run([sys.executable, "-m", *tag], f"{wheel.name} gets no platform")
     (wheel,) = made.glob("*.whl")
+    if target.musl:
+        _ask_for(target.musl, wheel)
     return Path(shutil.copy(wheel, out))
+
+
+def _ask_for(library: str, wheel: Path) -> None:
+    """Have the module of a wheel ask for musl by the name that distributions give it; Zig says libc.so."""
+    folder = wheel.parent / "unpacked"
+    _run(
+        [sys.executable, "-m", "wheel", "unpack", "--dest", str(folder), str(wheel)], "it cannot be unpacked"
+    )
+    (contents,) = folder.iterdir()
+    for module in contents.glob("coterie/_kernels*.so"):
+        _run(
+            ["patchelf", "--replace-needed", "libc.so", library, str(module)],
+            f"{module.name} keeps Zig's name",
+        )
+    pack = ["wheel", "pack", "--dest-dir", str(wheel.parent), str(contents)]
+    _run([sys.executable, "-m", *pack], f"{wheel.name} cannot be packed")
 
 
 def check(wheel: Path, target: Target) -> None:

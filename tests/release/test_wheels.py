@@ -46,6 +46,11 @@ def test_a_wheel_that_is_too_large_or_for_another_system_is_refused(tmp_path):
         check(wheel, TARGETS["macos-arm64"])
 
 
+def test_musl_is_asked_for_by_the_name_that_distributions_give_it():
+    names = {name: target.musl for name, target in TARGETS.items() if target.musl}
+    assert names == {"musl-x86_64": "libc.musl-x86_64.so.1", "musl-aarch64": "libc.musl-aarch64.so.1"}
+
+
 @pytest.mark.parametrize("name", [name for name in TARGETS if "windows" not in name])
 def test_what_cmake_is_told(name, tmp_path):
     target = TARGETS[name]
