@@ -14,7 +14,9 @@ from coterie.graphs import knn_graph
 from coterie.laplacian_kmodes import starts
 from coterie.laplacian_kmodes.criterion import (
     cluster_means,
+    cut_weight,
     demerit,
+    demerits_in_doubt,
     effective_clusters,
     in_main_directions,
     normalized_cut,
@@ -228,8 +230,8 @@ class TestNoWorseThanTheStart:
         k_means = KMeans(25, n_init=10, random_state=0).fit(X)
         model = LaplacianKModes(25, random_state=0).fit(X)
         graph = model.affinity_matrix_
-        expected = demerit(graph, X, k_means.labels_, 25, *starts._WEIGHTS_IN_DOUBT)
-        assert demerit(graph, X, model.labels_, 25, *starts._WEIGHTS_IN_DOUBT) <= expected
+        found, usual = (demerits_in_doubt(graph, X, some.labels_, 25) for some in (model, k_means))
+        assert np.all(found <= usual)
         accuracy, usual = (clustering_accuracy(classes, found.labels_) for found in (model, k_means))
         assert accuracy >= usual - 0.01
 
@@ -243,14 +245,28 @@ class TestNoWorseThanTheStart:
         k_means, islands = (
             starts.Start(problem.search.modes_of(labels, 4, random), labels) for labels in (right, apart)
         )
-        weight_of_spread, _ = starts._WEIGHTS_IN_DOUBT
-        gained = demerit(graph, rows, right, 4, weight_of_spread) - demerit(
-            graph, rows, apart, 4, weight_of_spread
-        )
-        assert gained > starts._CLEARLY
+        # With clusters counted by their root, as among runs, and no lower weight of the spread.
+        usual = demerit(graph, rows, right, 4) - demerit(graph, rows, apart, 4)
+        spread = np.log(spreads(rows, apart, 4).sum() / spreads(rows, right, 4).sum())
+        assert usual - spread > starts._CLEARLY
         run = problem.held(islands.modes, apart, 0.9, monitor)
         kept = starts.clearly_better_run(problem, run, k_means, 0.9, monitor)
         np.testing.assert_array_equal(kept.labels, right)
+
+    def test_an_outlier_apart_is_no_reason_to_cut_more_edges(self):
+        """Of a cluster of one row all edges leave, which is a whole cluster of the normalised cut."""
+        random = np.random.RandomState(0)
+        rows = random.normal(size=(101, 2))
+        rows[100] = 20
+        graph = knn_graph(rows, 5)
+        apart = (np.arange(101) == 100).astype(np.int32)
+        halves = (rows[:, 0] > 0).astype(np.int32)
+        (first_normalised, first_share), (normalised, share) = (
+            demerits_in_doubt(graph, rows, labels, 2) for labels in (apart, halves)
+        )
+        assert cut_weight(graph, apart) < cut_weight(graph, halves)
+        assert normalized_cut(graph, apart, 2) > normalized_cut(graph, halves, 2)
+        assert share - first_share > normalised - first_normalised
 
     def test_a_run_that_is_clearly_better_stays(self, outliers):
         X, y = outliers

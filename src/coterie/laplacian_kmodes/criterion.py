@@ -11,7 +11,9 @@ from coterie.rows import Block, as_rows
 
 __all__ = [
     "cluster_means",
+    "cut_weight",
     "demerit",
+    "demerits_in_doubt",
     "effective_clusters",
     "in_main_directions",
     "normalized_cut",
@@ -22,21 +24,15 @@ __all__ = [
 _SMALLEST_CUT = 1e-4
 
 # How many times more a relative change of the spread counts than one of the cut: a tenth of the cut is worth a spread
-# of twice the size. See docs/decisions/laplacian_kmodes.md.
-_WEIGHT_OF_SPREAD = 3
+# of twice the size. The same of the number of effective clusters: with 0 islands win, from 1 on clusters of equal size.
+# See docs/decisions/laplacian_kmodes.md.
+_WEIGHT_OF_SPREAD, _WEIGHT_OF_CLUSTERS = 3, 0.5
 
-# The same of the number of effective clusters: with 0 islands win, from 1 on clusters of equal size.
-_WEIGHT_OF_CLUSTERS = 0.5
+# The same where a clustering is compared with one that never saw the graph.
+_WEIGHT_OF_SPREAD_IN_DOUBT, _WEIGHT_OF_CLUSTERS_IN_DOUBT = 4, 1
 
 
-def demerit(
-    graph: sp.csr_array,
-    rows: Block | None,
-    labels: IntArray,
-    n_clusters: int,
-    weight_of_spread: float = _WEIGHT_OF_SPREAD,
-    weight_of_clusters: float = _WEIGHT_OF_CLUSTERS,
-) -> float:
+def demerit(graph: sp.csr_array, rows: Block | None, labels: IntArray, n_clusters: int) -> float:
     """Return log(normalised cut / effective clusters^(1/2)) + 3 log(spread): the lower the better, whatever the units.
 
     The cut alone likes to put a handful of rows apart: islands cost nothing, nor does the one cluster that is left. So
@@ -52,15 +48,44 @@ def demerit(
         Clusters.
     n_clusters : int
         Number of clusters L.
-    weight_of_spread, weight_of_clusters : float
-        In place of 3 and 1/2.
     """
+    cut = float(np.log(normalized_cut(graph, labels, n_clusters) + _SMALLEST_CUT))
+    if rows is None:
+        return cut
+    return cut + _of_sizes(rows, labels, n_clusters, _WEIGHT_OF_SPREAD, _WEIGHT_OF_CLUSTERS)
+
+
+def demerits_in_doubt(graph: sp.csr_array, rows: Block, labels: IntArray, n_clusters: int) -> FloatArray:
+    """Return two demerits, of the normalised cut and of the share of the edges that is cut.
+
+    Spread and sizes count for more than in `demerit`. Of the normalised cut each cluster has a part, so that one
+    outlier apart costs as much as a cluster that is cut in two; of the other each edge.
+
+    Parameters
+    ----------
+    graph, rows, labels, n_clusters
+        See `demerit`.
+
+    Returns
+    -------
+    ndarray of shape (2,)
+        What is better has both lower.
+    """
+    all_weight = float(graph.sum(dtype=np.float64))
+    share = cut_weight(graph, labels) / all_weight if all_weight > 0 else 0.0
+    cuts = np.log(np.array([normalized_cut(graph, labels, n_clusters), share]) + _SMALLEST_CUT)
+    return cuts + _of_sizes(
+        rows, labels, n_clusters, _WEIGHT_OF_SPREAD_IN_DOUBT, _WEIGHT_OF_CLUSTERS_IN_DOUBT
+    )
+
+
+def _of_sizes(
+    rows: Block, labels: IntArray, n_clusters: int, weight_of_spread: float, weight_of_clusters: float
+) -> float:
+    """Return what spread and sizes add to a demerit; without a spread nothing is lower."""
     with np.errstate(divide="ignore"):
-        cut = float(np.log(normalized_cut(graph, labels, n_clusters) + _SMALLEST_CUT))
-        if rows is None:
-            return cut
-        cut -= weight_of_clusters * float(np.log(effective_clusters(labels)))
-        return cut + weight_of_spread * float(np.log(spreads(rows, labels, n_clusters).sum()))
+        spread = float(np.log(spreads(rows, labels, n_clusters).sum()))
+    return weight_of_spread * spread - weight_of_clusters * float(np.log(effective_clusters(labels)))
 
 
 def in_main_directions(rows: Block, n_clusters: int) -> Block:
@@ -110,6 +135,12 @@ def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> fl
         for some in (weights, leaving)
     )
     return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
+
+
+def cut_weight(graph: sp.csr_array, labels: IntArray) -> float:
+    """Return the weight of the edges between clusters, each way by itself: sum_pq K_pq ||z_p - z_q||^2 / 2."""
+    sources = np.repeat(labels, np.diff(graph.indptr))
+    return float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))
 
 
 def effective_clusters(labels: IntArray) -> float:

@@ -188,9 +188,9 @@ class LaplacianKModes(FittedModes, SeededEstimator):
     affinities are the same, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. Ends and starts compare by empty
     clusters, then by log(normalised cut / effective clusters^(1/2)) + 3 log(squared distances to the means of the
     clusters); one that is within 0.1 and cuts a quarter less comes before the first. The end that is chosen must be
-    clearly better than k-means with as many starts, with 1 and 4 in place of 1/2 and 3, or k-means is kept. After five
-    updates of the modes memberships go on as modes move, so that R settles; with another `init` they begin anew, as in
-    the paper.
+    clearly better than k-means with as many starts, with 1 and 4 in place of 1/2 and 3, by this cut and by the share of
+    all edges, or k-means is kept. After five updates of the modes memberships go on as modes move, so that R settles;
+    with another `init` they begin anew, as in the paper.
 
     A cluster that empties keeps its last mode, with a ConvergenceWarning; `init="auto"` should keep all.
 

@@ -15,8 +15,8 @@ from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import edge_weights
+from coterie.laplacian_kmodes.criterion import cut_weight
 from coterie.laplacian_kmodes.modes import Modes
-from coterie.laplacian_kmodes.problem import cut_weight
 from coterie.laplacian_kmodes.starts import automatic_lambda
 from coterie.laplacian_kmodes.vector_modes import VectorModes
 from coterie.rows import Block, as_rows

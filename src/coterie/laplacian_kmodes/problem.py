@@ -12,12 +12,12 @@ from coterie.arrays import Array, IntArray
 from coterie.centers.pace import seconds_of_pass
 from coterie.fitting.monitor import FitMonitor
 from coterie.graphs import bridge_components
-from coterie.laplacian_kmodes.criterion import in_main_directions
+from coterie.laplacian_kmodes.criterion import cut_weight, in_main_directions
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 from coterie.rows import Block, as_rows
 
-__all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping", "cut_weight"]
+__all__ = ["HISTORY_FIELDS", "GraphModes", "Run", "Stopping"]
 
 # What is known of an update of the modes, besides what is known of every iteration.
 HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
@@ -210,9 +210,3 @@ class GraphModes:
         """Return E: minus the affinities to the own modes, and lambda / 2 times the weight of the cut edges."""
         own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
         return 0.5 * lam * cut_weight(self.graph, labels) - own
-
-
-def cut_weight(graph: sp.csr_array, labels: IntArray) -> float:
-    """Return the weight of the edges between clusters, each way by itself: sum_pq K_pq ||z_p - z_q||^2 / 2."""
-    sources = np.repeat(labels, np.diff(graph.indptr))
-    return float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))

@@ -16,7 +16,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.graphs.hurried import SomeRows
 from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.within import k_means_within
-from coterie.laplacian_kmodes.criterion import demerit, normalized_cut, spreads
+from coterie.laplacian_kmodes.criterion import demerits_in_doubt, normalized_cut, spreads
 from coterie.laplacian_kmodes.linkage import linked_clusters
 from coterie.laplacian_kmodes.modes import Modes
 from coterie.laplacian_kmodes.problem import GraphModes, Run, Stopping
@@ -45,9 +45,9 @@ _ABOVE_CRITICAL = 1.5
 _MOST_SPLITS = 3
 MOST_RUNS = _MOST_SPLITS + 2
 
-# A run replaces k-means only where its demerit is lower by so much while the spread and the effective clusters count so
-# many times: runs lower the cut, which k-means never saw, so theirs is lower where they are no better, or islands.
-_CLEARLY, _WEIGHTS_IN_DOUBT = 0.2, (4.0, 1.0)
+# A run replaces k-means only where its demerits in doubt are lower by so much: runs lower the cut, which k-means never
+# saw, so theirs is lower where they are no better.
+_CLEARLY = 0.2
 
 # Part of the time left that a start may take where time is short.
 _START_SHARE = 1 / 3
@@ -244,16 +244,22 @@ def clearly_better_run(problem: GraphModes, run: Run, first: Start, lam: float, 
     if first.labels is None or problem.main_rows is None or monitor.stopped_by is not None:
         return run
 
-    def rank(labels: IntArray) -> tuple[int, float]:
-        n_clusters = problem.n_clusters
-        n_empty = n_clusters - len(np.unique(labels))
-        graph, rows = problem.connected_graph, problem.main_rows
-        return n_empty, demerit(graph, rows, labels, n_clusters, *_WEIGHTS_IN_DOUBT)
-
-    n_empty, needed = rank(first.labels)
-    if rank(run.labels) < (n_empty, needed - _CLEARLY) or np.array_equal(run.labels, first.labels):
+    if _is_clearly_better(problem, run.labels, first.labels) or np.array_equal(run.labels, first.labels):
         return run
     return problem.held(first.modes, first.labels, lam, monitor)
+
+
+def _is_clearly_better(problem: GraphModes, labels: IntArray, than: IntArray) -> bool:
+    """Tell whether fewer clusters are empty, or as many and both demerits are lower."""
+    n_found, n_before = len(np.unique(labels)), len(np.unique(than))
+    if n_found != n_before:
+        return n_found > n_before
+    assert problem.main_rows is not None
+    ours, theirs = (
+        demerits_in_doubt(problem.connected_graph, problem.main_rows, some, problem.n_clusters)
+        for some in (labels, than)
+    )
+    return bool(np.all(ours < theirs - _CLEARLY))
 
 
 def _drawn_start(
