@@ -5,9 +5,11 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
 from coterie.blocks.dataset import Dataset
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.exchanges import exchanged
 from coterie.centers.frame import CenterFrame
 from coterie.centers.levelling import levelled
+from coterie.centers.listing import Listing
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
@@ -126,7 +128,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
     scores = (centers**2).sum(axis=1) - 2 * X @ centers.T
     ids = np.argsort(scores, axis=1)[:, :4].astype(np.int32)
     listed = np.take_along_axis(scores, ids, axis=1)
-    short = PricedLists(ids, listed, np.zeros(40), listed[:, -1].copy())
+    short = PricedLists(ids, listed, np.zeros((1, 40)), listed[:, -1].copy(), np.zeros(400, dtype=np.int32))
     bounds = SizeBounds(8, 12)
     assert assign_within(short, bounds).bound <= least_cost(scores, bounds) + 1e-9
 
@@ -134,7 +136,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weighted, monkeypatch):
-    monkeypatch.setattr("coterie.centers.sized._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = (random.normal(size=(2000, 4)) * np.linspace(0.1, 3, 2000)[:, None]).astype(dtype)
     weights = random.uniform(0.5, 1.5, size=2000) if weighted else None
@@ -143,7 +145,7 @@ def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weigh
         data = Dataset(as_rows(X), weights, n_clusters=50, n_threads=n_threads)
         search = SizedSearch(SizeBounds(36, 44), data.total_weight, 50, gap=1e-3, n_threads=n_threads)
         frame = CenterFrame(X[:50], data.shift, n_threads)
-        labels, inertia = search.labels(data.blocks, frame, data.squares, data.weights)
+        labels, inertia = search.labels(data.blocks, frame, data.squares, data.weights, data.take)
         sizes = np.bincount(labels, weights, minlength=50)
         slack = 1.5 if weighted else 0
         assert sizes.min() >= 36 - slack
@@ -207,23 +209,72 @@ def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
 
 
 def test_a_sample_tells_prices_and_lists_are_right_at_once(monkeypatch):
-    monkeypatch.setattr("coterie.centers.sized._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = random.normal(size=(8000, 16))
     data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
     frame = CenterFrame(X[:40].copy(), data.shift)
-    listed, n_passes = SizedSearch._lists, []
+    listed, n_passes = Listing.of_all, []
 
-    def noting(search, blocks, frame, n_rows, length):
-        n_passes[-1] += n_rows == 8000
-        return listed(search, blocks, frame, n_rows, length)
+    def noting(listing, prices, at_least):
+        n_passes[-1] += listing.n_rows == 8000
+        return listed(listing, prices, at_least)
 
-    monkeypatch.setattr(SizedSearch, "_lists", noting)
-    for take in (None, data.take):
-        n_passes.append(0)
-        search = SizedSearch(SizeBounds(190, 210), 8000, 40, gap=1e-3, n_threads=1)
-        labels, _ = search.labels(data.blocks, frame, data.squares, None, take)
-        sizes = np.bincount(labels)
-        assert 190 <= sizes.min() <= sizes.max() <= 210
-        assert search.gap <= 1e-3
-    assert n_passes[1] <= 2 < n_passes[0]
+    monkeypatch.setattr(Listing, "of_all", noting)
+    n_passes.append(0)
+    search = SizedSearch(SizeBounds(190, 210), 8000, 40, gap=1e-3, n_threads=1)
+    labels, _ = search.labels(data.blocks, frame, data.squares, None, data.take)
+    sizes = np.bincount(labels)
+    assert 190 <= sizes.min() <= sizes.max() <= 210
+    assert search.gap <= 1e-3
+    assert n_passes == [1]
+
+
+def some_lists(seed):
+    """Return all scores of rows in separate groups, what lists them, and a random generator."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(300, 3)) + 10 * random.normal(size=(6, 3))[random.integers(0, 6, 300)]
+    centers = X[random.choice(300, 24, replace=False)]
+    frame = CenterFrame(centers, np.zeros(3))
+    held = as_rows(X)
+    listing = Listing(lambda: iter([(slice(0, 300), kernel_rows(X))]), held.take, 300, frame, 1)
+    return (centers**2).sum(axis=1) - 2 * X @ centers.T, listing, random
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
+    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    scores, listing, random = some_lists(seed)
+    prices = random.normal(size=24) * 20
+    lists = listing.of_all(prices, 5)
+    rows = np.arange(300)[:, None]
+    for change in range(6):
+        prices = prices + random.normal(size=24) * 5
+        if change % 2 == 1:
+            lists = listing.following(lists, np.sort(random.choice(24, 3 + change, replace=False)), prices)
+        lists = listing.again(lists, np.flatnonzero(random.random(300) < 0.3), prices)
+        is_first = np.isfinite(lists.scores)
+        expected = scores[rows, lists.ids][is_first]
+        np.testing.assert_allclose(lists.scores[is_first], expected, atol=1e-9 * np.abs(scores).max())
+        for ids, firsts in zip(lists.ids, is_first):
+            assert len(set(ids[firsts])) == firsts.sum()
+        for other in (prices, prices + random.normal(size=24) * 30, prices - 100 * (np.arange(24) == 3)):
+            priced = scores + other
+            pricing = lists.price(other)
+            least = lists.least(pricing.values, other)
+            assert np.all(least <= priced.min(axis=1) + 1e-9 * np.abs(priced).max())
+            sure = ~lists.unsure(pricing.values, other)
+            np.testing.assert_array_equal(pricing.labels[sure], priced.argmin(axis=1)[sure])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
+    """Groups have room for more rows, or for fewer, than they have, so that some rows go far."""
+    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    scores, listing, _ = some_lists(seed)
+    bounds = SizeBounds(12, 13)
+    search = SizedSearch(bounds, 300, 24, gap=0, n_threads=1)
+    labels, _ = search.labels(listing.blocks, listing.frame, np.full(300, 1e6), None, listing.take)
+    assert set(np.bincount(labels)) <= {12, 13}
+    value = scores[np.arange(300), labels].sum()
+    assert value == pytest.approx(assign_within(PricedLists.of_all(scores), bounds).value, rel=1e-9)

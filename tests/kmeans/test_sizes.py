@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.centers.sized import SizedSearch
+from coterie.centers.listing import Listing
 
 ESTIMATORS = [KMeans, MiniBatchKMeans, NestedMiniBatchKMeans]
 
@@ -114,15 +114,15 @@ def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, messa
 def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
     """Centroids that begin as rows move far in the first iteration: lists used to become whole then."""
     lengths = []
-    listed = SizedSearch._lists
+    listed = Listing.of_all
 
-    def noting(search, *args):
-        lists = listed(search, *args)
+    def noting(listing, *args):
+        lists = listed(listing, *args)
         if lists.n_rows == len(rows):
             lengths.append(lists.ids.shape[1])
         return lists
 
-    monkeypatch.setattr(SizedSearch, "_lists", noting)
+    monkeypatch.setattr(Listing, "of_all", noting)
     rows = np.random.default_rng(0).normal(size=(12_000, 32)).astype(np.float32)
     model = KMeans(60, init=rows[:60], n_init=1, max_iter=4, tol=0, size_min=180, size_max=220).fit(rows)
     assert set(lengths) == {8}
@@ -144,3 +144,25 @@ def test_out_of_time_sizes_still_hold_and_the_gap_is_true(weighted, uneven):
     cost, least = hurried.history_.objective[0], within.history_.objective[0]
     assert 1e-3 < hurried.history_.gap[0] < 1
     assert cost * (1 - hurried.history_.gap[0]) <= least * (1 + 1e-9) < cost
+
+
+def test_rows_of_separate_groups(monkeypatch):
+    """Each group has room for more rows, or for fewer, than it has: prices differ by the distances between groups."""
+    passes = []
+    listed = Listing.of_all
+    monkeypatch.setattr(Listing, "of_all", lambda *args: passes.append(args[0].n_rows) or listed(*args))
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(24_000, 16)) + 4 * random.normal(size=(20, 16))[random.integers(0, 20, 24_000)]
+    rows = rows.astype(np.float32)
+    model = KMeans(100, init=rows[:100], n_init=1, max_iter=3, tol=0, size_min=216, size_max=264).fit(rows)
+    assert model.history_.gap.max() <= 1e-3
+    assert 216 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 264
+    assert passes.count(24_000) <= 8
+
+
+def test_rows_of_separate_groups_out_of_time():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(24_000, 16)) + 4 * random.normal(size=(20, 16))[random.integers(0, 20, 24_000)]
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = KMeans(100, init=rows[:100], n_init=1, max_time=0.05, size_min=216, size_max=264).fit(rows)
+    assert 216 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 264

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 
 __all__ = ["CenterFrame", "nearest_centers"]
 
@@ -37,6 +37,10 @@ class CenterFrame:
 
     def __len__(self) -> int:
         return len(self.centers)
+
+    def some(self, numbers: IndexArray) -> CenterFrame:
+        """Return the frame of some of the centroids."""
+        return CenterFrame(self.centers[numbers], self._shift, self.n_threads)
 
     @cached_property
     def shift_norm(self) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.centers.priced_lists import PricedLists, Pricing
 from coterie.centers.sizes import SizeBounds
 
@@ -32,7 +32,7 @@ _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
 
 # How well the system of a step is solved, and products with its matrix at most.
-_SOLVED, _MOST_PRODUCTS = 1e-6, 500
+_SOLVED, _MOST_PRODUCTS = 1e-3, 500
 
 # Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
 # moves are faster.
@@ -100,14 +100,15 @@ class PriceProblem:
         """Return by how much sizes differ from those that they should have."""
         return float(np.abs(point.sizes - self.goals(point.sizes, point.prices)).sum())
 
-    def may_be_filled(self) -> bool:
-        """Tell whether each cluster is listed by as many rows as it must have, before any are moved."""
-        listed = np.bincount(self.lists.ids.ravel(), minlength=self.lists.n_clusters)
-        return self.weights is not None or bool(np.all(listed >= self.bounds.least))
+    def short(self) -> IndexArray:
+        """Return the clusters that are listed by fewer rows than they must have."""
+        repeated = None if self.weights is None else np.repeat(self.weights, self.lists.ids.shape[1])
+        listed = np.bincount(self.lists.ids.ravel(), repeated, minlength=self.lists.n_clusters)
+        return np.flatnonzero(listed < self.bounds.least)
 
     def unsure_at(self, point: DualPoint) -> float:
         """Return the part of the rows for which a centroid that is not listed may cost less."""
-        return self.lists.unsure(point.pricing.values, point.prices)
+        return float(np.mean(self.lists.unsure(point.pricing.values, point.prices)))
 
     def goals(self, sizes: FloatArray, prices: FloatArray) -> FloatArray:
         """Return the sizes that clusters should have at such prices: a bound where they have one."""
@@ -143,7 +144,7 @@ def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool]
     mean_weight = float(np.sum(point.sizes)) / problem.lists.n_rows
     enough = _LEFT_PER_CLUSTER * problem.lists.n_clusters * mean_weight
     few = _FEW * float(np.sum(point.sizes))
-    lowest = problem.lists.lowest(point.pricing.values)
+    lowest = problem.lists.lowest(point.pricing.values, prices)
     damping, n_failures, wrong = _DAMPING, 0, np.inf
     for _ in range(_MOST_STEPS):
         before, wrong = wrong, problem.wrong(point)

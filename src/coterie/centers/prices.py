@@ -25,7 +25,7 @@ __all__ = ["PricedAssignment", "assign_within"]
 _MOST_UNSURE = 0.01
 
 # Part of the rows that may have to be moved one by one, for the same.
-_MOST_WRONG = 0.005
+_MOST_WRONG = 0.02
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class PricedAssignment:
         Cluster of each row.
     prices : ndarray of shape (k,), float64
         What each cluster costs its rows beside their scores, in units of the scores; below 0 where it must be filled.
+        Those of the labels; the bound may be by others, those before the last moves.
     value : float
         (Weighted) sum of the scores.
     bound : float
@@ -107,7 +108,7 @@ def _assign(
     point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices, is_late)
     is_lost = problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
     if not lists.is_whole and (
-        is_lost or problem.unsure_at(point) > _MOST_UNSURE or not problem.may_be_filled()
+        is_lost or problem.unsure_at(point) > _MOST_UNSURE or len(problem.short()) > 0
     ):
         return _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
     return _certified(problem, point, exchanged(problem, point, is_late))
@@ -120,4 +121,4 @@ def _certified(problem: PriceProblem, point: DualPoint, found: Exchange) -> Pric
     value = problem.sum(lists.scores[np.arange(lists.n_rows), places].astype(np.float64))
     after = problem.at(found.prices)
     best = max(point, after, key=lambda one: one.value)
-    return PricedAssignment(found.labels, best.prices, value, best.value, found.is_within)
+    return PricedAssignment(found.labels, found.prices, value, best.value, found.is_within)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset, FitRows, SquareDistances, total_weight, weighted_sum
-from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 from coterie.centers.levelling import levelled
+from coterie.centers.listing import FOLLOWED, Blocks, Listing, list_length
 from coterie.centers.passes import LocalPasses
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
@@ -24,13 +23,20 @@ from coterie.fitting.deadline import Deadline
 
 __all__ = ["SizedAssignment", "SizedPasses", "SizedSearch", "listed", "sized_labels_and_squares"]
 
-Blocks = Callable[[], Iterator[tuple[slice, Any]]]
+# Centroids on the list of a row.
+_LISTED = 8
 
-# All centroids of each row are listed where that takes no more than this; else as many as these.
-_WHOLE_BYTES, _LISTED = 4 << 20, 8
+# Rounds in which lists are made anew, in part or in whole, and how much longer they become where only that helps.
+_MOST_LISTINGS, _LONGER = 24, 2
 
-# Times that the lists are made anew, and how much longer they become where they have been too short again.
-_MOST_LISTINGS, _LONGER = 12, 2
+# Rounds in which lists may be made anew in part.
+_PATIENCE = 6
+
+# Lists of no more than this part of the rows are made anew by themselves.
+_MOST_AGAIN = 0.3
+
+# Clusters that lie apart are no more than this part of all, or all lists are made anew.
+_MOST_FOLLOWED = 0.25
 
 # Prices begin with those of a sample of so many rows per cluster, where there are so many times more.
 _SAMPLED, _TIMES_SAMPLED = 50, 4
@@ -43,10 +49,9 @@ _LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNSURE_SAMPLE = 32, 8, 0.001
 _NOISE = 0.14
 
 
-def listed(n_rows: int, n_clusters: int, itemsize: int, at_least: int = _LISTED) -> int:
-    """Return how many centroids the lists of so many rows have, with scores of a size."""
-    whole = n_rows * n_clusters * (4 + itemsize) <= _WHOLE_BYTES
-    return n_clusters if whole else min(n_clusters, at_least)
+def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
+    """Return how many centroids the lists of so many rows have at most, with scores of a size."""
+    return min(list_length(n_rows, n_clusters, itemsize, _LISTED) + FOLLOWED, n_clusters)
 
 
 class SizedSearch:
@@ -87,6 +92,7 @@ class SizedSearch:
         self.n_threads = n_threads
         self._prices = np.zeros(n_clusters)
         self._deadline = Deadline() if deadline is None else deadline
+        self._strata = np.empty(0, dtype=np.int32)  # the nearest centroids of the last rows
         self.gap = self._excess = self._inertia = 0.0
 
     def anew(self) -> SizedSearch:
@@ -106,7 +112,9 @@ class SizedSearch:
         frame: Frame,
         squares: Array,
         weights: Array | None,
-        take: Callable[[IndexArray], Any] | None = None,
+        take: Callable[[IndexArray], Any],
+        *,
+        are_others: bool = False,
     ) -> tuple[IntArray, float]:
         """Assign rows.
 
@@ -120,8 +128,10 @@ class SizedSearch:
             Squared distances of the rows to the shift.
         weights : ndarray of shape (n,) or None
             None for 1.
-        take : callable, optional
-            Returns rows of ascending numbers. With it, prices begin with those of a sample of many rows.
+        take : callable
+            Returns rows of ascending numbers.
+        are_others : bool
+            Whether the rows are others than the last time, although they are as many.
 
         Returns
         -------
@@ -136,13 +146,14 @@ class SizedSearch:
         """
         frame = _dense(frame, self.n_threads)
         n_rows = len(squares)
-        n_sampled = _SAMPLED * len(frame)
-        is_sampled = take is not None and n_rows >= _TIMES_SAMPLED * n_sampled
-        if take is not None and is_sampled and not self._is_late():
-            self._price_sample(take, frame, _spread(n_rows, n_sampled), weights)
-        bounds = self._bounds_of(n_rows, weights)
+        if are_others:
+            self._strata = np.empty(0, dtype=np.int32)
+        listing = Listing(blocks, take, n_rows, frame, self.n_threads)
+        if n_rows >= _TIMES_SAMPLED * _SAMPLED * len(frame) and not self._is_late():
+            self._price_sample(listing, weights)
         constant = weighted_sum(squares.astype(np.float64), weights)
-        found, lists = self._search(blocks, frame, weights, constant, n_rows, is_sampled=is_sampled)
+        found, lists = self._search(listing, weights, constant)
+        self._strata = lists.nearest()
         labels, value = found.labels, found.value
         if not found.is_within:
             if not self._is_late() and common_weight(weights) is None:
@@ -150,6 +161,7 @@ class SizedSearch:
                     "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
                     "differ too much. Widen the bounds, or cap the weights."
                 )
+            bounds = self._bounds_of(n_rows, weights)
             labels = levelled(lists.price(found.prices), bounds, len(frame), weights)
             value = self._inertia_of(blocks, frame, labels, weights) - constant
         inertia = max(value + constant, 0.0)
@@ -175,63 +187,81 @@ class SizedSearch:
         return self._bounds if total == self._total else self._bounds.scaled(total / self._total)
 
     def _search(
-        self,
-        blocks: Blocks,
-        frame: CenterFrame,
-        weights: Array | None,
-        constant: float,
-        n_rows: int,
-        *,
-        is_sampled: bool,
+        self, listing: Listing, weights: Array | None, constant: float
     ) -> tuple[PricedAssignment, PricedLists]:
-        """Assign rows; make lists anew under the prices so far until they are long enough."""
-        bounds, began, length = self._bounds_of(n_rows, weights), self._prices, _LISTED
+        """Assign rows; make those lists anew that are wrong under the prices so far, until all are right."""
+        bounds, length = self._bounds_of(listing.n_rows, weights), _LISTED
+        lists = listing.of_all(self._prices, length)
         for number in range(_MOST_LISTINGS):
-            lists = self._lists(blocks, frame, n_rows, length)
             found = assign_within(lists, bounds, weights, prices=self._prices, is_late=self._is_late)
             self._prices = found.prices
             is_near = found.gap <= self._tolerance * max(found.value + constant, 0.0)
             if (found.is_within and (is_near or lists.is_whole)) or self._is_late():
                 break
-            if number == 0 and not found.is_within and np.any(began) and not is_sampled:
-                # See the sample, whose prices are not those of other centroids.
-                self._prices = np.zeros(len(frame))
-            elif number > 1:
-                length = min(length * _LONGER, len(frame))
+            better = self._better(listing, PriceProblem(lists, bounds, weights))
+            if better is None or better is lists or number >= _PATIENCE:
+                length *= _LONGER if better is lists or number > 1 else 1
+                better = listing.of_all(self._prices, length)
+            lists = better
         return found, lists
 
-    def _price_sample(
-        self,
-        take: Callable[[IndexArray], Any],
-        frame: CenterFrame,
-        numbers: IndexArray,
-        weights: Array | None,
-    ) -> None:
-        """Bring prices near those of all rows: a pass over a sample costs little, and lists are right at once then."""
-        x, some = kernel_rows(take(numbers)), None if weights is None else weights[numbers]
-        whole, n_sampled = slice(0, len(numbers)), len(numbers)
-        bounds = self._bounds_of(n_sampled, some)
+    def _better(self, listing: Listing, problem: PriceProblem) -> PricedLists | None:
+        """Return lists of which those that are wrong have been made anew: the same ones if none are, None if most."""
+        lists, prices = problem.lists, self._prices
+        values = lists.price(prices).values
+        far = np.union1d(lists.fallen(values, prices), problem.short())
+        known = np.empty(0, dtype=np.intp) if lists.followed is None else lists.followed.clusters
+        n_new = len(np.setdiff1d(far, known))
+        if len(known) + n_new > _MOST_FOLLOWED * lists.n_clusters:
+            return None
+        if n_new > 0 or lists.are_followed_unsure(values, prices):
+            lists = listing.following(lists, np.union1d(far, known), prices)
+            values = lists.price(prices).values
+        unsure = np.flatnonzero(lists.unsure(values, prices))
+        if len(unsure) > _MOST_AGAIN * lists.n_rows:
+            return None
+        return listing.again(lists, unsure, prices) if len(unsure) > 0 else lists
 
-        def listed_anew(length: int) -> PriceProblem:
-            lists = self._lists(lambda: iter([(whole, x)]), frame, n_sampled, length)
+    def _price_sample(self, listing: Listing, weights: Array | None) -> None:
+        """Bring prices near those of all rows: lists of all rows are nearly right at once then."""
+        numbers = _spread(listing.n_rows, _SAMPLED * len(listing.frame))
+        some = self._sample_weights(listing, numbers, weights)
+        sample, bounds = listing.some(numbers), self._bounds_of(len(numbers), some)
+
+        def of(lists: PricedLists) -> PriceProblem:
             return PriceProblem(lists, bounds, some)
 
         before = self._prices
         if np.any(before):
-            problem = listed_anew(1)
+            problem = of(sample.of_all(before, 1))
             kept = problem.at(before)
             if problem.wrong(kept) <= _NOISE * float(kept.sizes.sum()):
                 return
             # Prices of other centroids lead astray where these have moved far.
-            self._prices = np.zeros(len(frame))
-            if listed_anew(1).at(self._prices).value < kept.value:
-                self._prices = before
+            none = np.zeros(len(listing.frame))
+            if of(sample.of_all(none, 1)).at(none).value >= kept.value:
+                self._prices = none
+        lists = sample.of_all(self._prices, _LISTED_OF_SAMPLE)
         for _ in range(_MOST_SAMPLE_LISTINGS):
-            problem = listed_anew(_LISTED_OF_SAMPLE)
-            point = climb(problem, self._prices, self._is_late)
+            point = climb(of(lists), self._prices, self._is_late)
             self._prices = point.prices
-            if problem.lists.is_whole or problem.unsure_at(point) <= _UNSURE_SAMPLE:
+            if lists.is_whole or of(lists).unsure_at(point) <= _UNSURE_SAMPLE:
                 break
+            lists = sample.of_all(point.prices, _LISTED_OF_SAMPLE)
+
+    def _sample_weights(self, listing: Listing, numbers: IndexArray, weights: Array | None) -> FloatArray:
+        """Return weights of a sample by which as many rows are near each centroid as are among all.
+
+        Where rows are in separate groups, chance that gives a group some more rows than its clusters have room for
+        sends rows to another group, at prices that are those of no other sample.
+        """
+        if len(self._strata) != listing.n_rows:
+            self._strata = listing.nearest()
+        n_strata, drawn = len(listing.frame), self._strata[numbers]
+        masses = np.bincount(self._strata, weights, minlength=n_strata)
+        own = np.ones(len(numbers)) if weights is None else weights[numbers].astype(np.float64)
+        sampled = np.bincount(drawn, own, minlength=n_strata)
+        return own * (masses / np.where(sampled > 0, sampled, 1.0))[drawn]
 
     def _inertia_of(
         self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None
@@ -241,22 +271,6 @@ class SizedSearch:
         for part, x in blocks():
             distances.write(x, labels[part], squares[part])
         return weighted_sum(squares, weights)
-
-    def _lists(self, blocks: Blocks, frame: CenterFrame, n_rows: int, at_least: int) -> PricedLists:
-        """List the cheapest centroids of each row under the prices: one pass over the rows."""
-        n_clusters, dtype = len(frame), frame.centers.dtype
-        length = listed(n_rows, n_clusters, dtype.itemsize, at_least)
-        whole = length == n_clusters
-        added = np.zeros(n_clusters, dtype=dtype) if whole else self._prices.astype(dtype)
-        ids, scores = np.empty((n_rows, length), dtype=np.int32), np.empty((n_rows, length), dtype=dtype)
-        for part, x in blocks():
-            _kernels.nearest(
-                x, frame.relative, frame.offsets + added, ids[part], scores[part], self.n_threads
-            )
-        last = np.full(n_rows, np.inf) if whole else scores[:, -1].astype(np.float64)
-        if not whole:
-            scores -= added[ids]
-        return PricedLists(ids, scores, added.astype(np.float64), last, self.n_threads)
 
 
 class SizedAssignment:

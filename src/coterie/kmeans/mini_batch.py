@@ -383,7 +383,9 @@ class MiniBatchKMeans(CentroidEstimator):
         """Return the labels of the rows of a batch and their inertia."""
         squares = batch.squares(self._shift, self._means.n_threads)
         if self._search is not None:
-            found, inertia = self._search.labels(batch.blocks, self._means.frame, squares, batch.weights)
+            found, inertia = self._search.labels(
+                batch.blocks, self._means.frame, squares, batch.weights, batch.take, are_others=True
+            )
             return found, self._inertia_of(inertia)
         labels = np.empty(batch.n_rows, dtype=np.int32)
         scores = np.empty(batch.n_rows, dtype=self._means.dtype)
