@@ -31,13 +31,17 @@ def _k_means(algorithm: str) -> Callable[[], Any]:
 
 def _mixture() -> Callable[[], Any]:
     rows = _rows(20_000, 62)
-    model = coterie.TruncatedGaussianMixture(500, init=rows[:500], max_iter=8, n_threads=1)
+    model = coterie.TruncatedGaussianMixture(500, init=rows[:500], max_iter=8, random_state=0, n_threads=1)
     return lambda: model.fit(rows).means_
 
 
 def _neighbors(method: str) -> Callable[[], Any]:
     rows = _rows(8_000, 200)
-    return lambda: coterie.graphs.nearest_neighbors(rows, 15, method=method, n_threads=1).square_distances
+    return lambda: (
+        coterie.graphs.nearest_neighbors(
+            rows, 15, method=method, random_state=0, n_threads=1
+        ).square_distances
+    )
 
 
 def _total_variation() -> Callable[[], Any]:
