@@ -85,10 +85,8 @@ class MiniBatchKMeans(CentroidEstimator):
         See `KMeans`. Each batch has bounds of sizes in proportion; in `partial_fit` they are fractions.
     max_time : float, optional
         Seconds, from the call on, labels included; see `KMeans`.
-    random_state, n_threads
-        See `KMeans`.
-    callback : callable, optional
-        Called with a `FitProgress` after each batch; the fit stops if it returns True.
+    random_state, n_threads, callback
+        See `KMeans`; an iteration is a batch.
 
     Attributes
     ----------
