@@ -1,0 +1,39 @@
+"""Questions one below the other; the first that is answered by yes names a method."""
+
+import matplotlib.pyplot as plt
+
+QUESTIONS = {
+    "at most a few thousand rows,\nand no idea how many clusters?": "ConvexClusterPath",
+    "a few labels are known, or the\ngroups have about equal sizes?": "TotalVariationClustering",
+    "clusters of any shape, each with\na typical row?": "LaplacianKModes",
+    "thousands of groups, or densities\nrather than centres?": "TruncatedGaussianMixture",
+    "does each row come once,\nin a stream?": "MiniBatchKMeans",
+    "many numbers of clusters\nfrom one fit?": "BisectingKMeans",
+    "more than about 100,000 rows,\nor a file larger than memory?": "NestedMiniBatchKMeans",
+}
+QUESTION = {"boxstyle": "round,pad=0.5", "facecolor": "#eef3f8", "edgecolor": "#4a6a8a"}
+METHOD = {"boxstyle": "round,pad=0.5", "facecolor": "#0a7d91", "edgecolor": "#0a7d91"}
+ARROW = {"arrowstyle": "-|>", "color": "0.4", "shrinkA": 0, "shrinkB": 0}
+LEFT, RIGHT, STEP = 2.3, 6.9, 1.3
+
+figure, axes = plt.subplots(figsize=(8.6, 7.8))
+axes.set(xlim=(0, 9), ylim=(-STEP * len(QUESTIONS) - 0.5, 0.7))
+axes.set_axis_off()
+for number, (question, method) in enumerate(QUESTIONS.items()):
+    y = -STEP * number
+    axes.text(LEFT, y, question, ha="center", va="center", bbox=QUESTION)
+    axes.text(RIGHT, y, method, ha="center", va="center", color="white", weight="bold", bbox=METHOD)
+    axes.annotate("", (5.15, y), (4.4, y), arrowprops=ARROW)
+    axes.text(4.78, y + 0.12, "yes", ha="center", va="bottom", color="0.3")
+    axes.annotate("", (LEFT, y - STEP + 0.4), (LEFT, y - 0.4), arrowprops=ARROW)
+    axes.text(LEFT + 0.1, y - STEP / 2, "no", va="center", color="0.3")
+axes.text(
+    LEFT,
+    -STEP * len(QUESTIONS),
+    "KMeans",
+    ha="center",
+    va="center",
+    color="white",
+    weight="bold",
+    bbox=METHOD,
+)
