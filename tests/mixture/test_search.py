@@ -111,6 +111,21 @@ class TestSearch:
         assert np.mean(found[0][0] == ids) > 0.999
         same_bits(found[1:], [found[0], found[0]])
 
+    @pytest.mark.parametrize("d", [1, 255, 257, 530])
+    @pytest.mark.parametrize("rows_per_tile", [1, 3, 4, 9, 16, 40])
+    @pytest.mark.parametrize("scaled", [False, True])
+    def test_tiles_of_any_height_and_rows_of_any_width(self, dtype, d, rows_per_tile, scaled):
+        """Tiles of four rows or more have a lane for each row, and sum up 256 columns at a time."""
+        problem = Problem(150, d, 21, 4, 3, dtype, scaled=scaled)
+        ids, kept, _, n_distances = problem.expected(rows_per_tile=rows_per_tile)
+        for name in INSTRUCTION_SETS:
+            with using(name):
+                found = problem.search(rows_per_tile)
+            np.testing.assert_allclose(found[1], kept, **tolerance(dtype))
+            assert found[3] == n_distances
+            if dtype == np.float64:
+                np.testing.assert_array_equal(found[0], ids)
+
     @pytest.mark.parametrize("scaled", [False, True])
     @pytest.mark.parametrize("options", [{}, dict(rows_per_tile=1, regroup=True)])
     def test_fused_instruction_sets_and_threads_agree_to_the_bit(self, dtype, scaled, options):

@@ -5,7 +5,7 @@
 // to a scaled center.
 #pragma once
 
-#include "coterie/centers/differences.hpp"
+#include "coterie/centers/differences_by_lanes.hpp"
 #include "coterie/machine/parallel.hpp"
 #include "coterie/machine/views.hpp"
 #include "coterie/mixture/candidates.hpp"
@@ -19,7 +19,7 @@ template <class T>
 struct SearchScratch {
     Marks met, expanded;
     Tally tally;
-    Buffer<T> rows, energies, column_sums, precisions, offsets;
+    Buffer<T> rows, lanes, energies, column_sums, precisions, offsets;
     Buffer<const T*> means, scales;
     Buffer<double> averages;
 };
@@ -47,6 +47,26 @@ struct Seen {
     Buffer<T> energies;
 };
 
+// Distances of the rows of a tile to the components that were met; 0 for what fills up the lines of components.
+template <class Isa, class T, bool Scaled>
+void measure_tile(const DenseRows<T>& x, Index n, Index m, SearchScratch<T>& scratch) {
+    constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
+    const Index width = ceil_div(x.n_columns, W) * W, padded = ceil_div(m, W) * W;
+    const T* const rows = scratch.rows.data();
+    const T* const* const means = scratch.means.data();
+    const T* const* const scales = scratch.scales.data();
+    T* const out = scratch.energies.data();
+    if (n >= kFewestLanes) {
+        square_distances_by_lanes<Isa, T, Scaled>(rows, n, width, x.n_columns, means, scales, m, out, padded,
+                                                  scratch.lanes.data());
+        return;
+    }
+    const Index in_use = ceil_div(m, kAtOnce) * kAtOnce;
+    square_distances<Isa, T, Scaled>(rows, n, width, means, scales, in_use, out, padded);
+    for (Index r = 0; r < n; ++r)
+        for (Index i = in_use; i < padded; ++i) out[r * padded + i] = 0;
+}
+
 template <class Isa, class T, bool Scaled>
 void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, const T* means, const T* scales,
                  const TruncatedSearch<T>& search, const Index* rows, Index n, Seen<T>& seen,
@@ -64,12 +84,9 @@ void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, cons
         scratch.column_sums[i] = 0;
     }
     for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * width);
-    const Index in_use = ceil_div(m, kTileCenters<Isa, T>) * kTileCenters<Isa, T>;
-    square_distances<Isa, T, Scaled>(scratch.rows.data(), n, width, scratch.means.data(), scratch.scales.data(), in_use,
-                                     scratch.energies.data(), padded);
+    measure_tile<Isa, T, Scaled>(x, n, m, scratch);
     for (Index r = 0; r < n; ++r) {
         T* energies = scratch.energies.data() + r * padded;
-        for (Index i = in_use; i < padded; ++i) energies[i] = 0;
         for (Index i = 0; i < padded; ++i) {
             energies[i] = energies[i] * scratch.precisions[i] + scratch.offsets[i];
             scratch.column_sums[i] += energies[i];
@@ -117,6 +134,7 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
                                 Marks(n_components),
                                 Tally(n_components),
                                 Buffer<T>(tile * width),
+                                Buffer<T>(kLanes<T> * width),
                                 Buffer<T>(tile * most_padded),
                                 Buffer<T>(most_padded),
                                 Buffer<T>(most_padded),
