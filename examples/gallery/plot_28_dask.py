@@ -28,7 +28,8 @@ model = coterie.dask.KMeans(8, init="k-means||", random_state=0).fit(rows)
 # labels.
 passes = model.traffic_
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
-axes.bar(range(1, len(passes) + 1), (passes.n_sent + passes.n_received) / 1e3, label="a pass over the rows")
+travelled = passes.n_sent + passes.n_received
+axes.bar(range(1, len(passes) + 1), travelled / 1e3, label="a pass over the rows")
 axes.axhline(X.nbytes / 1e3, color="tab:orange", label="the rows")
 axes.set(xlabel="pass", ylabel="kB", yscale="log")
 axes.legend()
