@@ -7,6 +7,7 @@
 #include "blocks.hpp"
 #include "centers.hpp"
 #include "coterie/centers/bounded.hpp"
+#include "coterie/centers/laplacian.hpp"
 #include "coterie/centers/moves.hpp"
 #include "coterie/centers/sparse_means.hpp"
 #include "dispatch.hpp"
@@ -202,6 +203,44 @@ int move_rows(In2<std::int32_t> ids, In2<T> scores, std::optional<In1<double>> w
     return static_cast<int>(moves.run(most_paths));
 }
 
+int add_pairs_of(In1<std::int32_t> heads, In1<std::int32_t> tails, std::optional<In1<double>> weights,
+                 Out1<std::int32_t> starts, Out1<std::int32_t> ends, Out1<double> sums) {
+    const Index n_pairs = static_cast<Index>(heads.size()), n = static_cast<Index>(starts.size()) - 1;
+    require(n >= 0, "starts is empty");
+    require(n_pairs <= std::numeric_limits<std::int32_t>::max() / 2, "there are too many pairs");
+    require_size(tails, n_pairs, "one tail per head is needed");
+    require_between(heads, 0, n, "a head is out of range");
+    require_between(tails, 0, n, "a tail is out of range");
+    if (weights) require_size(*weights, n_pairs, "one weight per pair is needed");
+    require_size(ends, 2 * n_pairs, "there must be room for both directions of each pair");
+    require_size(sums, 2 * n_pairs, "there must be room for both directions of each pair");
+    return add_pairs(heads.data(), tails.data(), data_or_null(weights), n_pairs, n, starts.data(), ends.data(),
+                     sums.data());
+}
+
+void solve_laplacian_of(In1<std::int32_t> starts, In1<std::int32_t> ends, In1<double> weights, In1<double> diagonal,
+                        In1<std::uint8_t> is_free, In1<double> right, double part, Index most_products,
+                        Out1<double> solution) {
+    const Index n = static_cast<Index>(diagonal.size());
+    require_size(starts, n + 1, "one start per row and one more is needed");
+    require_starts(starts);
+    require_size(ends, starts.data()[n], "there must be as many ends as starts say");
+    require_between(ends, 0, n, "an end is out of range");
+    require_size(weights, starts.data()[n], "one weight per end is needed");
+    require_size(is_free, n, "one mark per row is needed");
+    require_size(right, n, "one right side per row is needed");
+    require_size(solution, n, "one solution per row is needed");
+    solve_laplacian({starts.data(), ends.data(), weights.data(), diagonal.data(), n}, is_free.data(), right.data(), part,
+                    most_products, solution.data());
+}
+
+void bind_laplacian(nb::module_& m) {
+    m.def("add_pairs", &add_pairs_of, arg("heads"), arg("tails"), arg("weights").none(), arg("starts"), arg("ends"),
+          arg("sums"), Unlocked());
+    m.def("solve_laplacian", &solve_laplacian_of, arg("starts"), arg("ends"), arg("weights"), arg("diagonal"),
+          arg("is_free"), arg("right"), arg("part"), arg("most_products"), arg("solution"), Unlocked());
+}
+
 // Of dense rows.
 template <class T>
 void bind_distances(nb::module_& m) {
@@ -318,6 +357,7 @@ void bind_centers(nb::module_& m) {
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
     bind_distances<float>(m);
     bind_distances<double>(m);
+    bind_laplacian(m);
     bind_sparse_means<float>(m);
     bind_sparse_means<double>(m);
 }

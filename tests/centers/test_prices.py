@@ -13,7 +13,7 @@ from coterie.centers.listing import Listing
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
-from coterie.centers.sized import SizedSearch
+from coterie.centers.sized import SizedSearch, listed
 from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.rows import as_rows
 
@@ -102,6 +102,25 @@ def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monke
     rows, places = linear_sum_assignment(np.repeat(scores, 8, axis=1))
     assert scores[np.arange(80), found.labels].sum() == pytest.approx(scores[rows, places // 8].sum())
     assert problem.at(found.prices).value == pytest.approx(scores[rows, places // 8].sum())
+
+
+@pytest.mark.parametrize("slack", [1e-6, 40.0, 1e4])
+@pytest.mark.parametrize("seed", range(6))
+def test_moves_that_need_not_be_the_cheapest_cost_no_more_than_they_may(seed, slack):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(240, 2)) + 30 * random.normal(size=(4, 2))[random.integers(0, 4, 240)]
+    scores = ((X[:, None] - X[:12]) ** 2).sum(axis=2)
+    problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(20, 20), None)
+    point = climb(problem, np.zeros(12))
+    found = exchanged(problem, point, lambda: False, slack)
+    assert found.is_within
+    assert set(np.bincount(found.labels)) == {20}
+    rows, places = linear_sum_assignment(np.repeat(scores, 20, axis=1))
+    least = scores[rows, places // 20].sum()
+    # If not the cheapest, then near the bound by the prices before the moves.
+    cost = problem.cost(found.labels)
+    assert cost == pytest.approx(least) or cost <= point.value + slack
+    assert problem.at(found.prices).value <= least * (1 + 1e-9)
 
 
 def test_equal_weights_are_rows():
@@ -278,3 +297,26 @@ def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
     assert set(np.bincount(labels)) <= {12, 13}
     value = scores[np.arange(300), labels].sum()
     assert value == pytest.approx(assign_within(PricedLists.of_all(scores), bounds).value, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_is_told(seed, monkeypatch):
+    for name in ("_WHOLE_BYTES", "_LONGEST_BYTES"):
+        monkeypatch.setattr(f"coterie.centers.listing.{name}", 0)
+    monkeypatch.setattr("coterie.centers.sized._LISTED", 2)
+    scores, listing, _ = some_lists(seed)
+    bounds, widths, priced = SizeBounds(12, 13), [], PricedLists.price
+    monkeypatch.setattr(
+        PricedLists, "price", lambda lists, prices: widths.append(lists.ids.shape[1]) or priced(lists, prices)
+    )
+    search = SizedSearch(bounds, 300, 24, gap=0, n_threads=1)
+    X = listing.take(np.arange(300))
+    squares = np.sum(X**2, axis=1)
+    labels, inertia = search.labels(listing.blocks, listing.frame, squares, None, listing.take)
+    assert set(np.bincount(labels)) <= {12, 13}
+    assert max(widths) <= listed(300, 24, 8) < 24
+    monkeypatch.undo()
+    least = assign_within(PricedLists.of_all(scores), bounds).value + squares.sum()
+    assert inertia == pytest.approx(scores[np.arange(300), labels].sum() + squares.sum(), rel=1e-9)
+    assert least <= inertia * (1 + 1e-9)
+    assert inertia - least <= search.gap * inertia + 1e-6

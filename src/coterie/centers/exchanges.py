@@ -34,8 +34,11 @@ _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2, 16
 # everywhere.
 _WIDER, _MOST_WIDENINGS = 2.0, 4
 
-# Clusters lie apart if no way is found for at most this part of them.
-_FAR = 0.05
+# How often ways from and to clusters that lie apart are looked for before rows go home.
+_MOST_FAR = 4
+
+# Clusters lie apart if no way is found for at most this part of them; more where ways need not be the shortest.
+_FAR, _FAR_WITH_SLACK = 0.05, 0.25
 
 # Relative to the values of rows and the prices, what is no difference but rounding.
 _ROUNDING = 1e-12
@@ -68,7 +71,9 @@ class Exchange:
     is_within: bool
 
 
-def exchanged(problem: PriceProblem, point: DualPoint, is_late: Callable[[], bool]) -> Exchange:
+def exchanged(
+    problem: PriceProblem, point: DualPoint, is_late: Callable[[], bool], slack: float = 0.0
+) -> Exchange:
     """Move rows until all clusters are within their bounds.
 
     Parameters
@@ -79,19 +84,34 @@ def exchanged(problem: PriceProblem, point: DualPoint, is_late: Callable[[], boo
         Where to begin.
     is_late : callable
         Tells when to give up.
+    slack : float
+        Labels will do that cost no more than this above the value of the dual there, also where ways were not the
+        shortest. The prices of such labels are those of the beginning.
 
     Returns
     -------
     Exchange
     """
-    return _Moves(problem, point).run(is_late)
+    return _Moves(problem, point, slack).run(is_late)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where moves have come to: rows out of place, and the arrays of `_Moves`."""
+
+    n_wrong: int
+    labels: IntArray
+    prices: FloatArray
+    sizes: FloatArray
+    held: FloatArray
+    margins: FloatArray
 
 
 class _Moves:
     """Labels on their way to sizes within the bounds."""
 
-    def __init__(self, problem: PriceProblem, point: DualPoint) -> None:
-        self._problem = problem
+    def __init__(self, problem: PriceProblem, point: DualPoint, slack: float) -> None:
+        self._problem, self._point, self._slack = problem, point, slack
         self._prices = np.append(point.prices, 0.0)  # the last one is that of the room
         self._labels, self._margins = point.pricing.labels.copy(), point.pricing.margins
         weights = problem.weights
@@ -111,13 +131,28 @@ class _Moves:
         n_wrong = float(np.abs(self._sizes - self._held).sum()) / self._place
         uneven_paths = int(_MOST_UNEVEN_PATHS * (n_wrong + len(self._sizes)))
         band, n_widened, least_wrong = self._first_band(n_wrong), 0, np.inf
-        is_far = np.zeros(len(self._sizes), dtype=bool)
+        is_far, n_far, before = np.zeros(len(self._sizes), dtype=bool), 0, self._state()
         while not is_late():
+            if np.any(is_far) and n_far == 0:
+                before = self._state()
             ended = self._move(band, is_far, uneven_paths if self._grain > 0 else _PATHS_AT_ONCE)
             if np.any(is_far):
-                is_far[:] = False
-                if self._send_home() == 0 and ended == _ALL_MOVED:
+                if ended == _ALL_MOVED and self._slack > 0 and self._is_near():
+                    self._prices = np.append(self._point.prices, 0.0)
                     break
+                n_far += 1
+                if ended == _BAND_ENDED and self._slack > 0 and n_far < _MOST_FAR:
+                    self._look_again()
+                    is_far |= self._left_over()
+                    continue
+                is_far[:], n_far = False, 0
+                n_sent = self._send_home(most=before.n_wrong)
+                if n_sent == 0 and ended == _ALL_MOVED:
+                    break
+                if n_sent > before.n_wrong:
+                    # Ways were so far from the shortest that it is better to look at all arcs.
+                    self._return_to(before)
+                    band = np.inf
                 continue
             if ended == _ALL_MOVED or (not np.isfinite(band) if ended == _BAND_ENDED else self._grain > 0):
                 break
@@ -136,6 +171,10 @@ class _Moves:
         prices = self._prices[:-1] - self._prices[-1]
         return Exchange(self._labels, prices, self._sizes, is_within)
 
+    def _is_near(self) -> bool:
+        """Tell whether the labels cost little more than they must."""
+        return self._problem.cost(self._labels) <= self._point.value + self._slack
+
     def _first_band(self, n_wrong: float) -> float:
         """Return the margin below which rows are looked at first."""
         finite = self._margins[np.isfinite(self._margins)]
@@ -150,7 +189,8 @@ class _Moves:
         allowed = 1e-9 * max(float(self._sizes.max()), 1.0)
         marks = [mark for mark in (excess < -allowed, excess > allowed) if np.any(mark)]
         left_over = min(marks, key=np.count_nonzero)
-        return left_over & (np.count_nonzero(left_over) <= max(_FAR * len(left_over), 1))
+        most = (_FAR if self._slack == 0 else _FAR_WITH_SLACK) * len(left_over)
+        return left_over & (np.count_nonzero(left_over) <= max(most, 1))
 
     def _move(self, band: float, is_far: BoolArray, most_paths: int) -> int:
         """Move rows within the band, or to and from far clusters; return what ended it."""
@@ -171,14 +211,31 @@ class _Moves:
         self._margins = np.where(pricing.labels == self._labels, pricing.margins, 0.0)
         return pricing
 
-    def _send_home(self) -> int:
-        """Let rows go to the cheapest cluster on their lists; return how many were not there."""
+    def _state(self) -> _State:
+        n_wrong = int(np.abs(self._sizes - self._held).sum() / self._place)
+        return _State(
+            n_wrong,
+            self._labels.copy(),
+            self._prices.copy(),
+            self._sizes.copy(),
+            self._held.copy(),
+            self._margins.copy(),
+        )
+
+    def _return_to(self, state: _State) -> None:
+        self._labels, self._prices, self._margins = state.labels, state.prices, state.margins
+        self._sizes, self._held = state.sizes, state.held
+
+    def _send_home(self, most: int) -> int:
+        """Let rows go to the cheapest cluster on their lists, if not too many are elsewhere; return how many are."""
         pricing, lists, prices = self._look_again(), self._problem.lists, self._prices[:-1]
         others = np.flatnonzero(pricing.labels != self._labels)
         places = np.argmax(lists.ids[others] == self._labels[others, None], axis=1)
         values = lists.scores[others, places] + prices[self._labels[others]]
         same = _ROUNDING * (float(np.abs(pricing.values).max()) + float(np.abs(prices).max()))
         astray = others[values - pricing.values[others] > same]
+        if len(astray) > most:
+            return len(astray)
         self._labels[astray] = pricing.labels[astray]
         self._margins[astray] = pricing.margins[astray]
         self._sizes[:] = self._problem.sizes(self._labels)

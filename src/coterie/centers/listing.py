@@ -14,12 +14,15 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.centers.priced_lists import Followed, PricedLists
 
-__all__ = ["FOLLOWED", "Blocks", "Listing", "list_length"]
+__all__ = ["FOLLOWED", "Blocks", "Listing", "list_length", "longest_list"]
 
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
 # All centroids of each row are listed where that takes no more than this.
 _WHOLE_BYTES = 4 << 20
+
+# Lists grow to this, where they are not right as they are.
+_LONGEST_BYTES = 256 << 20
 
 # Rows that are taken at a time to be listed once more.
 _TAKEN = 1 << 16
@@ -32,6 +35,11 @@ def list_length(n_rows: int, n_clusters: int, itemsize: int, at_least: int) -> i
     """Return how many centroids the lists of so many rows have, with scores of a size."""
     is_whole = n_rows * n_clusters * (4 + itemsize) <= _WHOLE_BYTES
     return n_clusters if is_whole else min(n_clusters, at_least)
+
+
+def longest_list(n_rows: int, n_clusters: int, itemsize: int, at_least: int) -> int:
+    """Return how many centroids the lists of so many rows may have: so many, or more in memory that is not much."""
+    return min(n_clusters, max(at_least, _LONGEST_BYTES // (n_rows * (4 + itemsize))))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.centers.curvature import Curvature
 from coterie.centers.priced_lists import PricedLists, Pricing
 from coterie.centers.sizes import SizeBounds
 
@@ -30,9 +30,6 @@ _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 
 # Rows next to changing that the curvature is counted from: so many times those that have to move, and per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
-
-# How well the system of a step is solved, and products with its matrix at most.
-_SOLVED, _MOST_PRODUCTS = 1e-3, 500
 
 # Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
 # moves are faster.
@@ -89,6 +86,12 @@ class PriceProblem:
         """Return the weighted sum."""
         return float(np.sum(values if self.weights is None else values * self.weights, dtype=np.float64))
 
+    def cost(self, labels: Array) -> float:
+        """Return what labels cost, which are on the lists."""
+        lists = self.lists
+        places = np.argmax(lists.ids == labels[:, None], axis=1)
+        return self.sum(lists.scores[np.arange(lists.n_rows), places].astype(np.float64))
+
     def at(self, prices: FloatArray) -> DualPoint:
         """Return what prices lead to."""
         pricing = self.lists.price(prices)
@@ -106,9 +109,11 @@ class PriceProblem:
         listed = np.bincount(self.lists.ids.ravel(), repeated, minlength=self.lists.n_clusters)
         return np.flatnonzero(listed < self.bounds.least)
 
-    def unsure_at(self, point: DualPoint) -> float:
-        """Return the part of the rows for which a centroid that is not listed may cost less."""
-        return float(np.mean(self.lists.unsure(point.pricing.values, point.prices)))
+    def unsure_at(self, point: DualPoint) -> tuple[float, float]:
+        """Return the part of the rows to which a centroid that is not listed may cost less, and how much in all."""
+        values = point.pricing.values
+        least = self.lists.least(values, point.prices)
+        return float(np.mean(least < values)), self.sum(values - least)
 
     def goals(self, sizes: FloatArray, prices: FloatArray) -> FloatArray:
         """Return the sizes that clusters should have at such prices: a bound where they have one."""
@@ -152,7 +157,7 @@ def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool]
             break
         if wrong <= enough or n_failures > _MOST_FAILURES or is_late():
             break
-        step = _newton_step(problem, point, wrong / mean_weight, damping)
+        step = _newton_step(problem, point, _curvature(problem, point, wrong / mean_weight, damping))
         after = problem.at(np.maximum(point.prices + step, np.minimum(lowest, point.prices)))
         if after.value > point.value:
             point, damping, n_failures = after, damping / _EASIER, 0
@@ -161,23 +166,20 @@ def climb(problem: PriceProblem, prices: FloatArray, is_late: Callable[[], bool]
     return point
 
 
-def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> FloatArray:
+def _newton_step(problem: PriceProblem, point: DualPoint, curvature: Curvature) -> FloatArray:
     """Return how prices should change for sizes to become as they should be, by the rows next to changing."""
-    laplacian = _curvature(problem, point, n_wrong, damping)
     bounds, prices, sizes = problem.bounds, point.prices, point.sizes
     if bounds.least == bounds.most:
-        return _solved(laplacian, sizes - bounds.most)
+        return curvature.solved(sizes - bounds.most, np.ones(len(sizes), dtype=bool))
     sides = np.sign(problem.goals(sizes, prices) - sizes)
     sides = np.where(prices != 0, np.sign(prices), -sides)
     step = -prices
     for _ in range(_MOST_ROUNDS):
-        step = -prices.copy()
-        free = np.flatnonzero(sides)
-        if len(free):
-            goals = np.where(sides > 0, bounds.most, bounds.least)
-            slopes = (sizes - goals - laplacian @ np.where(sides == 0, step, 0.0))[free]
-            step[free] = _solved(laplacian[free][:, free], slopes)
-        left = sizes - laplacian @ step
+        # Where a price becomes 0 is known.
+        known = np.where(sides == 0, -prices, 0.0)
+        goals = np.where(sides > 0, bounds.most, bounds.least)
+        step = known + curvature.solved(sizes - goals - curvature.times(known), sides != 0)
+        left = sizes - curvature.times(step)
         becomes = np.where(sides == 0, (left > bounds.most).astype(float) - (left < bounds.least), sides)
         becomes[(sides != 0) & (np.sign(prices + step) == -sides)] = 0
         if np.array_equal(becomes, sides):
@@ -186,49 +188,10 @@ def _newton_step(problem: PriceProblem, point: DualPoint, n_wrong: float, dampin
     return step
 
 
-def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> sp.csr_array:
-    """Return the rows that change clusters per unit of price, as a Laplacian, with a multiple of its mean added."""
-    lists, pricing = problem.lists, point.pricing
-    n_near = max(_ROWS_PER_MOVE * n_wrong, _ROWS_PER_CLUSTER * lists.n_clusters)
-    rank = min(int(n_near), lists.n_rows - 1)
-    width = float(np.partition(pricing.margins, rank)[rank])
-    largest = float(np.max(pricing.margins[np.isfinite(pricing.margins)], initial=0.0))
-    if not np.isfinite(width):
-        width = max(largest, 1.0)
-    # Rows that are all alike have no margins at all: any unit will do.
-    width = max(width, float(np.finfo(np.float64).eps) * largest) or 1.0
-    near = np.flatnonzero(pricing.margins <= width)
-    weights = np.ones(len(near)) if problem.weights is None else problem.weights[near].astype(np.float64)
-    heads, tails = pricing.labels[near], pricing.seconds[near]
-    shape = (lists.n_clusters, lists.n_clusters)
-    # Half of them on each side of what is between two clusters.
-    between = sp.csr_array((weights / (2 * width), (heads, tails)), shape=shape)
-    between = between + between.T
-    degrees = np.asarray(between.sum(axis=1)).ravel()
-    # Clusters that nobody is about to enter or leave would move without end.
-    added = damping * max(float(degrees.mean()), float(np.finfo(np.float64).tiny))
-    return sp.csr_array(sp.diags_array(degrees + added) - between)
-
-
-def _solved(matrix: sp.csr_array, right: FloatArray) -> FloatArray:
-    """Solve a system with a Laplacian that has something added, by conjugate gradients scaled by its diagonal.
-
-    Factors of a thousand clusters' Laplacian are dense, and took most of the time of an assignment. Sums are NumPy's
-    own, so that no number of threads of a linear algebra library changes them.
-    """
-    scales = 1 / matrix.diagonal()
-    solution, residual = np.zeros_like(right), right.copy()
-    scaled = scales * residual
-    direction, product = scaled.copy(), float(np.sum(residual * scaled))
-    least = _SOLVED**2 * product
-    for _ in range(_MOST_PRODUCTS):
-        if product <= least or product <= 0:
-            break
-        image = matrix @ direction
-        length = product / float(np.sum(direction * image))
-        solution += length * direction
-        residual -= length * image
-        scaled = scales * residual
-        before, product = product, float(np.sum(residual * scaled))
-        direction = scaled + product / before * direction
-    return solution
+def _curvature(problem: PriceProblem, point: DualPoint, n_wrong: float, damping: float) -> Curvature:
+    """Return how sizes change, by the rows next to changing: more where more have to move."""
+    n_clusters, pricing = problem.lists.n_clusters, point.pricing
+    n_near = max(_ROWS_PER_MOVE * n_wrong, _ROWS_PER_CLUSTER * n_clusters)
+    return Curvature.of_rows(
+        pricing.labels, pricing.seconds, pricing.margins, problem.weights, int(n_near), n_clusters, damping
+    )

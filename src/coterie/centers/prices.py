@@ -24,6 +24,9 @@ __all__ = ["PricedAssignment", "assign_within"]
 # Part of the rows that may be nearer to a centroid that is not listed before lists are better made anew.
 _MOST_UNSURE = 0.01
 
+# Part of the gap that will do that such rows may take from the bound, for the same.
+_MOST_LOST = 0.5
+
 # Part of the rows that may have to be moved one by one, for the same.
 _MOST_WRONG = 0.02
 
@@ -67,6 +70,8 @@ def assign_within(
     *,
     prices: FloatArray | None = None,
     is_late: Callable[[], bool] = never,
+    gap: float = 0.0,
+    constant: float = 0.0,
 ) -> PricedAssignment:
     """Assign rows to clusters at the least cost, with all sizes within bounds.
 
@@ -83,42 +88,57 @@ def assign_within(
         Where to begin, such as those of a similar assignment.
     is_late : callable
         Tells when to give up; then sizes may not be within the bounds.
+    gap : float
+        The duality gap that will do where that saves time, relative to the value and the constant.
+    constant : float
+        What rows cost beside their scores, all together.
 
     Returns
     -------
     PricedAssignment
-        The cheapest there is, if lists are whole and weights equal, but for the rounding of the sums.
+        The cheapest there is, if lists are whole, weights equal and `gap` is 0, but for the rounding of the sums.
     """
     common = common_weight(weights)
     if weights is None or common is None:
-        return _assign(PriceProblem(lists, bounds, weights), prices, is_late)
+        return _assign(PriceProblem(lists, bounds, weights), prices, is_late, gap, constant)
     counted: Array = weights > 0
     units = bounds.in_units(common, lists.n_clusters, int(np.count_nonzero(counted)))
     some = None if np.all(counted) else counted.astype(np.float64)
-    found = _assign(PriceProblem(lists, units, some), prices, is_late)
+    found = _assign(PriceProblem(lists, units, some), prices, is_late, gap, constant / common)
     return replace(found, value=found.value * common, bound=found.bound * common)
 
 
 def _assign(
-    problem: PriceProblem, prices: FloatArray | None, is_late: Callable[[], bool]
+    problem: PriceProblem,
+    prices: FloatArray | None,
+    is_late: Callable[[], bool],
+    gap: float,
+    constant: float,
 ) -> PricedAssignment:
     lists = problem.lists
     if problem.weights is None:
         problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
     point = climb(problem, np.zeros(lists.n_clusters) if prices is None else prices, is_late)
-    is_lost = problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
-    if not lists.is_whole and (
-        is_lost or problem.unsure_at(point) > _MOST_UNSURE or len(problem.short()) > 0
-    ):
+    slack = gap * max(point.value + constant, 0.0)
+    if not lists.is_whole and _wants_lists(problem, point, slack):
         return _certified(problem, point, Exchange(point.pricing.labels, point.prices, point.sizes, False))
-    return _certified(problem, point, exchanged(problem, point, is_late))
+    return _certified(problem, point, exchanged(problem, point, is_late, slack))
+
+
+def _wants_lists(problem: PriceProblem, point: DualPoint, slack: float) -> bool:
+    """Tell whether lists are better made anew under these prices before rows are moved one by one."""
+    unsure, loss = problem.unsure_at(point)
+    return (
+        problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
+        or unsure > _MOST_UNSURE
+        or (slack > 0 and loss > _MOST_LOST * slack)
+        or len(problem.short()) > 0
+    )
 
 
 def _certified(problem: PriceProblem, point: DualPoint, found: Exchange) -> PricedAssignment:
     """Return an assignment with the better of the bounds by the prices before and after the moves."""
-    lists = problem.lists
-    places = np.argmax(lists.ids == found.labels[:, None], axis=1)
-    value = problem.sum(lists.scores[np.arange(lists.n_rows), places].astype(np.float64))
+    value = problem.cost(found.labels)
     after = problem.at(found.prices)
     best = max(point, after, key=lambda one: one.value)
     return PricedAssignment(found.labels, found.prices, value, best.value, found.is_within)

@@ -12,7 +12,7 @@ from coterie.blocks.dataset import Dataset, FitRows, SquareDistances, total_weig
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 from coterie.centers.levelling import levelled
-from coterie.centers.listing import FOLLOWED, Blocks, Listing, list_length
+from coterie.centers.listing import FOLLOWED, Blocks, Listing, longest_list
 from coterie.centers.passes import LocalPasses
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
@@ -51,7 +51,7 @@ _NOISE = 0.14
 
 def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
     """Return how many centroids the lists of so many rows have at most, with scores of a size."""
-    return min(list_length(n_rows, n_clusters, itemsize, _LISTED) + FOLLOWED, n_clusters)
+    return min(longest_list(n_rows, n_clusters, itemsize, _LONGER * _LISTED) + FOLLOWED, n_clusters)
 
 
 class SizedSearch:
@@ -156,7 +156,7 @@ class SizedSearch:
         self._strata = lists.nearest()
         labels, value = found.labels, found.value
         if not found.is_within:
-            if not self._is_late() and common_weight(weights) is None:
+            if not self._is_late() and lists.is_whole and common_weight(weights) is None:
                 raise ValueError(
                     "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
                     "differ too much. Widen the bounds, or cap the weights."
@@ -192,15 +192,24 @@ class SizedSearch:
         """Assign rows; make those lists anew that are wrong under the prices so far, until all are right."""
         bounds, length = self._bounds_of(listing.n_rows, weights), _LISTED
         lists = listing.of_all(self._prices, length)
+        longest = longest_list(
+            listing.n_rows, lists.n_clusters, listing.frame.centers.dtype.itemsize, _LONGER * _LISTED
+        )
         for number in range(_MOST_LISTINGS):
-            found = assign_within(lists, bounds, weights, prices=self._prices, is_late=self._is_late)
+            gap = self._tolerance if number < _PATIENCE else 0.0
+            found = assign_within(
+                lists, bounds, weights,
+                prices=self._prices, is_late=self._is_late, gap=gap, constant=constant,
+            )  # fmt: skip
             self._prices = found.prices
             is_near = found.gap <= self._tolerance * max(found.value + constant, 0.0)
             if (found.is_within and (is_near or lists.is_whole)) or self._is_late():
                 break
             better = self._better(listing, PriceProblem(lists, bounds, weights))
             if better is None or better is lists or number >= _PATIENCE:
-                length *= _LONGER if better is lists or number > 1 else 1
+                if number > _PATIENCE and length == longest:
+                    break
+                length = min(length * (_LONGER if better is lists or number > 1 else 1), longest)
                 better = listing.of_all(self._prices, length)
             lists = better
         return found, lists
@@ -245,7 +254,7 @@ class SizedSearch:
         for _ in range(_MOST_SAMPLE_LISTINGS):
             point = climb(of(lists), self._prices, self._is_late)
             self._prices = point.prices
-            if lists.is_whole or of(lists).unsure_at(point) <= _UNSURE_SAMPLE:
+            if lists.is_whole or of(lists).unsure_at(point)[0] <= _UNSURE_SAMPLE:
                 break
             lists = sample.of_all(point.prices, _LISTED_OF_SAMPLE)
 
