@@ -1,5 +1,7 @@
 """Assignments within bounds of sizes are the cheapest there are, and their certificates hold."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
@@ -9,7 +11,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.exchanges import exchanged
 from coterie.centers.frame import CenterFrame
 from coterie.centers.levelling import levelled
-from coterie.centers.listing import Listing
+from coterie.centers.listing import FOLLOWED, Listing
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
@@ -314,9 +316,24 @@ def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_i
     squares = np.sum(X**2, axis=1)
     labels, inertia = search.labels(listing.blocks, listing.frame, squares, None, listing.take)
     assert set(np.bincount(labels)) <= {12, 13}
-    assert max(widths) <= listed(300, 24, 8) < 24
+    assert max(widths) <= 4 + FOLLOWED
+    assert listed(300, 24, 8) == 4 + 4 + FOLLOWED
     monkeypatch.undo()
     least = assign_within(PricedLists.of_all(scores), bounds).value + squares.sum()
     assert inertia == pytest.approx(scores[np.arange(300), labels].sum() + squares.sum(), rel=1e-9)
     assert least <= inertia * (1 + 1e-9)
     assert inertia - least <= search.gap * inertia + 1e-6
+
+
+def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
+    monkeypatch.setattr("coterie.centers.listing._LONGEST_BYTES", 0)
+    random = np.random.default_rng(1)
+    X = random.normal(size=(40_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 40_000)]
+    data = Dataset(as_rows(X), None, n_clusters=150, n_threads=1)
+    search = SizedSearch(SizeBounds(240, 290), 40_000, 150, gap=1e-3, n_threads=1)
+    frame = CenterFrame(X[:150].copy(), data.shift)
+    tracemalloc.start()
+    search.labels(data.blocks, frame, data.squares, None, data.take)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 40_000 * (listed(40_000, 150, 8) * (4 + 8) + 120) * 1.05

@@ -22,7 +22,7 @@ Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 _WHOLE_BYTES = 4 << 20
 
 # Lists grow to this, where they are not right as they are.
-_LONGEST_BYTES = 256 << 20
+_LONGEST_BYTES = 128 << 20
 
 # Rows that are taken at a time to be listed once more.
 _TAKEN = 1 << 16
@@ -102,14 +102,15 @@ class Listing:
         new = part._of(self.blocks, self.n_rows, prices[clusters], min(length + 1, len(clusters)))
         ids = clusters.astype(np.int32)[new.ids[:, :length]]
         others = slice(0 if lists.followed is None else lists.followed.length, None)
-        old_ids, old_scores = lists.ids[:, others], lists.scores[:, others].copy()
+        all_ids = np.concatenate([ids, lists.ids[:, others]], axis=1)
+        all_scores = np.concatenate([new.scores[:, :length], lists.scores[:, others]], axis=1)
         for place in range(length):
-            old_scores[old_ids == ids[:, place, None]] = np.inf
+            all_scores[:, length:][all_ids[:, length:] == ids[:, place, None]] = np.inf
         under = prices.astype(new.scores.dtype).astype(np.float64)
         return replace(
             lists,
-            ids=np.concatenate([ids, old_ids], axis=1),
-            scores=np.concatenate([new.scores[:, :length], old_scores], axis=1),
+            ids=all_ids,
+            scores=all_scores,
             followed=Followed(clusters, under, new.last, length),
         )
 
@@ -137,6 +138,8 @@ class Listing:
             )
         last = np.full(n_rows, np.inf) if is_whole else scores[:, -1].astype(np.float64)
         if not is_whole:
-            scores -= added[ids]
+            for start in range(0, n_rows, _TAKEN):
+                part = slice(start, start + _TAKEN)
+                scores[part] -= added[ids[part]]
         under = np.zeros(n_rows, dtype=np.int32)
         return PricedLists(ids, scores, added.astype(np.float64)[None, :], last, under, self.n_threads)

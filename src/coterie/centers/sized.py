@@ -50,8 +50,14 @@ _NOISE = 0.14
 
 
 def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
-    """Return how many centroids the lists of so many rows have at most, with scores of a size."""
-    return min(longest_list(n_rows, n_clusters, itemsize, _LONGER * _LISTED) + FOLLOWED, n_clusters)
+    """Return how many places the lists of a row have at most, old ones and new ones while these are made."""
+    longest = _longest(n_rows, n_clusters, itemsize)
+    return longest + min(longest + FOLLOWED, n_clusters)
+
+
+def _longest(n_rows: int, n_clusters: int, itemsize: int) -> int:
+    """Return how many centroids lists may have at most, those aside that are followed."""
+    return longest_list(n_rows, n_clusters, itemsize, _LONGER * _LISTED)
 
 
 class SizedSearch:
@@ -192,9 +198,7 @@ class SizedSearch:
         """Assign rows; make those lists anew that are wrong under the prices so far, until all are right."""
         bounds, length = self._bounds_of(listing.n_rows, weights), _LISTED
         lists = listing.of_all(self._prices, length)
-        longest = longest_list(
-            listing.n_rows, lists.n_clusters, listing.frame.centers.dtype.itemsize, _LONGER * _LISTED
-        )
+        longest = _longest(listing.n_rows, lists.n_clusters, listing.frame.centers.dtype.itemsize)
         for number in range(_MOST_LISTINGS):
             gap = self._tolerance if number < _PATIENCE else 0.0
             found = assign_within(
@@ -210,6 +214,7 @@ class SizedSearch:
                 if number > _PATIENCE and length == longest:
                     break
                 length = min(length * (_LONGER if better is lists or number > 1 else 1), longest)
+                del lists, better  # before there are new ones
                 better = listing.of_all(self._prices, length)
             lists = better
         return found, lists

@@ -51,11 +51,15 @@ _ZERO_ROWS = Option(
 )
 
 
+# Bytes of what rows choose, bounds of what they do not list, and arrays in between.
+_PER_ROW = 120
+
+
 def _lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
     """Return what lists of near centroids take, which bounds of sizes ask for."""
     if model.size_min is None and model.size_max is None:
         return []
-    n_bytes = n_rows * (listed(n_rows, model.n_clusters, itemsize) * (4.0 + itemsize) + 48)
+    n_bytes = n_rows * (listed(n_rows, model.n_clusters, itemsize) * (4.0 + itemsize) + _PER_ROW)
     return [Need(n_bytes, "lists of the nearest centroids of each row", "set no size_min and size_max")]
 
 
