@@ -8,12 +8,14 @@ from benchmarks.kmeans.fits import measure_fit
 from benchmarks.kmeans.memory import measure_memory
 from benchmarks.kmeans.rows import FIT_ROWS
 from benchmarks.kmeans.seedings import measure_seedings
+from benchmarks.kmeans.sizes import SIZE_ROWS, measure_sizes
 
 STEPS = {
     **dict.fromkeys(FIT_ROWS, measure_fit),
     "e": measure_assignments,
     "f": measure_memory,
     "g": measure_seedings,
+    **dict.fromkeys(SIZE_ROWS, measure_sizes),
 }
 
 
