@@ -52,7 +52,7 @@ _ZERO_ROWS = Option(
 
 
 # Bytes of what rows choose, bounds of what they do not list, and arrays in between.
-_PER_ROW = 120
+_PER_ROW = 200
 
 
 def _lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
