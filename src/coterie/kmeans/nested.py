@@ -70,7 +70,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         rounding. Smaller: more rows sooner. 0: in every round.
     least_gain : float
         The fit ends, too, when the last doubling has lowered the inertia of its sample by less than this part of it:
-        0.01 means 1%. 0: it goes on until all rows are in the sample. See Notes.
+        0.01 means 1%. 0, the default: it goes on until all rows are in the sample. See Notes.
     max_iter : int
         Rounds, at most.
     tol : float
