@@ -127,6 +127,8 @@ def extend_neighbors(
     ------
     ValueError
         If `neighbors` are not those of so many rows; else as in `nearest_neighbors`.
+    TypeError
+        If `neighbors` is no pair.
 
     Notes
     -----
@@ -139,6 +141,11 @@ def extend_neighbors(
     >>> extend_neighbors(old, nearest_neighbors(old, 1), [[2.9], [0.1]]).ids.ravel()
     array([4, 4, 3, 2, 0], dtype=int32)
     """
+    if not (isinstance(neighbors, tuple | list) and len(neighbors) == 2):
+        raise TypeError(
+            "neighbors must be a pair of arrays, ids and squared distances of the rows of X, before the new rows: "
+            "extend_neighbors(X, neighbors, rows)."
+        )
     old = as_rows(X)
     new = as_rows(rows, dtype=old.dtype)
     n, q = old.shape[0], new.shape[0]

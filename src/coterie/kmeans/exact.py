@@ -66,8 +66,8 @@ class KMeans(CentroidEstimator):
         Where to begin: see `coterie.seeding`; of a fitted model, at its `cluster_centers_`. A callable gets
         `(X, n_clusters, random_state=...)` and returns the centroids.
     n_init : "auto" or int
-        Number of starts; the one with the lowest inertia wins. "auto": 10 for "random" and callables,
-        1 otherwise.
+        Number of starts; the one with the lowest inertia wins. None is stopped for being behind, as what a start will
+        end with does not show early (docs/decisions/kmeans.md). "auto": 10 for "random" and callables, 1 otherwise.
     max_iter : int
         Iterations per start, at most.
     tol : float

@@ -101,8 +101,9 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         and the run is the paper's: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
         `affinity="precomputed"`: "auto", "random", or L row numbers.
     n_init : int or "auto"
-        Starts, all on one graph. Kept is the one with the fewest empty clusters, of these the one with the lowest
-        discrete objective; with `init="auto"` the one with the best cut and spread in L directions (PCA). "auto": 10.
+        Starts, all on one graph; each goes on to its end. Kept is the one with the fewest empty clusters, of these the
+        one with the lowest discrete objective; with `init="auto"` the one with the best cut and spread in L directions
+        (PCA). "auto": 10.
     max_iter : int
         Updates of the modes, at most.
     tol : float

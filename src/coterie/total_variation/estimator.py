@@ -61,8 +61,8 @@ class TotalVariationClustering(GraphEstimator):
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
-        Runs from different starts, of which one is kept, see `select_by`. One, where nothing is drawn: where
-        memberships are given, or a label for each class.
+        Runs from different starts, each to its end, of which one is kept, see `select_by`. One, where nothing is drawn:
+        where memberships are given, or a label for each class.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
         labels, these are. Without labels the second run starts with that cut itself, so that no worse one is found.
