@@ -1,12 +1,15 @@
-"""Graphs of `--graph` that others have made, as neighbours and distances."""
+"""Graphs that others have made, as neighbours and distances: of `--graph`, or in place of the rows."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+import coterie
+from coterie.cli import main
 from coterie.cli.inputs import read_graph
 from coterie.graphs import knn_graph
+from tests.cli.running import failed
 
 
 @pytest.fixture
@@ -36,3 +39,19 @@ def test_matrices_and_files_that_are_cut_are_read_as_before(rows, tmp_path):
     (tmp_path / "graph.npz").write_bytes(content[:-100])
     with pytest.raises(ValueError, match=r"graph\.npz"):
         read_graph(file, 30)
+
+
+@pytest.mark.parametrize("method", ["total-variation", "laplacian-kmodes"])
+def test_neighbors_stand_for_rows(method, rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    distances, ids = NearestNeighbors(n_neighbors=5).fit(rows).kneighbors(rows)
+    np.savez("neighbors.npz", ids=ids, distances=distances)
+    sp.save_npz("graph.npz", sp.csr_matrix(knn_graph(rows, 4)))
+    options = ["-k", "2", "--affinity", "precomputed", "--method", method, "--n-init", "2", "-q"]
+    for file in ("neighbors", "graph"):
+        assert main(["fit", f"{file}.npz", *options, "--out", file]) == 0
+    assert np.array_equal(np.load("neighbors/labels.npy"), np.load("graph/labels.npy"))
+    assert coterie.load("neighbors/model.coterie").n_features_in_ == 30
+    assert main(["verify", "neighbors", "-q"]) == 0
+    problem = failed(capsys, 1, "fit", "neighbors.npz", *options, "--sep", ";")
+    assert "sep has no meaning for neighbors.npz" in problem

@@ -151,6 +151,7 @@ def _fit_file(
         exclude=job.exclude,
         beside=job.beside.names,
         preparing=job.preparing,
+        affinities=job.parameters.get("affinity") == "precomputed",
         warned=told,
         sep=job.sep,
         decimal=job.decimal,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import InvalidParameterError
 
 from coterie.arrays import IntArray
@@ -18,10 +19,10 @@ from coterie.cli import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
-from coterie.graphs import Neighbors, given_neighbors, graph_of_neighbors
+from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import newest
-from coterie.rows import RowSource, open_rows, prepare_rows
+from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
 
@@ -35,6 +36,7 @@ def open_prepared(
     exclude: list[str | int] | None = None,
     beside: Sequence[str] = (),
     preparing: Mapping[str, Any] | None = None,
+    affinities: bool = False,
     warned: list[str] | None = None,
     **reading: Any,
 ) -> RowSource:
@@ -50,6 +52,8 @@ def open_prepared(
         Columns of a table that its results keep; they are left out, too.
     preparing : mapping of str, optional
         Options of `prepare_rows`, such as "impute".
+    affinities : bool
+        Whether rows are those of a graph; then the file may hold the neighbours that it is made of.
     warned : list of str, optional
         Where warnings go, also of columns that should perhaps not be clustered; by default nowhere.
     reading
@@ -63,7 +67,10 @@ def open_prepared(
     encoded = (preparing or {}).get("one_hot") or []
     left_out = [*(exclude or []), *(name for name in beside if name not in encoded)] or None
     with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
-        rows = prepare_rows(file, columns, exclude=left_out, **(preparing or {}), **reading)
+        told_how = {option: value for option, value in reading.items() if value is not None}
+        given = _graph_of_given(file) if affinities and not told_how else None
+        X = file if given is None else given
+        rows = prepare_rows(X, columns, exclude=left_out, **(preparing or {}), **told_how)
     if warned is not None:
         with about(file):
             warned += [*told, *column_warnings(rows)]
@@ -97,6 +104,9 @@ def open_for_model(
     columns = chosen if chosen is None else chosen or NO_COLUMNS
     left_out = [*(exclude or []), *beside] or None
     with about(file), _only_tables_have(beside if exclude is None else (), file):
+        given = _graph_of_given(file) if getattr(model, "affinity", None) == "precomputed" else None
+        if given is not None:
+            return as_rows(given)
         try:
             rows = open_rows(file, columns, exclude=left_out, **reading)
         except ValueError as error:
@@ -168,8 +178,8 @@ def read_graph(file: str, n_rows: int) -> Any:
         If it has not a row and a column for each row.
     """
     with about(file):
-        neighbors = _read_neighbors(file)
-        graph = open_rows(file).read() if neighbors is None else graph_of_neighbors(*neighbors)
+        given = _graph_of_given(file)
+        graph = open_rows(file).read() if given is None else given
     if graph.shape != (n_rows, n_rows):
         raise ValueError(
             f"{file} must have a row and a column for each of the {n_rows} rows, got shape {graph.shape}."
@@ -177,8 +187,8 @@ def read_graph(file: str, n_rows: int) -> Any:
     return graph
 
 
-def _read_neighbors(file: str) -> Neighbors | None:
-    """Return the neighbours in a .npz file of `ids` and `distances`; None for any other file."""
+def _graph_of_given(file: str) -> sp.csr_array | None:
+    """Return the graph of the neighbours in a .npz file of `ids` and `distances`; None for any other file."""
     if not (file.endswith(".npz") and os.path.isfile(file)):
         return None
     if not zipfile.is_zipfile(file):
@@ -189,7 +199,7 @@ def _read_neighbors(file: str) -> Neighbors | None:
         check_archive(archive, Path(file))
     with np.load(file) as arrays:
         ids, distances = arrays["ids"], arrays["distances"]
-    return given_neighbors(ids, distances)
+    return graph_of_neighbors(*given_neighbors(ids, distances))
 
 
 def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
