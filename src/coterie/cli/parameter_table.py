@@ -18,8 +18,8 @@ every run writes the `run.toml` that repeats it. This page is printed by `python
 
 Files stand for what Python has as arrays: `--init` takes rows in any format, or a model or the folder of a run;
 `--graph`, and in place of the rows `--affinity precomputed`, take the sparse matrix of a graph as `.npz`
-(`scipy.sparse.save_npz`), or the arrays `ids` and `distances` (`numpy.savez`) of neighbours that others have found; lists
-are numbers with commas between them; groups of columns are written `--norm '0,1;2:5'`.
+(`scipy.sparse.save_npz`), or the arrays `ids` and `distances` (`numpy.savez`) of neighbours that others have found;
+lists are numbers with commas between them; groups of columns are written `--norm '0,1;2:5'`.
 """
 
 _REASONS = """## Only in Python
