@@ -71,6 +71,43 @@ def test_posteriors_check_their_arguments():
             _kernels.truncated_posteriors(**(arguments | change))
 
 
+def start_at_rows(X, n_components):
+    """Return parameters whose means are the first rows."""
+    return MixtureParameters(X[:n_components].copy(), np.array(0.5), np.full(n_components, 1 / n_components))
+
+
+@pytest.mark.parametrize(("n_columns", "is_long"), [(5, False), (511, False), (512, True), (700, True)])
+def test_long_rows_stay_where_they_are(n_columns, is_long):
+    X = np.random.default_rng(1).normal(size=(200, n_columns)).astype(np.float32)
+    posteriors, parameters = e_step(X, (6, 3, 3)), start_at_rows(X, 6)
+    for _ in range(4):
+        posteriors.e_step(parameters)
+    order = posteriors.kept()["order"]
+    assert np.array_equal(order, np.arange(200)) == is_long
+    again = e_step(X, (6, 3, 3))
+    again.neighbors = posteriors.neighbors
+    again.go_on(posteriors.kept())
+    for some in (posteriors, again):
+        some.e_step(parameters)
+    same_bits(posteriors.kept()["candidates"], again.kept()["candidates"])
+    best = ((X[order, None] - parameters.means) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(posteriors.kept()["candidates"][:, 0], best)
+
+
+def test_sums_begin_anew():
+    X = np.random.default_rng(2).normal(size=(90, 4))
+    posteriors, parameters = e_step(X, (6, 3, 3)), start_at_rows(X, 6)
+    posteriors.update(posteriors.e_step(parameters))
+    for per_column in (False, False, True, True, False):
+        found = posteriors.moments(parameters.means, per_column=per_column)
+        assert (found.second is not None) == per_column
+        np.testing.assert_allclose(found.masses.sum(), 90)
+        shares = np.zeros((90, 6))
+        np.put_along_axis(shares, posteriors.kept()["candidates"].astype(int), posteriors._shares, axis=1)
+        expected = shares.T @ X - shares.sum(axis=0)[:, None] * parameters.means
+        np.testing.assert_allclose(found.first, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("n_components", [1, 2, 5, 40])
 def test_neighborhoods_begin_with_the_component_itself(n_components):
     for n_neighbors in {1, min(3, n_components), n_components}:

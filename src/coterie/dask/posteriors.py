@@ -108,7 +108,9 @@ def rescale(visit: Visit, _: None) -> float:
 def add_moments(visit: Visit, _: None) -> None:
     """Add up what the M-step needs of the rows."""
     payload = visit.payload
-    found = _posteriors(visit).moments(payload["means"], per_column=payload["per_column"])
+    # New ones: sums that each chunk kept would take more memory than its rows.
+    found = Moments.zeros(payload["means"].shape, per_column=payload["per_column"])
+    _posteriors(visit).add_moments(found, payload["means"])
     components = np.flatnonzero(found.masses)
     for name in payload["names"]:
         visit.sums[name].add(getattr(found, name)[components], components)

@@ -43,7 +43,8 @@ def m_step(
     has_mass = moments.masses > 0
     masses = np.where(has_mass, moments.masses, 1.0)[:, None]
     steps = np.divide(moments.first, masses, out=moments.first)
-    means = (parameters.means + steps).astype(parameters.means.dtype)
+    # Rounded once, a piece at a time: no sum in float64 is written out.
+    means = np.add(parameters.means, steps, out=np.empty_like(parameters.means), casting="same_kind")
     if covariance_type == "diag":
         assert moments.second is not None
         variances = moments.second / masses - steps**2

@@ -29,6 +29,9 @@ _BLOCK_BYTES = 256 << 20
 # on not every E-step has to search, and those that do not cost a quarter.
 _SORT_AFTER = 3
 
+# Longer rows are read as fast wherever they lie, and a sorted copy of them would take memory that is new.
+_LONG_ROW_BYTES = 2048
+
 
 class Posteriors(Protocol):
     """What EM asks of its rows, which may be here or on other machines; `TruncatedPosteriors` has what each word means.
@@ -60,7 +63,7 @@ class Posteriors(Protocol):
         """Renew the shares from the energies; return the free energy."""
 
     def moments(self, means: Array, *, per_column: bool) -> Moments:
-        """Add up what the M-step needs of the rows."""
+        """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
 
 
 class TruncatedPosteriors:
@@ -118,12 +121,16 @@ class TruncatedPosteriors:
         quantum = _kernels.ROW_QUANTUM
         self._block_rows = max(quantum, _BLOCK_BYTES // row_bytes // quantum * quantum)
         self._in_memory = rows.read() if n_rows * row_bytes <= KEPT_BYTES else None
+        self._is_sorted_later = self._in_memory is not None and row_bytes < _LONG_ROW_BYTES
         self.total_weight = total_weight(n_rows, weights)
         self.n_distances = self._n_steps = 0
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
         self._order: IndexArray = np.empty(0, dtype=np.int32)  # of the rows, once they are sorted
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
+        # Memory that is new in every iteration would take longer than what is done in it.
+        self._log_densities = np.empty(n_rows)
+        self._moments: Moments | None = None
         self.neighbors: IntArray = first_neighbors(random, n_components, n_neighbors)
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
@@ -151,7 +158,7 @@ class TruncatedPosteriors:
         else:
             self._refresh(components)
         self._n_steps += 1
-        if self._n_steps == _SORT_AFTER and self._in_memory is not None:
+        if self._n_steps == _SORT_AFTER and self._is_sorted_later:
             # Rows of one component are worked on together, so they had better lie together.
             order = order_by(self._candidates[:, 0], self._n_components)
             self._sort_rows(order)
@@ -172,7 +179,7 @@ class TruncatedPosteriors:
         self._random.set_state(("MT19937", np.array(numbers, dtype=np.uint32), int(position), 0, 0.0))
         self._n_steps = int(n_steps)
         self._candidates = kept["candidates"].astype(np.int32)
-        if self._n_steps >= _SORT_AFTER and self._in_memory is not None:
+        if self._n_steps >= _SORT_AFTER and self._is_sorted_later:
             self._sort_rows(kept["order"])
 
     def _search(self, components: tuple[Array, Array | None, Array, Array], learn: bool) -> None:
@@ -228,24 +235,31 @@ class TruncatedPosteriors:
 
     def update(self, base: float) -> float:
         """Renew the shares from the energies; return the free energy (lower bound of the log-likelihood)."""
-        log_densities = np.empty(len(self._energies))
         # Smaller shares could not change a sum.
         negligible = float(-np.log(np.finfo(self._energies.dtype).eps / 8))
         _kernels.truncated_posteriors(
-            self._energies, negligible, self._shares, log_densities, self._n_threads
+            self._energies, negligible, self._shares, self._log_densities, self._n_threads
         )
-        return weighted_sum(log_densities, self._weights) - base * self.total_weight
+        return weighted_sum(self._log_densities, self._weights) - base * self.total_weight
 
     def moments(self, means: Array, *, per_column: bool) -> Moments:
-        """Add up what the M-step needs of the rows."""
-        out = Moments.zeros(means.shape, per_column=per_column)
+        """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
+        out = self._moments
+        if out is None or (out.second is None) == per_column:
+            out = self._moments = Moments.zeros(means.shape, per_column=per_column)
+        else:
+            out.clear()
+        self.add_moments(out, means)
+        return out
+
+    def add_moments(self, out: Moments, means: Array) -> None:
+        """Add what the M-step needs of the rows to what there is of others."""
         for part, x in self._blocks():
             _kernels.mixture_moments(
                 x, self._candidates[part], self._shares[part], self._energies[part],
                 None if self._weights is None else self._weights[part], means,
                 out.masses, out.energies, out.first, out.second, self._n_threads,
             )  # fmt: skip
-        return out
 
 
 @dataclass(frozen=True)
@@ -272,6 +286,12 @@ class Moments:
         """Return the moments of no rows."""
         n = shape[0]
         return cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        for sums in (self.masses, self.energies, self.first, self.second):
+            if sums is not None:
+                sums.fill(0)
 
 
 def first_neighbors(random: np.random.RandomState, n_components: int, n_neighbors: int) -> IntArray:

@@ -135,7 +135,7 @@ template <class Isa, class T>
 void mixture_moments(const DenseRows<T>& x, const Shares<T>& shares, const T* means, Index n_components, double* masses,
                      double* energies, double* first, double* second, int n_threads) {
     // A row is read once for each of its shares, at different times: a chunk stays in the cache meanwhile.
-    constexpr Index kChunkBytes = 16 << 20;
+    constexpr Index kChunkBytes = 4 << 20;
     const Index chunk = max_index(4096, kChunkBytes / (x.n_columns * static_cast<Index>(sizeof(T))));
     for (Index begin = 0; begin < x.n_rows; begin += chunk) {
         const Index n = min_index(chunk, x.n_rows - begin), m = shares.n_candidates;
