@@ -72,28 +72,18 @@ SIZE_ROWS = {
 }
 
 
-def _plain(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
+def _plain(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int, **bounds: int) -> Any:
     from coterie import KMeans
 
+    n_clusters = len(centers)
     return KMeans(
-        len(centers), init=centers, n_init=1, max_iter=row.max_iter, tol=0, n_threads=n_threads
+        n_clusters, init=centers, n_init=1, max_iter=row.max_iter, tol=0, n_threads=n_threads, **bounds
     ).fit(X)
 
 
 def _sized(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
-    from coterie import KMeans
-
     least, most = row.bounds
-    return KMeans(
-        len(centers),
-        init=centers,
-        n_init=1,
-        max_iter=row.max_iter,
-        tol=0,
-        size_min=least,
-        size_max=most,
-        n_threads=n_threads,
-    ).fit(X)
+    return _plain(row, X, centers, n_threads, size_min=least, size_max=most)
 
 
 def _constrained(row: SizeRow, X: np.ndarray, centers: np.ndarray, _: int) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
+from coterie import KMeans
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.exchanges import exchanged
@@ -17,6 +18,7 @@ from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
 from coterie.centers.sized import SizedSearch, listed
 from coterie.centers.sizes import SizeBounds, check_sizes
+from coterie.kmeans.method import needs_of_lists
 from coterie.rows import as_rows
 
 
@@ -336,4 +338,5 @@ def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
     search.labels(data.blocks, frame, data.squares, None, data.take)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= 40_000 * (listed(40_000, 150, 8) * (4 + 8) + 200) * 1.05
+    [asked] = needs_of_lists(KMeans(150, size_min=240, size_max=290), 40_000, 8)
+    assert peak <= asked.n_bytes

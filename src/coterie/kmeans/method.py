@@ -20,7 +20,7 @@ from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.rows import RowSource
 
-__all__ = ["BISECTING", "K_MEANS", "MINI_BATCH", "NESTED"]
+__all__ = ["BISECTING", "K_MEANS", "MINI_BATCH", "NESTED", "needs_of_lists"]
 
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
 _NESTED_ROWS = 100_000
@@ -55,7 +55,7 @@ _ZERO_ROWS = Option(
 _PER_ROW = 200
 
 
-def _lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
+def needs_of_lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
     """Return what lists of near centroids take, which bounds of sizes ask for."""
     if model.size_min is None and model.size_max is None:
         return []
@@ -90,7 +90,7 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
     shape = n_rows, n_columns
     if model.algorithm == "auto" and races(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse):
         algorithm = "elkan"  # the one that takes more
-    needs += _lists(model, n_rows, itemsize)
+    needs += needs_of_lists(model, n_rows, itemsize)
     if algorithm != "lloyd" and n_clusters > 1 and model.size_min is None and model.size_max is None:
         n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
         way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
@@ -103,7 +103,7 @@ def _memory_of_nested(model: NestedMiniBatchKMeans, rows: RowSource) -> list[Nee
     n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
     needs = [labels_and_centers(rows, n_clusters), _copy_of_rows(model, rows)]
     needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
-    needs += _lists(model, n_rows, itemsize)
+    needs += needs_of_lists(model, n_rows, itemsize)
     n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, model.bounds)
     if n_bounds != 0 and not rows.is_sparse:
         way_out = "take bounds='off', which has none"
@@ -116,7 +116,7 @@ def _memory_of_mini_batch(model: MiniBatchKMeans, rows: RowSource) -> list[Need]
     batch = min(model.batch_size, rows.shape[0])
     return [
         labels_and_centers(rows, n_clusters),
-        *_lists(model, rows.shape[0], rows.dtype.itemsize),
+        *needs_of_lists(model, rows.shape[0], rows.dtype.itemsize),
         _copy_of_rows(model, rows),
         Need(4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"),
     ]
