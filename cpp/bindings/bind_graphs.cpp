@@ -28,14 +28,14 @@ void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> 
 // IN order (n_slots), panel_starts (n_cells + 1), row_order (no row twice), visits (n_rows x n_visits).
 template <class T>
 void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, In1<std::int32_t> order,
-                      In1<Index> panel_starts, In1<Index> row_order, In2<std::int32_t> visits, Out2<std::int32_t> ids,
-                      Out2<T> scores, int n_threads) {
+                      In1<Index> panel_starts, In1<Index> row_order, In2<std::int32_t> visits, bool are_shared,
+                      Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
     const DenseRows<T> x = rows.view();
     const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(ids.shape(1));
     const Index n_slots = static_cast<Index>(order.size()), n_cells = static_cast<Index>(panel_starts.size()) - 1;
     require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
     require_size(offsets, n_points, "one offset per point is needed");
-    require(n_slots % kLanes<T> == 0, "order does not fill whole panels");
+    require(n_slots > 0 && n_slots % kLanes<T> == 0, "order does not fill whole panels");
     require_between(order, -1, n_points, "order names a point that is not there");
     require(n_cells >= 1 && panel_starts.data()[0] == 0 && panel_starts.data()[n_cells] == n_slots / kLanes<T>,
             "panel_starts does not cover all panels");
@@ -51,7 +51,7 @@ void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, 
     require_size(scores, x.n_rows * m, "scores has the wrong shape");
     const Centers<T> centers{points.data(), offsets.data(), n_points, x.n_columns};
     const Cells cells{order.data(), panel_starts.data(), n_slots, n_cells};
-    const CellVisits looked{row_order.data(), visits.data(), n_listed, n_visits};
+    const CellVisits looked{row_order.data(), visits.data(), n_listed, n_visits, are_shared};
     kernels().of<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
 }
 
@@ -82,7 +82,8 @@ void bind_graphs_of(nb::module_& m) {
           Unlocked());
     m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("points").noconvert(), arg("offsets").noconvert(),
           arg("order").noconvert(), arg("panel_starts").noconvert(), arg("row_order").noconvert(),
-          arg("visits").noconvert(), arg("ids").noconvert(), arg("scores").noconvert(), arg("n_threads"), Unlocked());
+          arg("visits").noconvert(), arg("are_shared"), arg("ids").noconvert(), arg("scores").noconvert(),
+          arg("n_threads"), Unlocked());
     m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
           arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
           arg("squares").noconvert(), arg("n_threads"), Unlocked());

@@ -254,7 +254,8 @@ def nearest_apart(
 ) -> None: ...
 
 # Of dense rows. IN order (n_slots,), panel_starts (n_cells + 1,), row_order (n_listed,; no row twice),
-# visits (n, n_visits); OUT ids (n, m), scores (n, m) of the rows listed.
+# visits (n, n_visits), are_shared (whether rows of a group of 24 look where any of them does); OUT ids (n, m),
+# scores (n, m) of the rows listed.
 def nearest_in_cells(
     rows: Rows,
     points: Array,
@@ -263,6 +264,7 @@ def nearest_in_cells(
     panel_starts: Longs,
     row_order: Longs,
     visits: Ints,
+    are_shared: bool,
     ids: Ints,
     scores: Array,
     n_threads: int,

@@ -20,7 +20,7 @@ from coterie.estimators import Estimator, method_of
 from coterie.estimators.outliers import OutlierScoring
 from coterie.estimators.preparation import prepared_rows
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs import nearest_neighbors
+from coterie.graphs import NeighborIndex
 from coterie.rows import RowSource
 from coterie.rows.profile import ID_NAMES
 
@@ -354,11 +354,12 @@ def _distances(
     own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)
     measure = SquareDistances(centers, n_threads)
     among = sp.csr_array(centers) if rows.is_sparse else centers
+    index = NeighborIndex(among, min(2, len(centers)), method="exact", n_threads=n_threads)
     for start, block in rows.blocks():
         part = slice(start, start + block.shape[0])
         measure.write(kernel_rows(block), np.maximum(labels[part], 0), own[part])
         if len(centers) > 1:
-            ids, squares = nearest_neighbors(among, 2, queries=block, method="exact", n_threads=n_threads)
+            ids, squares = index.query(block)
             other[part] = np.where(ids[:, 0] == labels[part], squares[:, 1], squares[:, 0])
     own[labels < 0] = np.nan
     with np.errstate(invalid="ignore", divide="ignore"):

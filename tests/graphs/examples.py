@@ -19,6 +19,28 @@ def few_values(n_rows, n_columns, seed, dtype=np.float64):
     return np.random.default_rng(seed).integers(3, size=(n_rows, n_columns)).astype(dtype)
 
 
+def clusters(n_rows, seed, dtype=np.float32):
+    random = np.random.default_rng(seed)
+    centers = 3 * random.normal(size=(12, 6))
+    return (centers[random.integers(12, size=n_rows)] + random.normal(size=(n_rows, 6))).astype(dtype)
+
+
+def shapes(kind, n=4000):
+    """Rows whose neighbours are told apart by few directions, or by none of the first."""
+    random = np.random.default_rng(5)
+    if kind == "a plane":
+        rows = random.normal(size=(n, 8)) @ random.normal(size=(8, 128)) + 0.05 * random.normal(size=(n, 128))
+    elif kind == "no direction":
+        rows = random.normal(size=(n, 96))
+    elif kind == "noisy groups":  # most of the variance is between them, and neighbours differ in the rest
+        rows = 4 * random.normal(size=(20, 96))[random.integers(20, size=n)] + random.normal(size=(n, 96))
+    elif kind == "far rows":  # some directions are those of a few
+        rows = random.standard_t(1.5, size=(n, 80))
+    else:
+        rows = random.integers(0, 3, size=(n, 64)).astype(float)
+    return rows.astype(np.float32)
+
+
 def random_graph(n, density, seed):
     random = np.random.default_rng(seed)
     W = np.triu(random.integers(1, 9, size=(n, n)) * (random.random((n, n)) < density), 1)

@@ -14,15 +14,9 @@ from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.directions import few_directions
 from coterie.graphs.exact import exact_neighbors, lowest_scores
 from coterie.graphs.probes import draw_probes
-from tests.graphs.examples import DTYPES, METHOD
+from tests.graphs.examples import DTYPES, METHOD, clusters, shapes
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import FUSED, using
-
-
-def clusters(n_rows, seed, dtype=np.float32):
-    random = np.random.default_rng(seed)
-    centers = 3 * random.normal(size=(12, 6))
-    return (centers[random.integers(12, size=n_rows)] + random.normal(size=(n_rows, 6))).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -49,22 +43,6 @@ def test_all_neighbors_are_found_where_all_cells_are_visited(n_queries, n, seed)
     *found, recall = approximate_neighbors(X, queries, 7, Aim(0.5, least_work=1e12), seed, 2)
     same_bits(found, exact_neighbors(X, queries, 7, 2))
     assert recall == 1
-
-
-def shapes(kind, n=4000):
-    """Rows whose neighbours are told apart by few directions, or by none of the first."""
-    random = np.random.default_rng(5)
-    if kind == "a plane":
-        rows = random.normal(size=(n, 8)) @ random.normal(size=(8, 128)) + 0.05 * random.normal(size=(n, 128))
-    elif kind == "no direction":
-        rows = random.normal(size=(n, 96))
-    elif kind == "noisy groups":  # most of the variance is between them, and neighbours differ in the rest
-        rows = 4 * random.normal(size=(20, 96))[random.integers(20, size=n)] + random.normal(size=(n, 96))
-    elif kind == "far rows":  # some directions are those of a few
-        rows = random.standard_t(1.5, size=(n, 80))
-    else:
-        rows = random.integers(0, 3, size=(n, 64)).astype(float)
-    return rows.astype(np.float32)
 
 
 @pytest.mark.parametrize("aim", [0.8, 0.95])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.arrays import lanes_of
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs.cell_search import _slots
+from coterie.graphs.cell_search import Slots
 from tests.graphs.examples import DTYPES, few_values
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
@@ -18,6 +18,7 @@ _GROUP = 24
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("are_shared", [True, False])
 @settings(max_examples=15, deadline=None)
 @given(
     n=st.sampled_from([1, 7, 60, 900]),
@@ -26,15 +27,18 @@ _GROUP = 24
     n_values=st.sampled_from([1, 2, 9, 1000]),
     seed=st.integers(0, 1000),
 )
-def test_the_lowest_scores_in_the_cells_of_each_group(dtype, n, q, m, n_values, seed):
-    """Whole numbers, so that scores are exact; many are equal where there are few values."""
+def test_the_lowest_scores_in_the_cells_of_each_group(dtype, are_shared, n, q, m, n_values, seed):
+    """Whole numbers, so that scores are exact; many are equal where there are few values.
+
+    Or the cells of each row for itself: then the row finds the same, down to equal scores, where it asks alone.
+    """
     random = np.random.default_rng(seed)
     points, rows = (random.integers(n_values, size=(k, 3)).astype(dtype) for k in (n, q))
     n_cells = int(random.integers(1, 12))
     own = random.integers(n_cells, size=n).astype(np.int32)
     visits = random.integers(n_cells, size=(q, 2)).astype(np.int32)
     row_order = random.permutation(q)[: max(1, q - 3)]
-    order, panel_starts = _slots(own, n_cells, lanes_of(dtype))
+    slots = Slots.of(own, n_cells, lanes_of(dtype))
     offsets = np.square(points).sum(axis=1)
     found = []
     for name, n_threads in (("baseline", 1), ("baseline", 2), (None, 3)):
@@ -44,10 +48,11 @@ def test_the_lowest_scores_in_the_cells_of_each_group(dtype, n, q, m, n_values, 
                 kernel_rows(rows),
                 points,
                 offsets,
-                order,
-                panel_starts,
+                slots.order,
+                slots.panel_starts,
                 row_order,
                 visits,
+                are_shared,
                 ids,
                 scores,
                 n_threads,
@@ -56,7 +61,8 @@ def test_the_lowest_scores_in_the_cells_of_each_group(dtype, n, q, m, n_values, 
     for again in found[1:]:
         same_bits(again, found[0])
     ids, scores = found[0]
-    for group in np.split(row_order, range(_GROUP, len(row_order), _GROUP)):
+    size = _GROUP if are_shared else 1
+    for group in np.split(row_order, range(size, len(row_order), size)):
         met = np.flatnonzero(np.isin(own, visits[group]))
         for row in group:
             true = oracle.scores(rows[row], points)
@@ -70,6 +76,24 @@ def test_the_lowest_scores_in_the_cells_of_each_group(dtype, n, q, m, n_values, 
             assert np.all(np.isinf(scores[row, len(expected) :]))
     others = np.setdiff1d(np.arange(q), row_order)
     assert np.all(ids[others] == -7)
+    if not are_shared:
+        one = row_order[:1]
+        some = slots.only(visits[one])
+        alone, its_scores = np.empty((1, m), dtype=np.int32), np.empty((1, m), dtype=dtype)
+        _kernels.nearest_in_cells(
+            kernel_rows(rows[one]),
+            points,
+            offsets,
+            some.order,
+            some.panel_starts,
+            np.zeros(1, dtype=np.intp),
+            visits[one],
+            are_shared,
+            alone,
+            its_scores,
+            1,
+        )
+        same_bits((alone, its_scores), (ids[one], scores[one]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -118,6 +142,7 @@ def test_the_nearest_of_candidates(dtype, are_points, n, d, m, n_kept, seed):
         (dict(points=np.zeros((5, 3))), "width"),
         (dict(offsets=np.zeros(4)), "offset"),
         (dict(order=np.zeros(9, dtype=np.int32)), "whole panels"),
+        (dict(order=np.zeros(0, dtype=np.int32), panel_starts=np.array([0, 0])), "whole panels"),
         (dict(order=np.full(8, 5, dtype=np.int32)), "order names a point"),
         (dict(panel_starts=np.array([0, 2])), "panel_starts does not cover"),
         (dict(row_order=np.array([7])), "row_order is out of range"),
@@ -133,6 +158,7 @@ def test_the_kernel_of_cells_checks_its_arguments(change, message):
         panel_starts=np.array([0, 1]),
         row_order=np.arange(4),
         visits=np.zeros((4, 1), dtype=np.int32),
+        are_shared=True,
         ids=np.zeros((4, 2), dtype=np.int32),
         scores=np.zeros((4, 2)),
         n_threads=1,

@@ -26,7 +26,7 @@ from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import Neighbors, graph_of_neighbors
-from coterie.graphs.exact import exact_neighbors
+from coterie.graphs.exact import ExactSearch
 from coterie.graphs.knn import Weights, check_weights
 from coterie.graphs.neighbors import LEAST_WORK, METHODS, METRICS, Seed, check_recall, warn_of_missed
 from coterie.graphs.probes import N_PROBES, Probes
@@ -53,13 +53,14 @@ def search(visit: Visit, first: int) -> None:
     chunk, payload, nearest = visit.chunk, visit.payload, visit.sums["nearest"]
     points, queries = np.asarray(chunk.rows.read()), payload["queries"]
     size = max(64, int(_CALL_MULTIPLY_ADDS / points.size))
+    search_here = ExactSearch(points, chunk.n_threads)
     for start in range(0, len(queries), size):
         visit.check()
         part = slice(start, min(start + size, len(queries)))
         own = payload["numbers"][part] - first
         are_here = bool(np.any((own >= 0) & (own < len(points))))
         n_found = min(nearest.ids.shape[1] + are_here, len(points))
-        ids, squares = exact_neighbors(points, queries[part], n_found, chunk.n_threads)
+        ids, squares = search_here.neighbors(queries[part], n_found, chunk.n_threads)
         is_self = ids == own[:, None]
         ids += np.int32(first)
         ids[is_self], squares[is_self] = NOBODY, np.inf

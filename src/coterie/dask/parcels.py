@@ -19,10 +19,9 @@ from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.dask.worker import SESSIONS, HeldChunk, PeerLostError, StoppedError, Visit
-from coterie.graphs.approximate import nearest_of_candidates
 from coterie.graphs.cell_search import VisitedCells, visiting_order
 from coterie.graphs.directions import candidates_of, in_directions
-from coterie.graphs.exact import lowest_scores, relative_rows
+from coterie.graphs.exact import lowest_scores, nearest_of_candidates, relative_rows
 
 __all__ = [
     "NOBODY", "Nearest", "NearestOfSome", "Parcel", "Space", "nearest_cells", "rank", "search_parcel", "try_directions",

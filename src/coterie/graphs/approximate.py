@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from coterie import _kernels
-from coterie.arrays import Array, IndexArray, IntArray
+from coterie.arrays import Array, IntArray
 from coterie.blocks.dataset import check_vanishing
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs.cell_search import CellSearch
-from coterie.graphs.directions import candidates_of, few_directions, in_directions
+from coterie.graphs.cell_search import CellSearch, VisitedCells, Work
+from coterie.graphs.directions import candidates_of, few_directions, rows_in_directions
 from coterie.graphs.exact import (
     IdsAndSquares,
+    nearest_of_candidates,
     neighbors_by_differences,
     relative_rows,
 )
 from coterie.graphs.probes import draw_probes
 
-__all__ = ["Aim", "approximate_neighbors", "nearest_of_candidates"]
+__all__ = ["Aim", "CellIndex", "approximate_neighbors"]
 
-# What one call of the kernel that measures may take, in numbers: some 50 ms. Where it must copy the points, there are a
-# few calls at most.
-_CALL_NUMBERS, _MOST_CALLS = 2e8, 4
+
+# Probes are left out of the points that cells are learnt from where there are so many points for each.
+_LEFT_OUT = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,10 @@ class Aim:
     recall: float
     least_work: float = 0.0
     most_work: float = math.inf
+
+    def work(self, n_asked: int) -> Work:
+        """Return what a search for so many rows may take."""
+        return Work(n_asked, self.least_work, self.most_work)
 
 
 def approximate_neighbors(
@@ -80,76 +84,146 @@ def approximate_neighbors(
     recall : float
         The share of the nearest points that was found, as far as other probes tell than those it was planned by.
     """
-    shift = points.mean(axis=0, dtype=np.float64)
-    centered, squares = relative_rows(points, shift, n_threads)
-    check_vanishing(squares, points.dtype, [points])
-    offsets = squares.astype(points.dtype)
-    are_points = queries is None
-    asked = centered if queries is None else relative_rows(queries, shift, n_threads)[0]
-    drawn = draw_probes(
-        asked, centered, offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
-    )
-    probes, judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
-    # What directions miss and what cells miss add up.
-    missed = 1 - aim.recall
-    found = few_directions(centered, offsets, probes, 1 - missed / 4, seed, n_threads)
-    if found is None:
-        n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
-        near, near_asked = centered, asked
-    else:
-        near, n_candidates = found.near, found.n_candidates
-        near_asked = near if are_points else in_directions(asked, found.directions, n_threads)
-    search = CellSearch(near, near_asked, seed, n_threads)
-    search.plan(probes, 1 - 3 * missed / 4, aim.least_work, aim.most_work)
-    candidates, row_order = search.visited.candidates(offsets, n_candidates), search.visited.row_order
-    ids, squares = nearest_of_candidates(points, queries, candidates, row_order, n_neighbors, n_threads)
-    # Rows whose cells hold too few points are compared with all.
-    few = np.flatnonzero(ids[:, -1] < 0)
-    if len(few):
-        own = few.astype(np.int32) if are_points else None
-        rows = (points if queries is None else queries)[few]
-        ids[few], squares[few] = neighbors_by_differences(points, rows, own, n_neighbors, n_threads)
-    return ids, squares, judges.recall(centered, ids[judges.rows])
+    if queries is not None:
+        index = CellIndex(points, queries, n_neighbors, aim, seed, n_threads, n_asked=len(queries))
+        return *index.neighbors(queries, n_neighbors, n_threads), index.recall
+    space = _Space(points, None, n_neighbors, aim, seed, n_threads)
+    search = CellSearch(space.near, seed, n_threads)
+    visited = search.plan(
+        space.near, space.probes.rows, list(space.probes.ids), space.recall_by_cells,
+        aim.work(len(points)), n_threads, are_shared=True,
+    )  # fmt: skip
+    ids, squares = _measured(points, None, visited, space, n_neighbors, n_threads)
+    return ids, squares, space.judges.recall(space.centered, ids[space.judges.rows])
 
 
-def nearest_of_candidates(
-    points: Array,
-    queries: Array | None,
-    candidates: IntArray,
-    row_order: IndexArray,
-    n_neighbors: int,
-    n_threads: int,
-) -> IdsAndSquares:
-    """Return the nearest of the candidates of each row, by differences.
+class CellIndex:
+    """Points in cells, made once and asked often.
+
+    Each row looks into its own cells alone, so that what is found for it depends on no other row. How many cells and
+    directions that takes is planned once, by probes.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where candidates come from.
-    queries : ndarray of shape (q, d), or None
-        The rows; None: the points, none of which is its own neighbour.
-    candidates : ndarray of shape (q, m), int32
-        Points, none twice; -1 for none.
-    row_order : ndarray of shape (q,)
-        The rows so that those with candidates in common lie together: these stay in the processor's cache.
+        Where to look. They are not copied.
+    sample : ndarray of shape (s, d), of the same dtype, or None
+        Rows such as will ask, of which probes are drawn. None: the points, which are not their own neighbours.
     n_neighbors : int
-        How many are wanted.
+        At most n: the most that will be asked for.
+    aim : Aim
+        How many of the nearest are to be found.
+    seed : int
+        Of all draws.
     n_threads : int
-        Threads of the kernel.
+        Threads of the kernels.
+    n_asked : int
+        How many rows the work of the aim is for.
 
-    Returns
-    -------
-    ids : ndarray of shape (q, n_neighbors), int32
-        By distance, then number; -1 where there are too few.
-    squares : ndarray of shape (q, n_neighbors)
-        Infinite there.
+    Attributes
+    ----------
+    recall : float
+        The share of the nearest points that was found of other probes than those it was planned by.
     """
-    asked = points if queries is None else queries
-    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
-    squares = np.empty(ids.shape, dtype=points.dtype)
-    n_calls = int(np.ceil(candidates.size * points.shape[1] / _CALL_NUMBERS))
-    for some in np.array_split(row_order, min(max(1, n_calls), _MOST_CALLS)):
-        _kernels.nearest_of_candidates(
-            kernel_rows(asked), points, some, candidates, queries is None, ids, squares, n_threads
+
+    method: ClassVar[str] = "approximate"
+
+    def __init__(
+        self,
+        points: Array,
+        sample: Array | None,
+        n_neighbors: int,
+        aim: Aim,
+        seed: int,
+        n_threads: int,
+        *,
+        n_asked: int,
+    ) -> None:
+        if sample is None and len(points) == 1:
+            sample = points
+        are_points = sample is None
+        self._n_planned = min(n_neighbors, len(points) - are_points)
+        space = _Space(points, sample, self._n_planned, aim, seed, n_threads)
+        self._points, self._space = points, space
+        # Probes stand for rows that are not among the points.
+        drawn = np.concatenate([space.probes.rows, space.judges.rows])
+        left_out = drawn if are_points and _LEFT_OUT * len(drawn) <= len(points) else None
+        self._search = CellSearch(space.near, seed, n_threads, left_out)
+        probes = space.probes
+        near = space.of(np.ascontiguousarray(probes.vectors), n_threads)
+        visited = self._search.plan(
+            near, np.arange(len(probes.rows)), list(probes.ids),
+            space.recall_by_cells, aim.work(n_asked), n_threads,
+        )  # fmt: skip
+        self._n_visits = visited.n_visits
+        judges = space.judges
+        asked = (points if sample is None else sample)[judges.rows]
+        found = self.neighbors(asked, self._n_planned + are_points, n_threads)[0]
+        self.recall = judges.recall(space.centered, found)
+        space.forget()
+
+    def neighbors(self, queries: Array, n_neighbors: int, n_threads: int) -> IdsAndSquares:
+        """Return near points of each query and their squared distances, see `approximate_neighbors`."""
+        near = self._space.of(relative_rows(queries, self._space.shift, n_threads)[0], n_threads)
+        visited = self._search.visited(near, self._n_visits, n_threads)
+        return _measured(self._points, queries, visited, self._space, n_neighbors, n_threads)
+
+
+class _Space:
+    """Points relative to their mean, in few directions where these suffice, and the probes that tell so."""
+
+    def __init__(
+        self, points: Array, sample: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
+    ) -> None:
+        self.shift = points.mean(axis=0, dtype=np.float64)
+        centered, squares = relative_rows(points, self.shift, n_threads)
+        check_vanishing(squares, points.dtype, [points])
+        self.offsets = squares.astype(points.dtype)
+        are_points = sample is None
+        asked = centered if sample is None else relative_rows(sample, self.shift, n_threads)[0]
+        drawn = draw_probes(
+            asked, centered, self.offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
         )
+        self.centered = centered
+        self.probes, self.judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
+        # What directions miss and what cells miss add up.
+        missed = 1 - aim.recall
+        self.recall_by_cells = 1 - 3 * missed / 4
+        found = few_directions(centered, self.offsets, self.probes, 1 - missed / 4, seed, n_threads)
+        self.directions = None if found is None else found.directions
+        if found is None:
+            self.near = centered
+            self.n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
+        else:
+            # At least as many as are asked for: rows with fewer would be compared with all.
+            self.near, self.n_candidates = found.near, max(found.n_candidates, n_neighbors + are_points)
+
+    def of(self, relative: Array, n_threads: int) -> Array:
+        """Return rows relative to the mean in the directions, the same bits whatever others there are."""
+        if self.directions is None:
+            return relative
+        return rows_in_directions(relative, self.directions, n_threads)
+
+    def forget(self) -> None:
+        """Forget what is only needed to plan."""
+        del self.centered, self.probes, self.judges
+
+
+def _measured(
+    points: Array,
+    queries: Array | None,
+    visited: VisitedCells,
+    space: _Space,
+    n_neighbors: int,
+    n_threads: int,
+) -> IdsAndSquares:
+    """Return the nearest of the candidates in the cells that rows visit."""
+    candidates, row_order = visited.candidates(space.offsets, space.n_candidates), visited.row_order
+    ids, squares = nearest_of_candidates(points, queries, candidates, row_order, n_neighbors, n_threads)
+    # Rows whose cells hold too few points are compared with all.
+    few = np.flatnonzero(ids[:, -1] < 0)
+    if len(few):
+        own = few.astype(np.int32) if queries is None else None
+        rows = (points if queries is None else queries)[few]
+        ids[few], squares[few] = neighbors_by_differences(points, rows, own, n_neighbors, n_threads)
     return ids, squares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.graphs.exact import CALL_MULTIPLY_ADDS
-from coterie.graphs.probes import Probes
 
 __all__ = [
     "FEWEST_VISITS",
     "MOST_VISITS",
     "CellSearch",
+    "Slots",
     "VisitedCells",
+    "Work",
     "enough_visits",
     "sample_of_cells",
     "visiting_order",
@@ -34,9 +36,71 @@ _SAMPLE_PER_CELL = 32
 FEWEST_VISITS = 4
 MOST_VISITS = (16, 48, 128)
 
-# Rows that the kernel takes together: all of them visit the cells of each, some three times as many.
+# Rows that the kernel takes together: all visit the cells of each, some three times as many. So a row that looks
+# into its own cells alone may visit three times as many of these.
 _GROUP = 24
 _GROUP_VISITS = 3
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Points sorted into cells, each of which fills whole panels.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_slots,), int32
+        Which point is in the slot, -1 for none.
+    panel_starts : ndarray of shape (n_cells + 1,)
+        The first panel of each cell.
+    lanes : int
+        Slots of a panel.
+    """
+
+    order: IntArray
+    panel_starts: IndexArray
+    lanes: int
+
+    @classmethod
+    def of(cls, own: IntArray, n_cells: int, lanes: int) -> Slots:
+        """Return the slots of points whose cells are known."""
+        counts = np.bincount(own, minlength=n_cells)
+        panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
+        order = np.full(panel_starts[-1] * lanes, -1, dtype=np.int32)
+        points = np.argsort(own, kind="stable").astype(np.int32)
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        order[np.arange(len(own)) + np.repeat(panel_starts[:-1] * lanes - first, counts)] = points
+        return cls(order, panel_starts, lanes)
+
+    def only(self, visits: IntArray) -> Slots:
+        """Return the slots of the visited cells; the others are empty: their points need not be packed."""
+        n_panels = np.diff(self.panel_starts)
+        is_met = np.zeros(len(n_panels), dtype=bool)
+        is_met[visits] = True
+        is_met &= n_panels > 0
+        if is_met.all() or not is_met.any():
+            return self
+        first, end = self.panel_starts[:-1][is_met] * self.lanes, self.panel_starts[1:][is_met] * self.lanes
+        order = np.concatenate([self.order[a:b] for a, b in zip(first, end)])
+        return Slots(order, np.concatenate([[0], np.cumsum(np.where(is_met, n_panels, 0))]), self.lanes)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a search may take.
+
+    Attributes
+    ----------
+    n_asked : int
+        For how many rows.
+    least : float
+        Multiply-adds that it may take even if fewer visits are enough.
+    most : float
+        Multiply-adds that it may take at most, even if more visits are wanted.
+    """
+
+    n_asked: int
+    least: float = 0.0
+    most: float = math.inf
 
 
 class VisitedCells:
@@ -56,6 +120,10 @@ class VisitedCells:
         How many there are.
     n_threads : int
         Threads of the kernels.
+    slots : Slots, optional
+        Those of the points, where they are known.
+    are_shared : bool
+        Whether a row looks where any of its group does; else what it finds depends on no other row.
     """
 
     def __init__(
@@ -68,20 +136,28 @@ class VisitedCells:
         *,
         n_cells: int,
         n_threads: int,
+        slots: Slots | None = None,
+        are_shared: bool = True,
     ) -> None:
         self._points, self._own, self._asked, self._visits = points, own, asked, visits
         self._n_cells, self._n_threads = n_cells, n_threads
+        self._slots, self._are_shared = slots, are_shared
         self.row_order = row_order
+
+    @property
+    def n_visits(self) -> int:
+        """How many cells each row visits."""
+        return self._visits.shape[1]
 
     def ranks(self, rows: IndexArray, near: Sequence[IntArray]) -> IndexArray:
         """Return after how many visits of its group each of some rows comes to the cell of each point near to it."""
         place = np.empty(len(self._visits), dtype=np.intp)
         place[self.row_order] = np.arange(len(place))
-        n_visits = self._visits.shape[1]
+        n_visits, size = self.n_visits, self._group
         ranks = [np.empty(0, dtype=np.intp)]
         for row, points in zip(rows, near):
-            first = place[row] // _GROUP * _GROUP
-            group = self._visits[self.row_order[first : first + _GROUP]]
+            first = place[row] // size * size
+            group = self._visits[self.row_order[first : first + size]]
             earliest = np.full(self._n_cells, n_visits)
             earliest[group[:, ::-1].T.ravel()] = np.repeat(np.arange(n_visits)[::-1], len(group))
             ranks.append(earliest[self._own[points]])
@@ -108,19 +184,28 @@ class VisitedCells:
         """
         ids = np.empty((len(self._asked), n_candidates), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=self._points.dtype)
-        order, panel_starts = _slots(self._own, self._n_cells, lanes_of(self._points.dtype))
-        size = self._rows_per_call()
+        known = self._slots or Slots.of(self._own, self._n_cells, lanes_of(self._points.dtype))
+        slots, size = known.only(self._visits), self._rows_per_call()
         for first in range(0, len(ids), size):
             _kernels.nearest_in_cells(
-                kernel_rows(self._asked), self._points, offsets, order, panel_starts,
-                self.row_order[first : first + size], self._visits, ids, scores, self._n_threads,
+                kernel_rows(self._asked), self._points, offsets, slots.order, slots.panel_starts,
+                self.row_order[first : first + size], self._visits, self._are_shared, ids, scores, self._n_threads,
             )  # fmt: skip
         return ids
 
     def _rows_per_call(self) -> int:
         """Return how many rows a call of the kernel takes, in whole groups."""
-        n_compared = _GROUP_VISITS * self._visits.shape[1] * self._points.size / self._n_cells
+        n_compared = _times_visited(self._are_shared) * self.n_visits * self._points.size / self._n_cells
         return max(8192, int(CALL_MULTIPLY_ADDS / n_compared)) // _GROUP * _GROUP
+
+    @property
+    def _group(self) -> int:
+        return _GROUP if self._are_shared else 1
+
+
+def _times_visited(are_shared: bool) -> int:
+    """Return how many cells a row looks into for each one that it visits itself."""
+    return _GROUP_VISITS if are_shared else 1
 
 
 def visiting_order(visits: IntArray) -> IndexArray:
@@ -139,60 +224,91 @@ class CellSearch:
 
     Parameters
     ----------
-    points, asked : ndarray of shape (n, d) and (q, d)
-        The points, and the rows that ask for those near to them; the same array where these are the points.
+    points : ndarray of shape (n, d)
+        The points.
     seed : int
         Of the cells.
     n_threads : int
         Threads of the kernels.
-
-    Attributes
-    ----------
-    visited : VisitedCells
-        What the rows visit; known once `plan` is done.
+    left_out : ndarray of shape (r,), optional
+        Points that cells are not learnt from: their own cells would be nearer to them than to rows that are not there.
     """
 
-    visited: VisitedCells
+    def __init__(self, points: Array, seed: int, n_threads: int, left_out: IndexArray | None = None) -> None:
+        self._points = points
+        self._cells = _cells(points, seed, n_threads, left_out)
+        self._own = self._nearest_cells(points, 1, n_threads)[:, 0]
+        self._slots = Slots.of(self._own, len(self._cells), lanes_of(points.dtype))
 
-    def __init__(self, points: Array, asked: Array, seed: int, n_threads: int) -> None:
-        self._points, self._asked, self._n_threads = points, asked, n_threads
-        self._cells = _cells(points, seed, n_threads)
-        self._own = self._nearest_cells(points, 1)[:, 0]
-
-    def plan(self, probes: Probes, recall: float, least_work: float, most_work: float = math.inf) -> None:
-        """Choose how many cells each row visits.
+    def visited(
+        self, asked: Array, n_visits: int, n_threads: int, *, are_shared: bool = False
+    ) -> VisitedCells:
+        """Let rows visit so many cells, or all.
 
         Parameters
         ----------
-        probes : Probes
-            Rows whose nearest points are known.
-        recall : float
-            The share of these points that is to be in visited cells.
-        least_work : float
-            Multiply-adds that the search may take even if fewer visits are enough.
-        most_work : float
-            Multiply-adds that it may take at most, even if more visits are wanted.
+        asked : ndarray of shape (q, d)
+            The rows that ask; the points themselves where these ask for each other.
+        n_visits : int
+            How many.
+        n_threads : int
+            Threads of the kernels.
+        are_shared : bool
+            Whether a row looks where any of its group does.
         """
-        n_cells = len(self._cells)
-        n_groups_of_work = len(self._asked) * self._points.size / n_cells * _GROUP_VISITS
-        least = max(FEWEST_VISITS, int(least_work / n_groups_of_work))
-        affordable = max(FEWEST_VISITS, int(min(most_work / n_groups_of_work, n_cells)))
+        visits = self._nearest_cells(asked, min(n_visits, len(self._cells)), n_threads)
+        return VisitedCells(
+            self._points, self._own, asked, visits, visiting_order(visits),
+            n_cells=len(self._cells), n_threads=n_threads, slots=self._slots, are_shared=are_shared,
+        )  # fmt: skip
+
+    def plan(
+        self,
+        asked: Array,
+        rows: IndexArray,
+        near: Sequence[IntArray],
+        recall: float,
+        work: Work,
+        n_threads: int,
+        *,
+        are_shared: bool = False,
+    ) -> VisitedCells:
+        """Choose how many cells each row visits, and return those that some rows do.
+
+        Parameters
+        ----------
+        asked : ndarray of shape (q, d)
+            The rows that ask.
+        rows : ndarray of shape (p,)
+            Those of them whose nearest points are known.
+        near : sequence of ndarray
+            These points.
+        recall : float
+            The share of them that is to be in visited cells.
+        work : Work
+            What the search may take.
+        n_threads : int
+            Threads of the kernels.
+        are_shared : bool
+            As for `visited`.
+        """
+        n_cells, times = len(self._cells), _times_visited(are_shared)
+        per_visit = work.n_asked * self._points.size / n_cells * times
+        least = max(FEWEST_VISITS, int(work.least / per_visit))
+        affordable = max(FEWEST_VISITS, int(min(work.most / per_visit, n_cells)))
         for most in MOST_VISITS:
-            visits = self._nearest_cells(self._asked, min(most, n_cells))
-            # Rows of one group look where any of them does.
-            self.visited = VisitedCells(
-                self._points, self._own, self._asked, visits, visiting_order(visits),
-                n_cells=n_cells, n_threads=self._n_threads,
-            )  # fmt: skip
-            enough = enough_visits(self.visited.ranks(probes.rows, list(probes.ids)), recall)
+            most *= _GROUP_VISITS // times
+            visited = self.visited(asked, most, n_threads, are_shared=are_shared)
+            enough = enough_visits(visited.ranks(rows, near), recall)
             if min(max(enough, least), affordable) <= most:
                 break
-        self.visited.visit_only(min(max(enough, least), affordable, visits.shape[1]))
+        visited.visit_only(min(max(enough, least), affordable, visited.n_visits))
+        return visited
 
-    def _nearest_cells(self, rows: Array, n_visits: int) -> IntArray:
+    def _nearest_cells(self, rows: Array, n_visits: int, n_threads: int) -> IntArray:
         ids = np.empty((len(rows), n_visits), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=rows.dtype)
-        nearest_centers(kernel_rows(rows), self._cells, ids, scores, self._n_threads)
+        nearest_centers(kernel_rows(rows), self._cells, ids, scores, n_threads)
         return ids
 
 
@@ -202,19 +318,13 @@ def sample_of_cells(n_rows: int) -> tuple[int, int]:
     return n_cells, min(n_rows, _SAMPLE_PER_CELL * n_cells)
 
 
-def _cells(rows: Array, seed: int, n_threads: int) -> CenterFrame:
+def _cells(rows: Array, seed: int, n_threads: int, left_out: IndexArray | None) -> CenterFrame:
     n_cells, size = sample_of_cells(len(rows))
-    sample = np.sort(np.random.RandomState(seed).choice(len(rows), size, replace=False))
-    centers = cell_centers(rows[sample], n_cells, seed=seed, n_threads=n_threads)
+    random = np.random.RandomState(seed)
+    if left_out is None:
+        sample = random.choice(len(rows), size, replace=False)
+    else:
+        others = np.delete(np.arange(len(rows)), left_out)
+        sample = random.choice(others, min(size, len(others)), replace=False)
+    centers = cell_centers(rows[np.sort(sample)], n_cells, seed=seed, n_threads=n_threads)
     return CenterFrame(centers, np.zeros(rows.shape[1]), n_threads)
-
-
-def _slots(own: IntArray, n_cells: int, lanes: int) -> tuple[IntArray, IndexArray]:
-    """Return which point is in each slot of the panels (-1 for none), and the first panel of each cell."""
-    counts = np.bincount(own, minlength=n_cells)
-    panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
-    order = np.full(panel_starts[-1] * lanes, -1, dtype=np.int32)
-    points = np.argsort(own, kind="stable").astype(np.int32)
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    order[np.arange(len(own)) + np.repeat(panel_starts[:-1] * lanes - first, counts)] = points
-    return order, panel_starts

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
+from coterie import _kernels
 from coterie.arrays import Array
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import lowest_scores
 from coterie.graphs.probes import Probes
@@ -20,6 +22,7 @@ __all__ = [
     "few_directions",
     "in_directions",
     "principal_directions",
+    "rows_in_directions",
 ]
 
 # How many directions are tried, the last ones only where others do not suffice, and rows that they are learnt from.
@@ -38,6 +41,9 @@ _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 _MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 _ROWS_PER_TASK = 4096
+
+# Directions that the kernel of nearest rows takes at a time: it keeps lists of as many.
+_DIRECTIONS_PER_CALL = 16
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,25 @@ def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
     with single_threaded_blas(), ThreadPoolExecutor(n_threads) as pool:
         for _ in pool.map(multiply, range(0, len(rows), _ROWS_PER_TASK)):
             pass
+    return found
+
+
+def rows_in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
+    """Return the products of rows and directions, of each row the same bits whatever others there are.
+
+    BLAS adds up in another order for another number of rows. The kernel that looks for the nearest points of a row adds
+    up in one; where as many are wanted as there are, it returns the products with all of them.
+    """
+    found = np.empty((len(rows), directions.shape[1]), dtype=rows.dtype)
+    for first in range(0, directions.shape[1], _DIRECTIONS_PER_CALL):
+        some = np.ascontiguousarray(directions[:, first : first + _DIRECTIONS_PER_CALL].T)
+        ids = np.empty((len(rows), len(some)), dtype=np.int32)
+        scores = np.empty(ids.shape, dtype=rows.dtype)
+        _kernels.nearest(
+            kernel_rows(rows), some, np.zeros(len(some), dtype=rows.dtype), ids, scores, n_threads
+        )
+        scores *= rows.dtype.type(-0.5)
+        np.put_along_axis(found[:, first : first + _DIRECTIONS_PER_CALL], ids, scores, axis=1)
     return found
 
 

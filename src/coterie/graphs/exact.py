@@ -9,22 +9,24 @@ whatever products lose.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import check_squares, check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
 __all__ = [
+    "ExactSearch",
     "IdsAndSquares",
     "distances_to_ids",
     "exact_neighbors",
     "lowest_scores",
+    "nearest_of_candidates",
     "nearest_of_other_groups",
     "neighbors_by_differences",
     "relative_rows",
@@ -48,6 +50,13 @@ _SPARSE_POINT_BYTES = 64 << 20
 CALL_MULTIPLY_ADDS = 4e9
 _LEAST_COLUMNS = 16.0
 _DIFFERENCE_BYTES = 64 << 20
+
+# What one call of the kernel that measures may take, in numbers: some 50 ms. Where it must copy the points, there are a
+# few calls at most.
+_CALL_NUMBERS, _MOST_CALLS = 2e8, 4
+
+# So few queries are compared with all points by differences: for products, points must be put into panels first.
+_FEW_QUERIES = 2
 
 
 def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
@@ -74,45 +83,106 @@ def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_th
     ValueError
         If a squared distance could overflow.
     """
-    if sp.issparse(points):
-        return _sparse_neighbors(points, queries, n_neighbors, n_threads)
-    n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
-    candidates, unseen = _candidates_by_products(points, queries, n_candidates, n_threads)
-    asked = points if queries is None else queries
-    squares = distances_to_ids(points, asked, candidates, n_threads)
-    if queries is None:
-        candidates, squares = without_self(candidates, squares)
-    ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
-    doubtful = np.flatnonzero(~(squares[:, -1] < unseen))
-    if len(doubtful):
-        own = doubtful.astype(np.int32) if queries is None else None
-        ids, squares = ids.copy(), squares.copy()
-        ids[doubtful], squares[doubtful] = neighbors_by_differences(
-            points, asked[doubtful], own, n_neighbors, n_threads
+    return ExactSearch(points, n_threads).neighbors(queries, n_neighbors, n_threads)
+
+
+class ExactSearch:
+    """Points among which the nearest of rows are looked for, once or often.
+
+    Parameters
+    ----------
+    points : ndarray or csr_array of shape (n, d)
+        Where to look. They are not copied if dense.
+    n_threads : int
+        Threads of the kernels.
+
+    Raises
+    ------
+    ValueError
+        If a squared distance could overflow.
+    """
+
+    method: ClassVar[str] = "exact"
+    recall: ClassVar[float] = 1.0
+
+    def __init__(self, points: Block, n_threads: int) -> None:
+        self._points = points
+        if sp.issparse(points):
+            # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
+            self._compared = points.astype(np.float64)
+            with np.errstate(over="ignore"):
+                self._squares = np.asarray(self._compared.multiply(self._compared).sum(axis=1)).ravel()
+                check_squares((4 * self._squares).astype(points.dtype))
+        else:
+            # Relative to the mean, products cancel least.
+            self._shift = points.mean(axis=0, dtype=np.float64)
+            self._compared, self._squares = relative_rows(points, self._shift, n_threads)
+        check_vanishing(self._squares, points.dtype, [points])
+        self._offsets = self._squares.astype(self._compared.dtype)
+
+    def neighbors(self, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
+        """Return the nearest points of each query, see `exact_neighbors`."""
+        if sp.issparse(self._points):
+            return self._sparse_neighbors(queries, n_neighbors, n_threads)
+        points = self._points
+        if queries is not None and len(queries) <= _FEW_QUERIES:
+            relative_rows(queries, self._shift, n_threads)  # says which are too far out
+            order = np.arange(len(queries))
+            everything = np.tile(row_ids(len(points)), (len(queries), 1))
+            return nearest_of_candidates(points, queries, everything, order, n_neighbors, n_threads)
+        n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
+        candidates, unseen = self._candidates_by_products(queries, n_candidates, n_threads)
+        asked = points if queries is None else queries
+        squares = distances_to_ids(points, asked, candidates, n_threads)
+        if queries is None:
+            candidates, squares = without_self(candidates, squares)
+        ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
+        doubtful = np.flatnonzero(~(squares[:, -1] < unseen))
+        if len(doubtful):
+            own = doubtful.astype(np.int32) if queries is None else None
+            ids, squares = ids.copy(), squares.copy()
+            ids[doubtful], squares[doubtful] = neighbors_by_differences(
+                points, asked[doubtful], own, n_neighbors, n_threads
+            )
+        return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
+
+    def _candidates_by_products(
+        self, queries: Array | None, n_candidates: int, n_threads: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Return candidates of each query, and what the squared distance of any other point exceeds or equals."""
+        asked, asked_squares = (
+            (self._compared, self._squares)
+            if queries is None
+            else relative_rows(queries, self._shift, n_threads)
         )
-    return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
+        ids, scores = lowest_scores(asked, self._compared, self._offsets, n_candidates, n_threads)
+        if n_candidates == len(self._points):
+            return ids, np.full(len(ids), np.inf)
+        return ids, _least_unseen(scores[:, -1], asked_squares, float(self._squares.max()), self._points)
+
+    def _sparse_neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
+        doubles = self._compared
+        asked = doubles if queries is None else queries.astype(np.float64)
+        n_candidates = min(n_neighbors + (queries is None) + _SPARE, doubles.shape[0])
+        size = _points_per_call(doubles, n_candidates)
+        blocks = (
+            (first, doubles[first : first + size].toarray(), self._offsets[first : first + size])
+            for first in range(0, doubles.shape[0], size)
+        )
+        ids, _ = _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+        ids.sort(axis=1)
+        squares = sparse_square_distances(doubles, asked, ids)
+        order = np.argsort(squares, axis=1, kind="stable")
+        ids, squares = np.take_along_axis(ids, order, axis=1), np.take_along_axis(squares, order, axis=1)
+        if queries is None:
+            ids, squares = without_self(ids, squares)
+        found = squares[:, :n_neighbors].astype(self._points.dtype)
+        return np.ascontiguousarray(ids[:, :n_neighbors]), found
 
 
 def row_ids(n_rows: int) -> IntArray:
     """Return 0, 1, ..., n_rows - 1."""
     return np.arange(n_rows, dtype=np.int32)
-
-
-def _candidates_by_products(
-    points: Array, queries: Array | None, n_candidates: int, n_threads: int
-) -> tuple[IntArray, FloatArray]:
-    """Return candidates of each query, and what the squared distance of any other point exceeds or equals."""
-    # Relative to the mean, products cancel least.
-    shift = points.mean(axis=0, dtype=np.float64)
-    centered, squares = relative_rows(points, shift, n_threads)
-    check_vanishing(squares, points.dtype, [points])
-    asked, asked_squares = (
-        (centered, squares) if queries is None else relative_rows(queries, shift, n_threads)
-    )
-    ids, scores = lowest_scores(asked, centered, squares.astype(points.dtype), n_candidates, n_threads)
-    if n_candidates == len(points):
-        return ids, np.full(len(ids), np.inf)
-    return ids, _least_unseen(scores[:, -1], asked_squares, float(squares.max()), points)
 
 
 def relative_rows(rows: Array, shift: FloatArray, n_threads: int) -> tuple[Array, FloatArray]:
@@ -245,6 +315,69 @@ def neighbors_by_differences(
     return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
 
 
+def nearest_of_candidates(
+    points: Array,
+    queries: Array | None,
+    candidates: IntArray,
+    row_order: IndexArray,
+    n_neighbors: int,
+    n_threads: int,
+) -> IdsAndSquares:
+    """Return the nearest of the candidates of each row, by differences.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Where candidates come from.
+    queries : ndarray of shape (q, d), or None
+        The rows; None: the points, none of which is its own neighbour.
+    candidates : ndarray of shape (q, m), int32
+        Points, none twice; -1 for none.
+    row_order : ndarray of shape (q,)
+        The rows so that those with candidates in common lie together: these stay in the processor's cache.
+    n_neighbors : int
+        How many are wanted.
+    n_threads : int
+        Threads of the kernel.
+
+    Returns
+    -------
+    ids : ndarray of shape (q, n_neighbors), int32
+        By distance, then number; -1 where there are too few.
+    squares : ndarray of shape (q, n_neighbors)
+        Infinite there.
+    """
+    if queries is not None and points.shape[1] % lanes_of(points.dtype) and candidates.size < len(points):
+        return _nearest_of_few(points, queries, candidates, row_order, n_neighbors, n_threads)
+    asked = points if queries is None else queries
+    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
+    squares = np.empty(ids.shape, dtype=points.dtype)
+    n_calls = int(np.ceil(candidates.size * points.shape[1] / _CALL_NUMBERS))
+    for some in np.array_split(row_order, min(max(1, n_calls), _MOST_CALLS)):
+        _kernels.nearest_of_candidates(
+            kernel_rows(asked), points, some, candidates, queries is None, ids, squares, n_threads
+        )
+    return ids, squares
+
+
+def _nearest_of_few(
+    points: Array,
+    queries: Array,
+    candidates: IntArray,
+    row_order: IndexArray,
+    n_neighbors: int,
+    n_threads: int,
+) -> IdsAndSquares:
+    """Do the same without the other points: the kernel copies points that do not fill whole cache lines."""
+    met, found = np.unique(candidates, return_inverse=True)
+    n_none = int(met[0] < 0)
+    places: IntArray = (found.reshape(candidates.shape) - n_none).astype(np.int32)
+    met = met[n_none:] if len(met) > n_none else row_ids(1)
+    few = points[met]
+    ids, squares = nearest_of_candidates(few, queries, places, row_order, n_neighbors, n_threads)
+    return np.where(ids < 0, np.int32(-1), met[ids]), squares
+
+
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
@@ -284,31 +417,6 @@ def nearest_of_other_groups(
 
 
 # --- sparse rows
-
-
-def _sparse_neighbors(points: Any, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-    # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
-    doubles = points.astype(np.float64)
-    asked = doubles if queries is None else queries.astype(np.float64)
-    with np.errstate(over="ignore"):
-        offsets = np.asarray(doubles.multiply(doubles).sum(axis=1)).ravel()
-        check_squares((4 * offsets).astype(points.dtype))
-    check_vanishing(offsets, points.dtype, [points])
-    n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
-    size = _points_per_call(doubles, n_candidates)
-    blocks = (
-        (first, doubles[first : first + size].toarray(), offsets[first : first + size])
-        for first in range(0, points.shape[0], size)
-    )
-    ids, _ = _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
-    ids.sort(axis=1)
-    squares = sparse_square_distances(doubles, asked, ids)
-    order = np.argsort(squares, axis=1, kind="stable")
-    ids, squares = np.take_along_axis(ids, order, axis=1), np.take_along_axis(squares, order, axis=1)
-    if queries is None:
-        ids, squares = without_self(ids, squares)
-    found = squares[:, :n_neighbors].astype(points.dtype)
-    return np.ascontiguousarray(ids[:, :n_neighbors]), found
 
 
 def sparse_square_distances(points: Any, asked: Any, ids: IntArray) -> FloatArray:

@@ -25,10 +25,17 @@ __all__ = [
     "METRICS",
     "Neighbors",
     "Seed",
+    "are_zero",
+    "check_alike",
     "check_recall",
+    "check_search",
+    "check_sizes",
+    "is_approximate",
     "nearest_neighbors",
+    "read_as",
     "read_rows",
     "warn_of_missed",
+    "with_zeros_apart",
 ]
 
 Seed: TypeAlias = int | np.random.RandomState | None
@@ -136,6 +143,10 @@ def nearest_neighbors(
     TypeError
         If one of rows and queries is sparse and the other is not.
 
+    See Also
+    --------
+    NeighborIndex : for queries that come in more than one batch.
+
     Notes
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
@@ -154,15 +165,13 @@ def nearest_neighbors(
     >>> square_distances[2]
     array([0., 4.])
     """
-    check_option("metric", metric, METRICS)
-    check_option("method", method, METHODS)
-    check_positive_integer("n_neighbors", n_neighbors)
+    check_search(n_neighbors, metric, method)
     rows = as_rows(X)
     asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
-    _check_sizes(rows, asked, n_neighbors)
+    check_sizes(rows, asked, n_neighbors)
     n_threads = effective_n_threads(n_threads)
     check_recall(recall)
-    approximate = _is_approximate(method, rows, asked)
+    approximate = is_approximate(method, rows, rows.shape[0] if asked is None else asked.shape[0])
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
     if approximate:
@@ -192,7 +201,15 @@ def warn_of_missed(reached: float, recall: float) -> None:
         )
 
 
-def _check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:
+def check_search(n_neighbors: Any, metric: Any, method: Any) -> None:
+    """Raise a ValueError unless these say what to look for, and how."""
+    check_option("metric", metric, METRICS)
+    check_option("method", method, METHODS)
+    check_positive_integer("n_neighbors", n_neighbors)
+
+
+def check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:
+    """Raise an error unless so many rows can be found for those that ask; None: for each other."""
     n_rows = rows.shape[0]
     if n_rows > np.iinfo(np.int32).max:
         raise ValueError(f"X has {n_rows} rows, but row numbers must fit int32.")
@@ -204,43 +221,51 @@ def _check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> 
         return
     if n_neighbors > n_rows:
         raise ValueError(f"n_neighbors must not exceed the {n_rows} rows of X, got {n_neighbors}.")
-    if asked.shape[1] != rows.shape[1]:
-        raise ValueError(f"X has {rows.shape[1]} features, but queries has {asked.shape[1]}.")
-    if asked.is_sparse != rows.is_sparse:
+    check_alike(asked, rows.shape[1], is_sparse=rows.is_sparse)
+
+
+def check_alike(asked: RowSource, n_columns: int, *, is_sparse: bool) -> None:
+    """Raise an error unless rows that ask are like the rows that are asked."""
+    if asked.shape[1] != n_columns:
+        raise ValueError(f"X has {n_columns} features, but queries has {asked.shape[1]}.")
+    if asked.is_sparse != is_sparse:
         raise TypeError("X and queries must both be sparse or both be dense.")
 
 
-def _is_approximate(method: str, rows: RowSource, asked: RowSource | None) -> bool:
+def is_approximate(method: str, rows: RowSource, n_asked: int) -> bool:
+    """Whether so many rows are looked for approximately."""
     if rows.is_sparse:
         if method == "approximate":
             raise ValueError('method="approximate" takes dense rows only; X is sparse.')
         return False
     if method != "auto":
         return method == "approximate"
-    n_asked = rows.shape[0] if asked is None else asked.shape[0]
     return float(n_asked) * rows.shape[0] * rows.shape[1] > LEAST_WORK
 
 
 def read_rows(metric: str, *sources: RowSource) -> list[Block]:
-    """Return all rows of each source as the metric wants them."""
-    if metric != "cosine":
-        return [rows.read() for rows in sources]
-    blocks = [NormalizedRows(rows).read() for rows in sources]
-    zeros = [_are_zero(block) for block in blocks]
-    if not any(mask.any() for mask in zeros):
+    """Return all rows of each source as the metric wants them; by angle, rows of zeros apart if there are any."""
+    blocks = [read_as(metric, rows) for rows in sources]
+    if metric != "cosine" or not any(are_zero(block).any() for block in blocks):
         return blocks
-    # As points of their own direction, rows of zeros are as far from the others as those at right angles.
-    return [_with_column(block, mask) for block, mask in zip(blocks, zeros)]
+    return [with_zeros_apart(block) for block in blocks]
 
 
-def _are_zero(block: Block) -> BoolArray:
+def read_as(metric: str, rows: RowSource) -> Block:
+    """Return all rows, of length 1 where the metric is the angle."""
+    return NormalizedRows(rows).read() if metric == "cosine" else rows.read()
+
+
+def are_zero(block: Block) -> BoolArray:
+    """Return which rows have no entry but zeros."""
     if sp.issparse(block):
         return block.count_nonzero(axis=1) == 0
     return np.asarray(~block.any(axis=1))
 
 
-def _with_column(block: Block, mask: BoolArray) -> Block:
-    column = mask.astype(block.dtype)[:, None]
+def with_zeros_apart(block: Block) -> Block:
+    """Return rows with another column, in which rows of zeros are 1: as far from the others as at right angles."""
+    column = are_zero(block).astype(block.dtype)[:, None]
     if not sp.issparse(block):
         return np.hstack([block, column])
     joined = sp.csr_array(sp.hstack([block, sp.csr_array(column)], format="csr"))

@@ -1,6 +1,8 @@
 // Nearest neighbours by products with the points of a few cells.
 #pragma once
 
+#include <algorithm>
+
 #include "coterie/centers/scores.hpp"
 #include "coterie/graphs/shortlist.hpp"
 #include "coterie/machine/marks.hpp"
@@ -21,56 +23,71 @@ struct CellVisits {
     const std::int32_t* cells;   // n_rows x n_visits
     Index n_listed;
     Index n_visits;
+    bool are_shared;  // whether each row of a group looks where any of them does
 };
 
 namespace {
 
-// The points of lowest score among those of a few cells: for each of the rows listed, the cells that any row of its
-// group visits. Groups have 24 rows, a multiple of every tile height, so that they are the same for all of them. A task
-// is a few groups, which meet a panel one after the other while it is in the first cache.
+// The points of lowest score among those of a few cells, for each of the rows listed: of the cells that any of 24 rows
+// visits which follow each other, or of its own alone. What is found for a row then depends on nothing but the row: its
+// cells come in ascending order, whoever else is there. A task is a few groups: a panel meets all that want it while it
+// is in the first cache.
 // IN x, points, cells, visits; OUT ids, scores (n_rows x m, of the rows listed): ascending by score; -1 and infinite
 // where there are too few.
 template <class Isa, class T>
 void nearest_in_cells(const DenseRows<T>& x, const Centers<T>& points, const Cells& cells, const CellVisits& visits,
                       Index m, std::int32_t* ids, T* scores, int n_threads) {
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight, kGroup = 24, kGroups = 4, kRows = kGroup * kGroups;
-    static_assert(kGroup % H == 0);
     const Panels<T> panels = pack<DenseRows<T>>(points, cells.order, cells.n_slots, n_threads);
     const Index capacity = Shortlist<Isa, T>::capacity(m);
     struct Scratch {
         Marks met;
-        Buffer<std::uint8_t> groups;  // which groups visit a cell that was met, as bits
+        Buffer<std::uint8_t> wanted;  // n_cells x kRows: whether a row looks into a cell that was met
         Buffer<T> scores;
         Buffer<std::int32_t> ids;
     };
     const auto make_scratch = [&] {
-        return Scratch{Marks(cells.n_cells), Buffer<std::uint8_t>(cells.n_cells), Buffer<T>(kRows * capacity),
+        return Scratch{Marks(cells.n_cells), Buffer<std::uint8_t>(cells.n_cells * kRows), Buffer<T>(kRows * capacity),
                        Buffer<std::int32_t>(kRows * capacity)};
     };
     parallel_for(ceil_div(visits.n_listed, kRows), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
         const Index* const rows = visits.row_order + task * kRows;
         const Index n_rows = min_index(kRows, visits.n_listed - task * kRows);
         scratch.met.clear();
-        for (Index r = 0; r < n_rows; ++r)
+        for (Index r = 0; r < n_rows; ++r) {
+            const Index first = visits.are_shared ? r / kGroup * kGroup : r;
+            const Index end = visits.are_shared ? min_index(first + kGroup, n_rows) : r + 1;
             for (Index v = 0; v < visits.n_visits; ++v) {
                 bool is_new;
                 const Index place = scratch.met.add(visits.cells[rows[r] * visits.n_visits + v], is_new);
-                std::uint8_t& groups = scratch.groups[place];
-                groups = static_cast<std::uint8_t>((is_new ? 0 : groups) | 1 << r / kGroup);
+                std::uint8_t* const wanted = scratch.wanted.data() + place * kRows;
+                if (is_new) std::fill(wanted, wanted + kRows, std::uint8_t{0});
+                std::fill(wanted + first, wanted + end, std::uint8_t{1});
             }
+        }
+        if (!visits.are_shared) std::sort(scratch.met.ids.data(), scratch.met.ids.data() + scratch.met.size);
         Shortlist<Isa, T> lists[kRows];
         for (Index r = 0; r < n_rows; ++r)
             lists[r] = {scratch.scores.data() + r * capacity, scratch.ids.data() + r * capacity, m};
-        for (Index i = 0; i < scratch.met.size; ++i)
-            for (Index p = cells.panel_starts[scratch.met.ids[i]]; p < cells.panel_starts[scratch.met.ids[i] + 1]; ++p)
-                for (Index first = 0; first < n_rows; first += H) {
-                    if ((scratch.groups[i] >> first / kGroup & 1) == 0) continue;
-                    const Index n = min_index(H, n_rows - first);
+        for (Index i = 0; i < scratch.met.size; ++i) {
+            const Index cell = scratch.met.ids[i];
+            const std::uint8_t* const wanted = scratch.wanted.data() + scratch.met.places[cell] * kRows;
+            Index asking[kRows], looking[kRows], n_asking = 0;
+            for (Index r = 0; r < n_rows; ++r) {
+                asking[n_asking] = r;
+                looking[n_asking] = rows[r];
+                n_asking += wanted[r];
+            }
+            for (Index p = cells.panel_starts[cell]; p < cells.panel_starts[cell + 1]; ++p)
+                for (Index first = 0; first < n_asking; first += H) {
+                    const Index n = min_index(H, n_asking - first);
                     alignas(64) T tile[H * W];
-                    score_rows<Isa>(x, rows + first, n, panels, p, tile);
+                    score_rows<Isa>(x, looking + first, n, panels, p, tile);
                     for (Index r = 0; r < n; ++r)
-                        lists[first + r].add_lanes(tile + r * W, [&](int lane) { return panels.panel_ids(p)[lane]; });
+                        lists[asking[first + r]].add_lanes(tile + r * W,
+                                                           [&](int lane) { return panels.panel_ids(p)[lane]; });
                 }
+        }
         for (Index r = 0; r < n_rows; ++r) lists[r].finish(scores + rows[r] * m, ids + rows[r] * m);
     });
 }

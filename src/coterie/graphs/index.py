@@ -1,0 +1,201 @@
+"""An index of rows: built once, asked often for the rows that are nearest to others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, IntArray
+from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.randomness import random_stream
+from coterie.fitting.threads import effective_n_threads
+from coterie.graphs.approximate import Aim, CellIndex
+from coterie.graphs.exact import ExactSearch, exact_neighbors
+from coterie.graphs.neighbors import (
+    LEAST_WORK,
+    Neighbors,
+    Seed,
+    are_zero,
+    check_alike,
+    check_recall,
+    check_search,
+    check_sizes,
+    is_approximate,
+    read_as,
+    read_rows,
+    warn_of_missed,
+    with_zeros_apart,
+)
+from coterie.rows import Block, as_rows
+
+__all__ = ["NeighborIndex"]
+
+
+class NeighborIndex:
+    """Rows that are asked often for those nearest to others: what `nearest_neighbors` does first is done once.
+
+    All that is chosen is chosen here: the method, the cells, and how many directions and cells the search takes. So
+    what `query` finds for a row depends on no other row, and any batches give the same as one.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        The rows among which neighbours are looked for. They are held in memory, an array as it is: it must not be
+        changed while it is in the index.
+    n_neighbors : int
+        The most that `query` will find for a row, at most n.
+    queries : the same of shape (s, d), optional
+        Rows such as will be asked about, by which the approximate search is planned and judged. A few thousand are
+        enough, drawn at random. By default those of `X`: name others if yours come from elsewhere, for theirs may lie
+        in more cells.
+    metric : {"euclidean", "cosine"}
+        See `nearest_neighbors`.
+    method : {"auto", "exact", "approximate"}
+        See `nearest_neighbors`. "auto": as if all rows of `X` were asked about, however many are: exact if they are
+        sparse or n^2 d is at most 5e10.
+    recall : float
+        The share of the nearest rows that the approximate method is to find, above 0 and below 1.
+    random_state : int, RandomState or None
+        Seed of the approximate method.
+    n_threads : int, optional
+        Threads, here and by default of `query`. None: all processors. Any number gives the same bits.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        As given.
+    metric : str
+        As given.
+    method : {"exact", "approximate"}
+        How rows are looked for.
+    recall : float
+        The share of the nearest rows that is found: 1 where the search is exact, else that of at most 192 rows, drawn
+        of `queries` or `X`, which were compared with all.
+    shape : (int, int)
+        n and d.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `nearest_neighbors`.
+
+    See Also
+    --------
+    nearest_neighbors : for one batch, or the rows among each other.
+
+    Notes
+    -----
+    Exact: O(n d) time to build, O(q n d) for q rows. Approximate: O(n^1.5 m + n d m) to build, in m directions, and
+    O(q sqrt(n) m + q d m) for q rows. Memory: the rows and a copy of them, or n m numbers where few directions do. An
+    index can be pickled, also by joblib, for coterie of the same version.
+
+    Examples
+    --------
+    >>> from coterie.graphs import NeighborIndex
+    >>> index = NeighborIndex([[0.0], [1.0], [3.0], [3.0]], 2)
+    >>> index.query([[2.5]]).ids
+    array([[2, 3]], dtype=int32)
+    >>> ids, square_distances = index.query([[0.25], [9.0]], 1)
+    >>> square_distances.ravel()
+    array([ 0.0625, 36.    ])
+    >>> index
+    NeighborIndex of 4 x 1 rows: 2 neighbours, euclidean, exact
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        n_neighbors: int,
+        *,
+        queries: Any = None,
+        metric: str = "euclidean",
+        method: str = "auto",
+        recall: float = 0.99,
+        random_state: Seed = None,
+        n_threads: int | None = None,
+    ) -> None:
+        check_search(n_neighbors, metric, method)
+        check_recall(recall)
+        rows = as_rows(X)
+        sample = None if queries is None else as_rows(queries, dtype=rows.dtype)
+        check_sizes(rows, rows if sample is None else sample, n_neighbors)
+        self._n_threads, n_threads = n_threads, effective_n_threads(n_threads)
+        self.shape, self.n_neighbors, self.metric = rows.shape, int(n_neighbors), metric
+        self._dtype, self._is_sparse = rows.dtype, rows.is_sparse
+        approximate = is_approximate(method, rows, rows.shape[0])
+        self._points, *others = read_rows(metric, rows, *([] if sample is None else [sample]))
+        self._search: ExactSearch | CellIndex
+        if approximate:
+            seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
+            aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
+            self._search = CellIndex(
+                self._points, others[0] if others else None, self.n_neighbors, aim, seed, n_threads,
+                n_asked=rows.shape[0],
+            )  # fmt: skip
+            warn_of_missed(self._search.recall, aim.recall)
+        else:
+            self._search = ExactSearch(self._points, n_threads)
+        self.method, self.recall = self._search.method, self._search.recall
+
+    def query(
+        self, queries: Any, n_neighbors: int | None = None, *, n_threads: int | None = None
+    ) -> Neighbors:
+        """Find the rows of the index that are nearest to other rows.
+
+        Parameters
+        ----------
+        queries : array-like, sparse matrix, table, Dask array or RowSource of shape (q, d)
+            These rows, one or many, sparse if and only if those of the index are. They are converted to the type of
+            these. A row of the index is its own nearest.
+        n_neighbors : int, optional
+            How many to find for each row. None: as many as the index is made for, which is the most.
+        n_threads : int, optional
+            None: as given when the index was made.
+
+        Returns
+        -------
+        Neighbors
+            See `nearest_neighbors`: where the index is exact, the same, to the bit. `recall` is that of the index.
+
+        Raises
+        ------
+        ValueError
+            If `n_neighbors` is more than the index is made for or not positive, the rows are not as wide as those of
+            the index, hold NaN or infinities (the error tells the first such row), or are too far out for their type.
+        TypeError
+            If one of rows and queries is sparse and the other is not.
+        """
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_positive_integer("n_neighbors", wanted)
+        if wanted > self.n_neighbors:
+            raise ValueError(
+                f"n_neighbors must not exceed the {self.n_neighbors} that the index is made for, got {wanted}."
+            )
+        asked = as_rows(queries, dtype=self._dtype)
+        check_alike(asked, self.shape[1], is_sparse=self._is_sparse)
+        n_threads = effective_n_threads(self._n_threads if n_threads is None else n_threads)
+        block = read_as(self.metric, asked)
+        are_apart = self._points.shape[1] > self.shape[1]
+        ids, squares = self._search.neighbors(
+            with_zeros_apart(block) if are_apart else block, self.n_neighbors, n_threads
+        )
+        if self.metric == "cosine" and not are_apart:
+            self._answer_zeros(block, ids, squares, n_threads)
+        return Neighbors(
+            np.ascontiguousarray(ids[:, :wanted]),
+            np.ascontiguousarray(squares[:, :wanted]),
+            self.method,
+            self.recall,
+        )
+
+    def _answer_zeros(self, block: Block, ids: IntArray, squares: Array, n_threads: int) -> None:
+        """Write the neighbours of rows of zeros, where the index has none: all rows are at right angles to them."""
+        zeros = np.flatnonzero(are_zero(block))
+        if len(zeros):
+            points, one = with_zeros_apart(self._points), with_zeros_apart(block[zeros[:1]])
+            ids[zeros], squares[zeros] = exact_neighbors(points, one, self.n_neighbors, n_threads)
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"NeighborIndex of {n} x {d} rows: {self.n_neighbors} neighbours, {self.metric}, {self.method}"
