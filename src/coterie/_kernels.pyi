@@ -487,6 +487,28 @@ def iterate_primal_dual(
     row_weights: Array | None = None,
 ) -> float: ...
 
+# Moves single vertices between clusters as long as (P) falls; returns how often. IN starts (n + 1,), columns and weights of
+# the edges at each vertex, every edge at both ends (weights None: 1 each), sizes (n,): what a vertex counts in the size of
+# its cluster (None: 1 each), fixed (n,), asymmetries (R,): lambda; IN/OUT clusters (n,).
+def move_vertices_float32(
+    starts: Longs,
+    columns: Ints,
+    weights: Array | None,
+    sizes: Doubles | None,
+    fixed: npt.NDArray[np.uint8],
+    asymmetries: Doubles,
+    clusters: Ints,
+) -> int: ...
+def move_vertices_float64(
+    starts: Longs,
+    columns: Ints,
+    weights: Array | None,
+    sizes: Doubles | None,
+    fixed: npt.NDArray[np.uint8],
+    asymmetries: Doubles,
+    clusters: Ints,
+) -> int: ...
+
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
 # rank: one for all columns, or one for each (R,).
 def column_statistics(

@@ -40,6 +40,8 @@ class CutGraph:
         far an outer step goes does, in the paper, and weights of about 1 as there are best.
     degrees : ndarray of shape (n,)
         Sum of the weights at each vertex, in that order and unit.
+    adjacency : csr_array of shape (n, n)
+        The graph in that order, its weights as they were.
     edges : Edges
         Each edge once, its ends as places in that order.
     n_duals : int
@@ -57,10 +59,11 @@ class CutGraph:
         self.block_rows = self.rows_of_a_block(n)
         self.n_blocks = -(-n // self.block_rows)
         self.order = np.arange(n) if order is None else np.asarray(order)
-        edges = sp.coo_array(graph[self.order][:, self.order])
-        edges.eliminate_zeros()
+        self.adjacency = sp.csr_array(graph[self.order][:, self.order])
+        self.adjacency.eliminate_zeros()
+        edges = self.adjacency.tocoo()
         rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
-        self.edges = edges_of_graph(sp.csr_array(edges))
+        self.edges = edges_of_graph(self.adjacency)
         ends = np.concatenate([self.edges.heads, self.edges.tails])
         if unit is None:
             unit = float(self.edges.weights.mean()) if len(self.edges) > 0 else 1.0

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.total_variation.descent import TotalVariationDescent
 from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.moves import VertexMoves
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers, numbers_by_labels
 from coterie.total_variation.selection import RunSelection
@@ -199,7 +198,7 @@ class CutRuns:
         start[fixed] = np.eye(start.shape[1])[self._known[fixed]]
         energy = self._descent.start(start, fixed)
         if np.isfinite(energy):
-            run = self._named(self._matched(self._descend(energy)))
+            run = self._agreeing(self._named(self._matched(self._descend(energy))))
             self._selection.add(run)
             self.energies.append(run.energy)
 
@@ -237,22 +236,39 @@ class CutRuns:
         energy = self._descent.start(memberships, fixed)
         return replace(run, energy=cut, relaxed_energy=energy, labels=labels, memberships=memberships)
 
+    def _agreeing(self, run: Run) -> Run:
+        """Return a run whose vertices that have moved have memberships of their new clusters alone."""
+        moved = run.memberships.argmax(axis=1) != run.labels
+        if not self._moves_vertices or not moved.any():
+            return run
+        memberships = run.memberships.copy()
+        memberships[moved] = np.eye(memberships.shape[1])[run.labels[moved]]
+        energy = self._descent.start(memberships, self._known >= 0)
+        return replace(run, relaxed_energy=energy, memberships=memberships)
+
+    @property
+    def _moves_vertices(self) -> bool:
+        """Whether vertices move after rounding: not in the paper, nor where clusters have bounds of their sizes."""
+        return _ENDINGS[self._effort.steps].with_best and self._problem.bounds is None
+
     def _rounded(self) -> tuple[IntArray, float]:
-        """Return the clusters that memberships round to, within the bounds of their sizes, and (P)."""
+        """Return the clusters that memberships round to, and (P): moved on, or within the bounds of their sizes."""
         labels, cut = self._descent.rounded()
+        if self._moves_vertices:
+            labels = self._moves.settled(labels)
+            return labels, self._descent.cut(labels)
         if self._problem.bounds is None:
             return labels, cut
         labels = labels_within(
-            self._walks, self._descent.memberships, labels, self._problem.bounds, self._known >= 0,
+            self._graph.adjacency, self._descent.memberships, labels, self._problem.bounds, self._known >= 0,
             self._problem.n_threads,
         )  # fmt: skip
         return labels, self._descent.cut(labels)
 
     @cached_property
-    def _walks(self) -> sp.csr_array:
-        """The graph in its order."""
-        order = self._graph.order
-        return sp.csr_array(self._problem.graph[order][:, order])
+    def _moves(self) -> VertexMoves:
+        """Moves of vertices whose class is not known."""
+        return VertexMoves(self._graph, self._problem.asymmetries, self._weights, self._known >= 0)
 
     def _descend(self, energy: float) -> Run:
         """Descend from where the descent has been started, as long as better clusters are found.

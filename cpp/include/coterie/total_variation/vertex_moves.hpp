@@ -1,0 +1,130 @@
+// Moves of single vertices from cluster to cluster, as long as the balanced cut (P) falls.
+#pragma once
+
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/numbers.hpp"
+
+namespace coterie {
+
+// A graph with every edge at both of its ends, and what (P) asks for besides.
+template <class T>
+struct CutVertices {
+    const Index* starts;           // n_vertices + 1
+    const std::int32_t* columns;   // other ends; never the vertex itself
+    const T* weights;              // or nullptr: 1
+    const double* sizes;           // n_vertices: what a vertex counts in the size of its cluster, or nullptr: 1
+    const std::uint8_t* fixed;     // n_vertices: whether a vertex stays
+    const double* asymmetries;     // n_clusters: lambda
+    Index n_vertices, n_clusters;
+
+    double weight(Index e) const { return weights == nullptr ? 1.0 : static_cast<double>(weights[e]); }
+    double size(Index i) const { return sizes == nullptr ? 1.0 : sizes[i]; }
+};
+
+namespace {
+
+// By how much of what two clusters cost a move must lower it: more than rounding can feign.
+inline constexpr double kLeastGain = 1e-9;
+
+// What clusters cut and how large they are, kept as vertices move.
+template <class T>
+class MovingVertices {
+   public:
+    MovingVertices(const CutVertices<T>& vertices, std::int32_t* clusters)
+        : vertices_(vertices), clusters_(clusters), cuts_(vertices.n_clusters), sizes_(vertices.n_clusters),
+          links_(vertices.n_clusters), neighbors_(vertices.n_clusters) {
+        for (Index r = 0; r < vertices.n_clusters; ++r) cuts_[r] = sizes_[r] = links_[r] = 0;
+        for (Index i = 0; i < vertices.n_vertices; ++i) {
+            sizes_[clusters[i]] += vertices.size(i);
+            whole_ += vertices.size(i);
+            for (Index e = vertices.starts[i]; e < vertices.starts[i + 1]; ++e)
+                if (clusters[vertices.columns[e]] != clusters[i]) cuts_[clusters[i]] += vertices.weight(e);
+        }
+    }
+
+    // Moves vertex i to the cluster next to it that lowers (P) most; returns whether there is one.
+    bool move(Index i) {
+        const std::int32_t own = clusters_[i];
+        if (!touches_others(i)) return false;
+        double degree = 0;
+        Index n_neighbors = 0;
+        for (Index e = vertices_.starts[i]; e < vertices_.starts[i + 1]; ++e) {
+            const std::int32_t other = clusters_[vertices_.columns[e]];
+            if (links_[other] == 0) neighbors_[n_neighbors++] = other;
+            links_[other] += vertices_.weight(e);
+            degree += vertices_.weight(e);
+        }
+        const double size = vertices_.size(i), leaving = 2 * links_[own] - degree, now = cost(own, 0, 0);
+        const double without = cost(own, leaving, -size);
+        std::int32_t best = own;
+        double lowest = 0;
+        for (Index k = 0; k < n_neighbors; ++k) {
+            const std::int32_t other = neighbors_[k];
+            if (other == own) continue;
+            const double before = now + cost(other, 0, 0);
+            const double change = without + cost(other, degree - 2 * links_[other], size) - before;
+            if (change < -kLeastGain * before && change < lowest) {
+                lowest = change;
+                best = other;
+            }
+        }
+        if (best != own) {
+            cuts_[own] += leaving;
+            sizes_[own] -= size;
+            cuts_[best] += degree - 2 * links_[best];
+            sizes_[best] += size;
+            clusters_[i] = best;
+        }
+        for (Index k = 0; k < n_neighbors; ++k) links_[neighbors_[k]] = 0;
+        return best != own;
+    }
+
+   private:
+    bool touches_others(Index i) const {
+        for (Index e = vertices_.starts[i]; e < vertices_.starts[i + 1]; ++e)
+            if (clusters_[vertices_.columns[e]] != clusters_[i]) return true;
+        return false;
+    }
+    // What cluster r costs with so much more of a cut and of a size; infinite where nothing is left in it.
+    double cost(std::int32_t r, double cut, double size) const {
+        const double with = sizes_[r] + size, inside = vertices_.asymmetries[r] * with, outside = whole_ - with;
+        const double limit = inside < outside ? inside : outside;
+        return limit > 0 ? (cuts_[r] + cut) / limit : infinity<double>();
+    }
+
+    const CutVertices<T>& vertices_;
+    std::int32_t* clusters_;
+    Buffer<double> cuts_, sizes_, links_;
+    Buffer<std::int32_t> neighbors_;
+    double whole_ = 0;
+};
+
+// Moves vertices in their order, again and again, until no move lowers (P). A vertex is looked at again when one next to
+// it has moved, and all are when nothing moves any more, for moves change sizes everywhere. IN/OUT clusters
+// (n_vertices). Returns the number of moves.
+template <class T>
+Index move_vertices(const CutVertices<T>& vertices, std::int32_t* clusters) {
+    MovingVertices<T> moving(vertices, clusters);
+    Buffer<std::uint8_t> waits(vertices.n_vertices);
+    Index n_moves = 0;
+    for (bool of_all = true, is_settled = false; !is_settled;) {
+        if (of_all)
+            for (Index i = 0; i < vertices.n_vertices; ++i) waits[i] = vertices.fixed[i] == 0;
+        Index moved = 0;
+        for (Index i = 0; i < vertices.n_vertices; ++i) {
+            if (!waits[i]) continue;
+            waits[i] = 0;
+            if (!moving.move(i)) continue;
+            ++moved;
+            for (Index e = vertices.starts[i]; e < vertices.starts[i + 1]; ++e)
+                waits[vertices.columns[e]] = vertices.fixed[vertices.columns[e]] == 0;
+        }
+        n_moves += moved;
+        is_settled = of_all && moved == 0;
+        of_all = moved == 0;
+    }
+    return n_moves;
+}
+
+}  // namespace
+}  // namespace coterie
