@@ -123,25 +123,7 @@ void column_statistics_of_ranks(const BlockedGraphArrays<T>& arrays, In2<T> memb
 }
 
 template <class T>
-Index move_vertices_of_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<T>> weights,
-                             std::optional<In1<double>> sizes, In1<std::uint8_t> fixed, In1<double> asymmetries,
-                             Out1<std::int32_t> clusters) {
-    const Index n = static_cast<Index>(clusters.shape(0)), n_clusters = static_cast<Index>(asymmetries.shape(0));
-    require_size(starts, n + 1, "starts has the wrong length");
-    require_starts(starts);
-    require_size(columns, starts.data()[n], "starts and columns do not belong together");
-    require_between(columns, 0, n, "a column is out of range");
-    if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
-    if (sizes) require_size(*sizes, n, "one size per vertex is needed");
-    require_size(fixed, n, "fixed has the wrong length");
-    require_between(clusters, 0, n_clusters, "a cluster is out of range");
-    const CutVertices<T> vertices{starts.data(), columns.data(),     data_or_null(weights), data_or_null(sizes),
-                                  fixed.data(),  asymmetries.data(), n,                     n_clusters};
-    return move_vertices(vertices, clusters.data());
-}
-
-template <class T>
-void bind_total_variation_of(nb::module_& m, const char* name, const char* maker, const char* mover) {
+void bind_total_variation_of(nb::module_& m, const char* name, const char* maker) {
     nb::class_<BlockedGraphArrays<T>>(m, name).def_prop_ro("n_edges", &BlockedGraphArrays<T>::n_edges);
     m.def(maker, &blocked_graph<T>, arg("starts").noconvert(), arg("crossings").noconvert(),
           arg("columns").noconvert(), arg("weights").none(), arg("block_rows"));
@@ -154,16 +136,33 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
           arg("rank").noconvert(), arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
     m.def("column_statistics", &column_statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
           arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
-    m.def(mover, &move_vertices_of_graph<T>, arg("starts").noconvert(), arg("columns").noconvert(),
-          arg("weights").noconvert().none(), arg("sizes").none(), arg("fixed"), arg("asymmetries"),
-          arg("clusters").noconvert(), Unlocked());
+}
+
+Index move_vertices_of_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<double>> weights,
+                             std::optional<In1<double>> sizes, In1<std::uint8_t> fixed, In1<double> asymmetries,
+                             Out1<std::int32_t> clusters) {
+    const Index n = static_cast<Index>(clusters.shape(0)), n_clusters = static_cast<Index>(asymmetries.shape(0));
+    require_size(starts, n + 1, "starts has the wrong length");
+    require_starts(starts);
+    require_size(columns, starts.data()[n], "starts and columns do not belong together");
+    require_between(columns, 0, n, "a column is out of range");
+    if (weights) require_size(*weights, starts.data()[n], "one weight per edge is needed");
+    if (sizes) require_size(*sizes, n, "one size per vertex is needed");
+    require_size(fixed, n, "fixed has the wrong length");
+    require_between(clusters, 0, n_clusters, "a cluster is out of range");
+    const CutVertices vertices{starts.data(), columns.data(),     data_or_null(weights), data_or_null(sizes),
+                                  fixed.data(),  asymmetries.data(), n,                     n_clusters};
+    return move_vertices(vertices, clusters.data());
 }
 
 }  // namespace
 
 void bind_total_variation(nb::module_& m) {
-    bind_total_variation_of<float>(m, "BlockedGraphFloat32", "blocked_graph_float32", "move_vertices_float32");
-    bind_total_variation_of<double>(m, "BlockedGraphFloat64", "blocked_graph_float64", "move_vertices_float64");
+    bind_total_variation_of<float>(m, "BlockedGraphFloat32", "blocked_graph_float32");
+    bind_total_variation_of<double>(m, "BlockedGraphFloat64", "blocked_graph_float64");
+    m.def("move_vertices", &move_vertices_of_graph, arg("starts").noconvert(), arg("columns").noconvert(),
+          arg("weights").noconvert().none(), arg("sizes").none(), arg("fixed"), arg("asymmetries"),
+          arg("clusters").noconvert(), Unlocked());
 }
 
 }  // namespace coterie

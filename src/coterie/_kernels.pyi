@@ -449,18 +449,10 @@ BlockedGraph = BlockedGraphFloat32 | BlockedGraphFloat64
 
 # Edges of a row: inside of its block to later rows, then across blocks to later rows, then to earlier ones.
 def blocked_graph_float32(
-    starts: Longs,
-    crossings: Longs,
-    columns: Ints,
-    weights: Array | None,
-    block_rows: int,
+    starts: Longs, crossings: Longs, columns: Ints, weights: Array | None, block_rows: int
 ) -> BlockedGraphFloat32: ...
 def blocked_graph_float64(
-    starts: Longs,
-    crossings: Longs,
-    columns: Ints,
-    weights: Array | None,
-    block_rows: int,
+    starts: Longs, crossings: Longs, columns: Ints, weights: Array | None, block_rows: int
 ) -> BlockedGraphFloat64: ...
 
 # IN/OUT duals (edges, R), memberships, extrapolated (n, width); scratch spare (n, width); IN anchors (n, width),
@@ -487,27 +479,13 @@ def iterate_primal_dual(
     row_weights: Array | None = None,
 ) -> float: ...
 
-# Moves single vertices between clusters as long as (P) falls; returns how often. IN starts (n + 1,), columns and weights of
-# the edges at each vertex, every edge at both ends (weights None: 1 each), sizes (n,): what a vertex counts in the size of
-# its cluster (None: 1 each), fixed (n,), asymmetries (R,): lambda; IN/OUT clusters (n,).
-def move_vertices_float32(
-    starts: Longs,
-    columns: Ints,
-    weights: Array | None,
-    sizes: Doubles | None,
-    fixed: npt.NDArray[np.uint8],
-    asymmetries: Doubles,
-    clusters: Ints,
-) -> int: ...
-def move_vertices_float64(
-    starts: Longs,
-    columns: Ints,
-    weights: Array | None,
-    sizes: Doubles | None,
-    fixed: npt.NDArray[np.uint8],
-    asymmetries: Doubles,
-    clusters: Ints,
-) -> int: ...
+# Moves single vertices between clusters as long as (P) falls; returns how often. IN starts (n + 1,), columns, weights:
+# every edge at both ends (None: 1 each), sizes (n,): what a vertex counts in that of its cluster (None: 1 each),
+# fixed (n,), asymmetries (R,): lambda; IN/OUT clusters (n,).
+def move_vertices(
+    starts: Longs, columns: Ints, weights: Doubles | None, sizes: Doubles | None, fixed: npt.NDArray[np.uint8],
+    asymmetries: Doubles, clusters: Ints,
+) -> int: ...  # fmt: skip
 
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
 # rank: one for all columns, or one for each (R,).

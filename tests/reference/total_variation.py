@@ -195,3 +195,51 @@ def outer_step(
         if eps is not None and estimate_holds(W, state.F, F, lam, eps):
             break
     return State(F, P, tau, done)
+
+
+def moved_vertices(W, labels, n_clusters, lam=None, weights=None, fixed=None) -> npt.NDArray[np.integer]:
+    """Clusters after moves of single vertices, as long as (P) falls: each to the one next to it that lowers it most.
+
+    Vertices move in their order; one is looked at again after a neighbour has moved, and all are when nothing moves.
+    """
+    n, labels = len(W), labels.copy()
+    fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
+    waiting, of_all = ~fixed, True
+    while True:
+        has_moved = False
+        for i in range(n):
+            if not waiting[i]:
+                continue
+            waiting[i] = False
+            best = _best_move(W, labels, i, n_clusters, lam, weights)
+            if best != labels[i]:
+                labels[i], has_moved = best, True
+                waiting |= (W[i] > 0) & ~fixed
+        if of_all and not has_moved:
+            return labels
+        of_all = not has_moved
+        if of_all:
+            waiting = ~fixed
+
+
+def _best_move(W, labels, i, n_clusters, lam, weights) -> int:
+    lams = np.broadcast_to(n_clusters - 1 if lam is None else lam, n_clusters)
+    sizes = np.ones(len(W)) if weights is None else weights
+
+    def cost(labels, r):
+        inside = labels == r
+        limit = min(lams[r] * sizes[inside].sum(), sizes[~inside].sum())
+        return W[np.ix_(inside, ~inside)].sum() / limit if limit > 0 else np.inf
+
+    best, lowest = labels[i], 0.0
+    # In the order in which the neighbours have them.
+    for r in dict.fromkeys(labels[np.flatnonzero(W[i])]):
+        if r == labels[i]:
+            continue
+        moved = labels.copy()
+        moved[i] = r
+        before = cost(labels, labels[i]) + cost(labels, r)
+        change = cost(moved, labels[i]) + cost(moved, r) - before
+        if change < -1e-9 * before and change < lowest:
+            best, lowest = r, change
+    return int(best)

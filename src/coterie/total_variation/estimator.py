@@ -101,8 +101,8 @@ class TotalVariationClustering(GraphEstimator):
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
         A run has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
-        or when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more. See
-        also `steps`.
+        when the last half of its iterations, at least 100, did not lower the cut that it rounds to by more; or when it
+        lowered the relaxed energy by less than 200 and the cut after moves by less than 10 times this. See `steps`.
     max_iter : int
         Inner iterations of a run, at most.
     random_state : int, RandomState or None
@@ -123,8 +123,8 @@ class TotalVariationClustering(GraphEstimator):
     labels_ : ndarray of shape (n,), int32
         Cluster of each row: the largest of its memberships.
     memberships_ : ndarray of shape (n, R)
-        F of the outer step that rounded to the smallest cut, or of the last one with the steps of the paper; rows are
-        non-negative and sum to 1.
+        F of the outer step that led to the smallest cut, of the last one with the steps of the paper; non-negative rows
+        that sum to 1, those that moved (see Notes) with a 1.
     outlier_scores_ : ndarray of shape (n,), float32
         Mean distance of each row to its nearest neighbours, over `cluster_scales_`: 1 for the median row of a cluster.
         Clusters of a graph have any shape and no centre. `predict` measures rows by their nearest rows of the fit; a
@@ -148,8 +148,8 @@ class TotalVariationClustering(GraphEstimator):
         Inner iterations of that run.
     history_ : record array
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
-        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded, or of
-        the best ones so far where these leave a cluster empty).
+        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded and
+        moved on, or of the best ones so far where these leave a cluster empty).
     runs_ : record array
         What each run reported; see `KMeans`.
     n_features_in_ : int
@@ -176,14 +176,14 @@ class TotalVariationClustering(GraphEstimator):
     value, larger ones counting lambda times. On indicators both are the same (Theorem 1 of the paper, which counts each
     edge twice). With `balance="degrees"` rows count their degrees in sizes, medians and distances.
 
-    An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test that takes about half
-    as much. Its steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of
-    a vertex and the scale of a column; the authors' (`steps="paper"`) are everywhere as short as the worst of each
-    needs. Memory: R floats for each edge and five times n R. Rows are put into a local order first, by the eigenvectors
-    of the normalised cut; these come from Lanczos' method for all but small graphs.
-
-    After a run from labels clusters exchange their classes where that keeps more of the edges between labelled rows and
-    others, and (P) falls (not with `steps="paper"`, nor with bounds of sizes).
+    An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test of half as many. Its
+    steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of a vertex and
+    the scale of a column; the authors' (`steps="paper"`) are everywhere as short as the worst of each needs. Memory: R
+    floats for each edge, five times n R. Rows are put into a local order first, by the eigenvectors of the normalised
+    cut; these come from Lanczos' method for all but small graphs.
+    After an outer step memberships are rounded, and vertices of no known class move one by one to clusters next to
+    them as long as (P) falls. After a run from labels clusters exchange their classes where (P) falls and more of the
+    edges between labelled rows and others are kept. Neither with `steps="paper"` nor with bounds of sizes.
 
     The graph need not be connected: parts without any edge between them are clusters at no cost, and isolated vertices
     go wherever sizes gain by it. With one cluster all rows are in it, and the energies are 0.

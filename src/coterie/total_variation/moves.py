@@ -31,16 +31,14 @@ class VertexMoves:
     ) -> None:
         edges = graph.adjacency
         self._starts, self._columns = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
-        self._edge_weights = None if np.all(edges.data == 1) else edges.data
+        self._edge_weights = None if np.all(edges.data == 1) else edges.data.astype(np.float64)
         self._asymmetries, self._weights, self._fixed = asymmetries, weights, fixed.astype(np.uint8)
-        is_single = graph.dtype == np.float32
-        self._move = _kernels.move_vertices_float32 if is_single else _kernels.move_vertices_float64
 
     def settled(self, labels: IntArray) -> IntArray:
         """Return clusters that no move of one vertex makes better.
 
-        Vertices move one after the other in the order of the graph, each to the cluster next to it that lowers (P) most.
-        No cluster becomes empty. O(edges) operations for each time that all are looked at.
+        Vertices move one after the other in the order of the graph, each to the cluster next to it that lowers (P)
+        most. No cluster becomes empty. O(edges) operations for each time that all are looked at.
 
         Parameters
         ----------
@@ -52,7 +50,7 @@ class VertexMoves:
         ndarray of shape (n,), int32
         """
         settled = labels.copy()
-        self._move(
+        _kernels.move_vertices(
             self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._asymmetries,
             settled,
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, Phase
 from coterie.fitting.monitor import FitMonitor
@@ -27,7 +29,12 @@ __all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
 
 # A run ends after so many times the iterations that found its clusters, and no fewer than these.
-_PATIENCE, _FEWEST_INNER = 2, 300
+_PATIENCE, _FEWEST_INNER = 2, 200
+
+# It also ends, after no fewer iterations than these, when their second half has lowered the relaxed energy by less than
+# so many times `tol`, and the cut that vertices have moved to by less than so many. Two outer steps or more: energies
+# fall late in a long one.
+_FEWEST_STILL, _STILL_RELAXED, _STILL_CUT, _STILL_STEPS = 100, 200, 10, 2
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,56 @@ _ENDINGS = {
     "preconditioned": _Ending(still_steps=2, with_best=True),
     "paper": _Ending(still_steps=1, with_best=False),
 }
+
+
+@dataclass(frozen=True)
+class _Rounding:
+    """Clusters that memberships round to."""
+
+    labels: IntArray
+    cut: float  # (P)
+    cut_before: float  # (P) before vertices have moved
+
+
+class _Patience:
+    """Says when going on gains too little, by what each outer step has come to.
+
+    Parameters
+    ----------
+    tol : float
+        Part of a cut that is a gain.
+    relaxed : float
+        The relaxed energy at the start.
+    rounding : _Rounding
+        What the start rounds to.
+    """
+
+    def __init__(self, tol: float, relaxed: float, rounding: _Rounding) -> None:
+        self._tol, self._rounded, self._n_best = tol, rounding.cut_before, 0
+        self._inner, self._relaxed, self._cuts = [0], [relaxed], [rounding.cut]
+
+    def add(self, n_inner: int, relaxed: float, rounding: _Rounding) -> None:
+        """Take in an outer step that ended after so many inner iterations of the run."""
+        if rounding.cut_before < (1 - self._tol) * self._rounded:
+            self._n_best = n_inner
+        self._rounded = min(self._rounded, rounding.cut_before)
+        self._inner.append(n_inner)
+        self._relaxed.append(relaxed)
+        self._cuts.append(min(self._cuts[-1], rounding.cut))
+
+    @property
+    def is_out(self) -> bool:
+        """Whether the run should end. One outer step tells nothing, however long it is."""
+        if len(self._inner) <= 2:
+            return False
+        n_inner, first = self._inner[-1], self._inner[1]
+        if n_inner >= max(_PATIENCE * max(self._n_best, first), _FEWEST_INNER):
+            return True
+        half = bisect_right(self._inner, n_inner // 2) - 1
+        if n_inner < _FEWEST_STILL or half < 1 or len(self._inner) - 1 - half < _STILL_STEPS:
+            return False
+        has_fallen = self._relaxed[-1] < (1 - _STILL_RELAXED * self._tol) * self._relaxed[half]
+        return not has_fallen and not self._cuts[-1] < (1 - _STILL_CUT * self._tol) * self._cuts[half]
 
 
 @dataclass(frozen=True)
@@ -207,7 +264,7 @@ class CutRuns:
         if not self._problem.is_matched:
             return run
         numbers = matched_numbers(self._graph.edges, run.labels, self._problem.asymmetries, self._weights)
-        labels = numbers[run.labels].astype(np.int32)
+        labels = self._settled(numbers[run.labels].astype(np.int32))
         memberships, cut = run.memberships[:, np.argsort(numbers)], self._descent.cut(labels)
         energy = self._descent.start(memberships) if cut <= run.energy else np.inf
         if not np.isfinite(energy):
@@ -227,7 +284,7 @@ class CutRuns:
         if is_paper or self._problem.bounds is not None or not fixed.any():
             return run
         numbers = numbers_by_labels(self._graph.edges, run.labels, known, self._problem.n_clusters)
-        labels = np.where(fixed, known, numbers[run.labels]).astype(np.int32)
+        labels = self._settled(np.where(fixed, known, numbers[run.labels]).astype(np.int32))
         cut = self._descent.cut(labels)
         if cut >= run.energy:
             return run
@@ -239,7 +296,7 @@ class CutRuns:
     def _agreeing(self, run: Run) -> Run:
         """Return a run whose vertices that have moved have memberships of their new clusters alone."""
         moved = run.memberships.argmax(axis=1) != run.labels
-        if not self._moves_vertices or not moved.any():
+        if not self._moves_vertices or not moved.any() or not np.isfinite(run.energy):
             return run
         memberships = run.memberships.copy()
         memberships[moved] = np.eye(memberships.shape[1])[run.labels[moved]]
@@ -251,19 +308,22 @@ class CutRuns:
         """Whether vertices move after rounding: not in the paper, nor where clusters have bounds of their sizes."""
         return _ENDINGS[self._effort.steps].with_best and self._problem.bounds is None
 
-    def _rounded(self) -> tuple[IntArray, float]:
-        """Return the clusters that memberships round to, and (P): moved on, or within the bounds of their sizes."""
+    def _rounded(self) -> _Rounding:
+        """Return the clusters that memberships round to, moved on or within the bounds of their sizes."""
         labels, cut = self._descent.rounded()
-        if self._moves_vertices:
-            labels = self._moves.settled(labels)
-            return labels, self._descent.cut(labels)
         if self._problem.bounds is None:
-            return labels, cut
+            settled = self._settled(labels)
+            return _Rounding(settled, self._descent.cut(settled), cut)
         labels = labels_within(
             self._graph.adjacency, self._descent.memberships, labels, self._problem.bounds, self._known >= 0,
             self._problem.n_threads,
         )  # fmt: skip
-        return labels, self._descent.cut(labels)
+        cut = self._descent.cut(labels)
+        return _Rounding(labels, cut, cut)
+
+    def _settled(self, labels: IntArray) -> IntArray:
+        """Return clusters after moves of single vertices, where there are any."""
+        return self._moves.settled(labels) if self._moves_vertices else labels
 
     @cached_property
     def _moves(self) -> VertexMoves:
@@ -280,9 +340,10 @@ class CutRuns:
         descent, monitor, effort = self._descent, self._monitor, self._effort
         ending = _ENDINGS[effort.steps]
         monitor.start_run()
-        labels, cut = self._rounded()
-        best = Run(cut, energy, labels, descent.memberships)
-        n_inner, n_best, n_still, converged = 0, 0, 0, False
+        rounding = self._rounded()
+        best = Run(rounding.cut, energy, rounding.labels, descent.memberships)
+        patience = _Patience(effort.tol, energy, rounding)
+        n_inner, n_still, converged = 0, 0, False
         while n_inner < effort.max_iter and not converged:
             before = energy
             result = descent.outer_step(effort.eps, effort.max_iter - n_inner, monitor.step)
@@ -294,23 +355,21 @@ class CutRuns:
                 # There are no iterations left, for otherwise they had gone on.
                 descent.undo()
                 energy = before
-            labels, cut = self._rounded()
-            if cut < (1 - effort.tol) * best.energy:
-                n_best = n_inner
+            rounding = self._rounded()
+            patience.add(n_inner, energy, rounding)
             # The last of equal ones: memberships become sharper.
-            if cut <= best.energy or not ending.with_best:
-                best = Run(cut, energy, labels, descent.memberships)
+            if rounding.cut <= best.energy or not ending.with_best:
+                best = Run(rounding.cut, energy, rounding.labels, descent.memberships)
             stop = monitor.report(
                 energy,
                 lambda: self._graph.restored(descent.memberships),
                 n_inner=result.n_inner,
                 descended=result.descended,
                 # Equal rows can leave a cluster empty for some steps: the best cut stands in for one that there is not.
-                cut=cut if np.isfinite(cut) else best.energy,
+                cut=rounding.cut if np.isfinite(rounding.cut) else best.energy,
             )
             n_still = n_still + 1 if abs(before - energy) <= effort.tol * abs(before) else 0
-            out_of_patience = ending.with_best and n_inner >= max(_PATIENCE * n_best, _FEWEST_INNER)
-            converged = n_still == ending.still_steps or out_of_patience
+            converged = n_still == ending.still_steps or (ending.with_best and patience.is_out)
             if stop:
                 break
         return replace(best, converged=converged, n_inner=n_inner, history=monitor.history())

@@ -7,17 +7,16 @@
 namespace coterie {
 
 // A graph with every edge at both of its ends, and what (P) asks for besides.
-template <class T>
 struct CutVertices {
     const Index* starts;           // n_vertices + 1
     const std::int32_t* columns;   // other ends; never the vertex itself
-    const T* weights;              // or nullptr: 1
+    const double* weights;         // or nullptr: 1
     const double* sizes;           // n_vertices: what a vertex counts in the size of its cluster, or nullptr: 1
     const std::uint8_t* fixed;     // n_vertices: whether a vertex stays
     const double* asymmetries;     // n_clusters: lambda
     Index n_vertices, n_clusters;
 
-    double weight(Index e) const { return weights == nullptr ? 1.0 : static_cast<double>(weights[e]); }
+    double weight(Index e) const { return weights == nullptr ? 1.0 : weights[e]; }
     double size(Index i) const { return sizes == nullptr ? 1.0 : sizes[i]; }
 };
 
@@ -27,10 +26,9 @@ namespace {
 inline constexpr double kLeastGain = 1e-9;
 
 // What clusters cut and how large they are, kept as vertices move.
-template <class T>
 class MovingVertices {
    public:
-    MovingVertices(const CutVertices<T>& vertices, std::int32_t* clusters)
+    MovingVertices(const CutVertices& vertices, std::int32_t* clusters)
         : vertices_(vertices), clusters_(clusters), cuts_(vertices.n_clusters), sizes_(vertices.n_clusters),
           links_(vertices.n_clusters), neighbors_(vertices.n_clusters) {
         for (Index r = 0; r < vertices.n_clusters; ++r) cuts_[r] = sizes_[r] = links_[r] = 0;
@@ -92,19 +90,18 @@ class MovingVertices {
         return limit > 0 ? (cuts_[r] + cut) / limit : infinity<double>();
     }
 
-    const CutVertices<T>& vertices_;
+    const CutVertices& vertices_;
     std::int32_t* clusters_;
     Buffer<double> cuts_, sizes_, links_;
     Buffer<std::int32_t> neighbors_;
     double whole_ = 0;
 };
 
-// Moves vertices in their order, again and again, until no move lowers (P). A vertex is looked at again when one next to
-// it has moved, and all are when nothing moves any more, for moves change sizes everywhere. IN/OUT clusters
+// Moves vertices in their order, again and again, until no move lowers (P). A vertex is looked at again when one next
+// to it has moved, and all are when nothing moves any more, for moves change sizes everywhere. IN/OUT clusters
 // (n_vertices). Returns the number of moves.
-template <class T>
-Index move_vertices(const CutVertices<T>& vertices, std::int32_t* clusters) {
-    MovingVertices<T> moving(vertices, clusters);
+inline Index move_vertices(const CutVertices& vertices, std::int32_t* clusters) {
+    MovingVertices moving(vertices, clusters);
     Buffer<std::uint8_t> waits(vertices.n_vertices);
     Index n_moves = 0;
     for (bool of_all = true, is_settled = false; !is_settled;) {

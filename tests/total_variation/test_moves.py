@@ -1,0 +1,150 @@
+"""Moves of single vertices: those of a plain version, never a larger cut, nothing left to be gained."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+import tests.reference.total_variation as oracle
+from coterie import TotalVariationClustering, _kernels
+from coterie.graphs import knn_graph
+from coterie.total_variation.graph import CutGraph
+from coterie.total_variation.moves import VertexMoves
+from coterie.total_variation.runs import _Patience, _Rounding
+
+problems = dict(
+    n=st.integers(4, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
+    is_weighted=st.booleans(), dtype=st.sampled_from([np.float32, np.float64]), seed=st.integers(0, 9999),
+)  # fmt: skip
+
+
+def some_problem(n, R, asymmetry, is_weighted, dtype, seed):
+    random = np.random.default_rng(seed)
+    # Weights that sum without rounding: equal moves are equal in any order.
+    W = np.triu(
+        (random.random((n, n)) < 0.3) * (random.integers(1, 9, (n, n)) / 8 if is_weighted else 1.0), 1
+    )
+    W = W + W.T
+    labels = random.integers(0, R, n).astype(np.int32)
+    asymmetries = np.full(R, R - 1 if asymmetry is None else asymmetry, float)
+    sizes = random.integers(1, 4, n).astype(float) if is_weighted else None
+    fixed = random.random(n) < 0.2
+    moves = VertexMoves(CutGraph(sp.csr_array(W.astype(dtype))), asymmetries, sizes, fixed)
+    return W, labels, asymmetries, sizes, fixed, moves.settled(labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(**problems)
+def test_the_moves_of_a_plain_version(n, R, asymmetry, is_weighted, dtype, seed):
+    W, labels, asymmetries, sizes, fixed, settled = some_problem(n, R, asymmetry, is_weighted, dtype, seed)
+    expected = oracle.moved_vertices(W, labels, R, asymmetries, sizes, fixed)
+    assert settled.dtype == np.int32
+    np.testing.assert_array_equal(settled, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(**problems)
+def test_nothing_is_left_to_be_gained(n, R, asymmetry, is_weighted, dtype, seed):
+    W, labels, asymmetries, sizes, fixed, settled = some_problem(n, R, asymmetry, is_weighted, dtype, seed)
+    np.testing.assert_array_equal(settled[fixed], labels[fixed])
+    np.testing.assert_array_equal(np.unique(settled), np.unique(labels))
+    if len(np.unique(labels)) < R:
+        return
+    cut = oracle.balanced_cut(W, settled, R, asymmetries, sizes)
+    assert cut <= oracle.balanced_cut(W, labels, R, asymmetries, sizes) * (1 + 1e-12)
+    for i in np.flatnonzero(~fixed & (np.bincount(settled, minlength=R)[settled] > 1)):
+        for r in np.unique(settled[W[i] > 0]):
+            moved = settled.copy()
+            moved[i] = r
+            assert oracle.balanced_cut(W, moved, R, asymmetries, sizes) >= cut * (1 - 1e-8)
+
+
+class TestFits:
+    @pytest.fixture
+    def graph(self):
+        X = make_blobs(600, 8, centers=6, cluster_std=3.0, random_state=1)[0]
+        return knn_graph(X.astype(np.float32), 8)
+
+    @pytest.mark.parametrize("known", [None, 40])
+    def test_a_fit_leaves_nothing_to_be_gained(self, graph, known):
+        y = np.full(600, -1)
+        if known is not None:
+            y[:known] = np.arange(known) % 6
+        model = TotalVariationClustering(6, affinity="precomputed", n_init=2, random_state=0).fit(graph, y)
+        moves = VertexMoves(CutGraph(graph), np.full(6, 5.0), None, y >= 0)
+        np.testing.assert_array_equal(moves.settled(model.labels_), model.labels_)
+        np.testing.assert_array_equal(model.memberships_.argmax(axis=1), model.labels_)
+        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(graph.toarray(), model.labels_, 6))
+        relaxed = sum(oracle.energy(graph.toarray(), f, 5) for f in model.memberships_.astype(float).T)
+        np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4)
+
+    def test_not_with_the_steps_of_the_paper_nor_with_bounds(self, graph, monkeypatch):
+        def fail(self, labels):
+            raise AssertionError
+
+        monkeypatch.setattr(VertexMoves, "settled", fail)
+        options = dict(affinity="precomputed", n_init=2, random_state=0)
+        TotalVariationClustering(6, steps="paper", **options).fit(graph)
+        model = TotalVariationClustering(6, size_min=90, **options).fit(graph)
+        assert np.bincount(model.labels_).min() >= 90
+
+
+def path_of(*steps, tol=1e-4):
+    """What a `_Patience` says after each step: inner iterations so far, relaxed energy, cut, cut after moves."""
+    labels = np.zeros(1, dtype=np.int32)
+    patience = _Patience(tol, steps[0][1], _Rounding(labels, steps[0][3], steps[0][2]))
+    said = []
+    for n_inner, relaxed, before, cut in steps[1:]:
+        patience.add(n_inner, relaxed, _Rounding(labels, cut, before))
+        said.append(patience.is_out)
+    return said
+
+
+class TestPatience:
+    def test_twice_the_iterations_that_found_the_clusters(self):
+        falls = [(n, 9 / (1 + n), 5 if n < 150 else 4, 4) for n in (0, 50, 100, 150, 250, 299, 300)]
+        assert path_of(*falls) == [False] * 5 + [True]
+
+    def test_no_fewer_than_200_and_no_single_step(self):
+        falls = [(n, 9 / (1 + n), 5, 5) for n in (0, 10, 199, 200)]
+        assert path_of(*falls) == [False, False, True]
+        assert path_of((0, 9, 5, 5), (500, 1, 5, 5), (501, 0.5, 5, 5)) == [False, False]
+
+    def test_still_for_half_of_the_iterations(self):
+        # The cut of the rounded memberships falls on.
+        still = [(0, 9, 9, 9), (40, 5, 5, 4), (60, 5, 4.9, 4), (99, 5, 4.8, 4), (110, 4.96, 4.7, 4)]
+        assert path_of(*still) == [False] * 3 + [True]
+        for i, fallen in ((1, 4.89), (3, 3.99)):
+            last = list(still[-1])
+            last[i] = fallen
+            assert path_of(*still[:-1], tuple(last)) == [False] * 4
+        assert path_of(*still, tol=1e-6) == [False] * 4
+        assert path_of(still[0], (5, 5, 5, 4), (105, 5, 4.9, 4), (130, 5, 4.8, 4)) == [False, False, True]
+
+
+def move_arguments():
+    return dict(
+        starts=np.array([0, 1, 2]), columns=np.array([1, 0], dtype=np.int32), weights=None, sizes=None,
+        fixed=np.zeros(2, dtype=np.uint8), asymmetries=np.ones(2), clusters=np.array([0, 1], dtype=np.int32),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"starts": np.array([0, 1])}, "starts"),
+        ({"starts": np.array([0, 2, 1])}, "starts"),
+        ({"columns": np.array([1], dtype=np.int32)}, "do not belong together"),
+        ({"columns": np.array([2, 0], dtype=np.int32)}, "column is out of range"),
+        ({"weights": np.ones(1)}, "one weight per edge"),
+        ({"sizes": np.ones(3)}, "one size per vertex"),
+        ({"fixed": np.zeros(3, dtype=np.uint8)}, "fixed"),
+        ({"clusters": np.array([0, 2], dtype=np.int32)}, "cluster is out of range"),
+    ],
+)
+def test_the_kernel_checks_its_arguments(change, message):
+    assert _kernels.move_vertices(**move_arguments()) == 0
+    with pytest.raises(ValueError, match=message):
+        _kernels.move_vertices(**(move_arguments() | change))
