@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import clock
-from benchmarks.mixture.settings import Coreset, Setting, draw_coreset, draw_seeds
+from benchmarks.mixture.settings import PUBLISHED, Coreset, Setting, draw_coreset, draw_seeds
 
 CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
 
@@ -208,9 +208,8 @@ FITS: dict[str, SeededContender] = {
     ),
     VAR_GMM_S: SeededContender("coterie", partial(_mixture, coreset=False), seeded_by=CHAIN_ROWS),
     VC_GMM: SeededContender("coterie", partial(_mixture, coreset=True), seeded_by=CHAIN_CORESET),
-    # Algorithm 2 as written: one row a tile, a search in every E-step.
     PUBLISHED_STEPS: SeededContender(
-        "coterie", partial(_mixture, coreset=True, rows_per_tile=1, search_every=1), seeded_by=CHAIN_CORESET
+        "coterie", partial(_mixture, coreset=True, **PUBLISHED), seeded_by=CHAIN_CORESET
     ),
     EARLY_STOP: SeededContender(
         "coterie", partial(_mixture, coreset=True, tol=1e-3), seeded_by=CHAIN_CORESET

@@ -15,7 +15,7 @@ from benchmarks.harness.measuring import measured, seconds_of
 from benchmarks.harness.papers import PaperRun
 from benchmarks.mixture.contenders import OWN_CHAIN, SEEDS_ALONE, VAR_GMM_S, VC_GMM
 from benchmarks.mixture.paper_sweeps import STYLES
-from benchmarks.mixture.settings import ROWS, Coreset, Setting, draw_coreset, draw_seeds
+from benchmarks.mixture.settings import PUBLISHED, ROWS, Coreset, Setting, draw_coreset, draw_seeds
 
 __all__ = ["make_costs", "make_figure_s1"]
 
@@ -104,7 +104,7 @@ def make_costs(run: PaperRun) -> None:
 
 def _settings(run: PaperRun) -> tuple[Path, int, list[Setting]]:
     row = ROWS["blobs64"].for_options(run)
-    setting = replace(row.setting, rows_per_tile=1, search_every=1)
+    setting = replace(row.setting, **PUBLISHED)
     sizes = [c for c in N_CLUSTERS if not run.quick or 8 * c <= setting.coreset_size]
     return row.file(run, "blobs64"), row.n_rows, [replace(setting, n_clusters=c) for c in sizes]
 

@@ -25,6 +25,7 @@ from benchmarks.mixture.paper_sets import PaperSet, chosen_sets
 from benchmarks.mixture.paper_sweeps import Point, measure_points
 from benchmarks.mixture.rows import error_cell
 from benchmarks.mixture.runs import LABELS
+from benchmarks.mixture.settings import PUBLISHED
 
 __all__ = ["make_algorithm", "make_initial_e_steps", "make_table_1", "make_thresholds"]
 
@@ -87,12 +88,11 @@ def make_algorithm(run: PaperRun) -> None:
         "ours: 16 rows a tile, every third E-step searches": {},
         "search_every=1": dict(search_every=1),
         "rows_per_tile=1": dict(rows_per_tile=1),
-        "the papers': both": dict(rows_per_tile=1, search_every=1),
-        "the papers', 4 initial E-steps": dict(rows_per_tile=1, search_every=1, initial_e_steps=4),
-        "the papers', a candidate drawn at random": dict(
-            rows_per_tile=1, search_every=1, random_candidate=True
-        ),
-        "the papers', none drawn at random": dict(rows_per_tile=1, search_every=1, random_candidate=False),
+        "coreset_tol=0": dict(coreset_tol=0),
+        "the papers': all three": PUBLISHED,
+        "the papers', 4 initial E-steps": PUBLISHED | dict(initial_e_steps=4),
+        "the papers', a candidate drawn at random": PUBLISHED | dict(random_candidate=True),
+        "the papers', none drawn at random": PUBLISHED | dict(random_candidate=False),
     }
     for key, chosen in chosen_sets(run, ("KDD", "RNA", "SONG")).items():
         data, row = chosen.prepared(run, key)
@@ -106,7 +106,7 @@ def make_initial_e_steps(run: PaperRun) -> None:
     """E-steps before the first M-step, on RNA."""
     for key, chosen in chosen_sets(run, ("RNA",)).items():
         data, row = chosen.prepared(run, key)
-        setting = replace(row.setting, rows_per_tile=1, search_every=1)
+        setting = replace(row.setting, **PUBLISHED)
         sizes = {"C' = G = 3": {}, "C' = G = 5": dict(n_candidates=5, n_neighbors=5)}
         points = {OWN_ALL_ROWS: Point(OWN_ALL_ROWS, "", row.setting)} | {
             f"var-GMM-S, {name}, {n} E-steps": Point(
@@ -123,7 +123,7 @@ def make_thresholds(run: PaperRun) -> None:
     for key, chosen in chosen_sets(run, ("KDD",)).items():
         data, row = chosen.prepared(run, key)
         points = {
-            f"{name}, {tol:g}": Point(name, "", replace(row.setting, tol=tol))
+            f"{name}, {tol:g}": Point(name, "", replace(row.setting, tol=tol, coreset_tol=0))
             for name in (OWN_ALL_ROWS, VC_GMM)
             for tol in TOLERANCES
         }

@@ -48,6 +48,23 @@ class TestFitting:
         assert mixture(20, covariance_type, tol=1e-6).fit(blobs).n_iter_ > model.n_iter_
         assert not mixture(20, covariance_type, max_iter=2, tol=0).fit(blobs).converged_
 
+    @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+    def test_a_coreset_is_fitted_no_closer_than_it_is_worth(self, covariance_type):
+        """What the earlier end leaves is a small share of what p parameters gain by chance on N' rows."""
+        X = np.random.default_rng(0).uniform(size=(20_000, 4)).astype(np.float32)
+        options = dict(coreset_size=2_000, tol=1e-7)
+        whole = mixture(60, covariance_type, coreset_tol=0, **options).fit(X)
+        early = mixture(60, covariance_type, **options).fit(X)
+        assert early.converged_
+        assert early.n_iter_ < 0.7 * whole.n_iter_
+        same = whole.lower_bounds_[: early.n_iter_]
+        np.testing.assert_array_equal(early.lower_bounds_, same)
+        by_chance = early._n_parameters() / 2_000
+        assert whole.lower_bound_ - early.lower_bound_ < 3 * early.coreset_tol * by_chance
+
+    def test_all_rows_are_fitted_to_the_end(self, blobs):
+        same_fits(mixture(20, coreset_tol=100.0).fit(blobs), mixture(20, coreset_tol=0).fit(blobs))
+
     def test_the_flexible_models_do_not_converge_while_they_share(self):
         """The first two M-steps have one variance; that nothing changes then says nothing."""
         X = np.random.default_rng(0).normal(size=(300, 2)) * np.repeat([[1.0], [9]], 150, axis=0)
@@ -99,6 +116,7 @@ class TestFitting:
         (dict(assignment="fast"), "assignment must be one of auto, exact, truncated"),
         (dict(max_iter=0), "max_iter must be"),
         (dict(tol=-1), "tol must not be negative"),
+        (dict(coreset_tol=-1), "coreset_tol must not be negative"),
         (dict(max_time=0), "max_time must be"),
         (dict(n_threads=0), "n_threads must be"),
     ],

@@ -27,10 +27,12 @@ from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
-from coterie.mixture.estimator import HISTORY_FIELDS, Run
+from coterie.mixture.estimator import HISTORY_FIELDS
 from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import Posteriors
+from coterie.mixture.run import Run
+from coterie.mixture.settling import Settling
 from coterie.rows import as_rows
 
 __all__ = ["TruncatedGaussianMixture"]
@@ -52,8 +54,8 @@ class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
     Parameters
     ----------
     n_components, covariance_type, n_candidates, n_neighbors, random_candidate, rows_per_tile, search_every, \
-initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, max_iter, assignment, \
-compute_labels, random_state, verbose, max_time, callback
+initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, coreset_tol, max_iter, \
+assignment, compute_labels, random_state, verbose, max_time, callback
         See `coterie.TruncatedGaussianMixture`.
     coreset_size : int, optional
         Draw a lightweight coreset of so many rows on the workers, and fit that here.
@@ -133,6 +135,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         chain_length: int = 20,
         reg_covar: float = 1e-6,
         tol: float = 1e-4,
+        coreset_tol: float = 0.1,
         max_iter: int = 300,
         assignment: str = "auto",
         compute_labels: bool = True,
@@ -150,8 +153,9 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             random_candidate=random_candidate, rows_per_tile=rows_per_tile, search_every=search_every,
             initial_e_steps=initial_e_steps, coreset_size=coreset_size, init=init, n_init=n_init,
             means_init=means_init, weights_init=weights_init, warm_start=warm_start, chain_length=chain_length,
-            reg_covar=reg_covar, tol=tol, max_iter=max_iter, assignment=assignment, compute_labels=compute_labels,
-            random_state=random_state, verbose=verbose, max_time=max_time, n_threads=n_threads, callback=callback,
+            reg_covar=reg_covar, tol=tol, coreset_tol=coreset_tol, max_iter=max_iter,
+            assignment=assignment, compute_labels=compute_labels, random_state=random_state, verbose=verbose,
+            max_time=max_time, n_threads=n_threads, callback=callback,
         )  # fmt: skip
         self.client = client
         self.checkpoint = checkpoint
@@ -285,11 +289,12 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         posteriors: Posteriors,
         parameters: MixtureParameters,
         smallest_variance: float,
+        settling: Settling,
         monitor: FitMonitor,
     ) -> tuple[MixtureParameters, bool]:
         assert isinstance(monitor, _Monitor)
         monitor.posteriors = posteriors
-        return super()._iterate(posteriors, parameters, smallest_variance, monitor)
+        return super()._iterate(posteriors, parameters, smallest_variance, settling, monitor)
 
     def _drawn_centers(
         self, X: Any, data: Any, random: np.random.RandomState, phase: Phase = UNHURRIED

@@ -21,7 +21,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.mixture.component_search import ComponentSearch
-from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.rows import RowSource
 
 __all__ = ["MixtureModel"]
@@ -213,10 +213,7 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
         }
 
     def _n_parameters(self) -> int:
-        n_components, n_columns = self.means_.shape
-        n_variances = int(np.size(self.covariances_))
-        n_weights = 0 if self.covariance_type == "tied_spherical" else n_components - 1
-        return n_components * n_columns + n_variances + n_weights
+        return count_parameters(self.covariance_type, *self.means_.shape)
 
     def _fitted_rows(self, X: Any) -> RowSource:
         check_is_fitted(self, "means_")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.coresets import lightweight_coreset
@@ -28,13 +27,15 @@ from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.mixture.base import MixtureModel
 from coterie.mixture.m_step import m_step, shared_variance
-from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
+from coterie.mixture.run import Run
+from coterie.mixture.settling import Settling, effective_size
 from coterie.mixture.starts import NO_VARIANCE, check_variance, first_weights, last_parameters
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 
-__all__ = ["HISTORY_FIELDS", "Run", "TruncatedGaussianMixture"]
+__all__ = ["HISTORY_FIELDS", "TruncatedGaussianMixture"]
 
 COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
 ASSIGNMENTS = ("auto", "exact", "truncated")
@@ -52,17 +53,6 @@ _SHARED_STEPS = 2
 _SEEDING_SHARE = 0.5
 
 HISTORY_FIELDS = (("n_distances", np.int64),)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one run of EM ended with."""
-
-    parameters: MixtureParameters
-    neighbors: IntArray
-    history: Array
-    converged: bool
-    lower_bound: float
 
 
 class TruncatedGaussianMixture(MixtureModel):
@@ -113,6 +103,9 @@ class TruncatedGaussianMixture(MixtureModel):
         Added to every variance. The default is scikit-learn's; it must be small against the variances sought.
     tol : float
         The fit has converged when the free energy changes by less than this, relative to itself.
+    coreset_tol : float
+        With a coreset it has also converged when later iterations would raise the free energy by less than this share
+        of what is chance, as it seems: of p parameters on N' rows, p / N' (Akaike 1974). 0: by `tol` alone.
     max_iter : int
         EM iterations, at most.
     assignment : {"auto", "exact", "truncated"}
@@ -154,7 +147,7 @@ class TruncatedGaussianMixture(MixtureModel):
         Components that are left: those without weight or variance are dropped, with a ConvergenceWarning, unless
         `covariance_type` is "tied_spherical".
     converged_ : bool
-        Whether `tol` was reached.
+        Whether `tol` or `coreset_tol` was reached.
     n_iter_ : int
         Number of iterations.
     history_ : record array
@@ -177,14 +170,15 @@ class TruncatedGaussianMixture(MixtureModel):
     Any partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
     bytes per row and, for rows of up to 1 GiB, a copy of them.
 
-    By default three things are not as in Algorithm 2 of the papers, for speed: rows look in tiles; from the fifth
-    E-step on only every third searches; and the neighbourhood of a component is learnt from the rows that had it as
-    their best one before a search, in all searches but the first. `rows_per_tile=1, search_every=1` is Algorithm 2 as
-    written: each row looks among the neighbours of its own candidates, in every E-step, and a neighbourhood is learnt,
-    in the first search too, from the rows that have the component as their best one after it. That takes another 8 C' G
-    bytes per row (12 in float64). Two things remain. A component that is the best one of no row keeps its neighbours,
-    as does the rest of a neighbourhood where too few components were met: the papers have no rule for either. And rows
-    of more than 256 MiB are searched block by block, later ones with the neighbourhoods that the earlier ones left.
+    By default four things are not as in Algorithm 2 of the papers, for speed: rows look in tiles; from the fifth
+    E-step on only every third searches; the neighbourhood of a component is learnt from the rows that had it as
+    their best one before a search, in all searches but the first; and a coreset is fitted no closer than it is worth.
+    `rows_per_tile=1, search_every=1, coreset_tol=0` is Algorithm 2 as written: each row looks among the neighbours of
+    its own candidates, in every E-step, and a neighbourhood is learnt, in the first search too, from the rows that have
+    the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two things
+    remain. A component that is the best one of no row keeps its neighbours, as does the rest of a neighbourhood where
+    too few components were met: the papers have no rule for either. And rows of more than 256 MiB are searched block by
+    block, later ones with the neighbourhoods that the earlier ones left.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 
@@ -227,6 +221,7 @@ class TruncatedGaussianMixture(MixtureModel):
         chain_length: int = 20,
         reg_covar: float = 1e-6,
         tol: float = 1e-4,
+        coreset_tol: float = 0.1,
         max_iter: int = 300,
         assignment: str = "auto",
         compute_labels: bool = True,
@@ -253,6 +248,7 @@ class TruncatedGaussianMixture(MixtureModel):
         self.chain_length = chain_length
         self.reg_covar = reg_covar
         self.tol = tol
+        self.coreset_tol = coreset_tol
         self.max_iter = max_iter
         self.assignment = assignment
         self.compute_labels = compute_labels
@@ -355,7 +351,9 @@ class TruncatedGaussianMixture(MixtureModel):
     ) -> Run:
         """One start: EM until the free energy settles."""
         posteriors = self._posteriors(data, random)
-        parameters, converged = self._iterate(posteriors, start, NO_VARIANCE * data.mean_variance, monitor)
+        settling = Settling(self.tol, self._least_left(data), self.search_every)
+        smallest_variance = NO_VARIANCE * data.mean_variance
+        parameters, converged = self._iterate(posteriors, start, smallest_variance, settling, monitor)
         history = monitor.history()
         return Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
 
@@ -364,12 +362,14 @@ class TruncatedGaussianMixture(MixtureModel):
         posteriors: Posteriors,
         parameters: MixtureParameters,
         smallest_variance: float,
+        settling: Settling,
         monitor: FitMonitor,
     ) -> tuple[MixtureParameters, bool]:
         """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
         smallest_variance = max(smallest_variance, float(np.finfo(parameters.means.dtype).tiny))
         parameters, base, n_shared = self._first_step(posteriors, parameters, smallest_variance)
         bound = posteriors.update(base) / posteriors.total_weight
+        settling.begin(bound)
         monitor.start_run()
         converged = False
         for iteration in range(1, self.max_iter + 1):
@@ -381,18 +381,25 @@ class TruncatedGaussianMixture(MixtureModel):
                 smallest_variance=smallest_variance,
             )
             base = posteriors.e_step(parameters)
-            before, bound = bound, posteriors.update(base) / posteriors.total_weight
-            change, enough = abs(bound - before), self.tol * abs(bound)
+            bound = posteriors.update(base) / posteriors.total_weight
+            closeness = settling.closeness(bound)
             stop = monitor.report(
                 bound,
                 parameters.means,
-                closeness=change / enough if enough > 0 else np.nan,
+                closeness=closeness,
                 n_distances=posteriors.n_distances,
             )
-            converged = iteration > n_shared and change < enough
+            converged = iteration > n_shared and closeness < 1
             if converged or stop:
                 break
         return parameters, converged
+
+    def _least_left(self, data: Any) -> float:
+        """Return what is not worth further iterations: a share of what a coreset gains by chance."""
+        if self.coreset_size is None:
+            return 0.0
+        n_parameters = count_parameters(self.covariance_type, self.n_components, data.rows.shape[1])
+        return self.coreset_tol * n_parameters / effective_size(data.weights)
 
     def _first_step(
         self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
@@ -441,23 +448,17 @@ class TruncatedGaussianMixture(MixtureModel):
         return super()._drawn_centers(X, data, random, phase)
 
     def _store(self, run: Run) -> None:
-        parameters, neighbors = run.parameters, run.neighbors
-        alive = parameters.weights > 0
-        self.n_components_ = int(np.count_nonzero(alive))
+        run = run.without_dropped()
+        parameters = run.parameters
+        self.n_components_ = len(parameters.weights)
         if self.n_components_ < self.n_components:
             warn(
                 f"{self.n_components - self.n_components_} of {self.n_components} components had no weight or "
                 "variance left and were dropped.",
                 ConvergenceWarning,
             )
-        numbers = np.cumsum(alive, dtype=np.int32) - 1
-        neighbors = neighbors[alive]
-        neighbors = np.where(alive[neighbors], neighbors, neighbors[:, :1])
-        self.neighbors_ = numbers[neighbors]
-        self.means_ = parameters.means[alive]
-        self.weights_ = parameters.weights[alive]
-        variances = parameters.variances
-        self.covariances_ = variances[alive] if variances.ndim else float(variances)
+        self.means_, self.weights_, self.neighbors_ = parameters.means, parameters.weights, run.neighbors
+        self.covariances_ = parameters.variances if parameters.variances.ndim else float(parameters.variances)
         self.history_, self.converged_ = run.history, run.converged
         self.lower_bounds_ = np.array(self.history_["objective"])
         self.lower_bound_ = float(self.lower_bounds_[-1])
@@ -491,7 +492,8 @@ class TruncatedGaussianMixture(MixtureModel):
             raise ValueError(
                 'weights_init needs covariance_type="spherical" or "diag": else all weights are equal.'
             )
-        if not self.reg_covar >= 0:
-            raise ValueError(f"reg_covar must not be negative, got {self.reg_covar!r}.")
+        for name in ("reg_covar", "coreset_tol"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}.")
         check_iteration_parameters(self)
         self._check_init()

@@ -92,6 +92,12 @@ GMM = Method(
             choices=dict(zip(ASSIGNMENTS, _LABELLINGS, strict=True)),
         ),
         OBJECTIVE_TOLERANCE,
+        Option(
+            "coreset_tol",
+            "--coreset-tol",
+            "stop a coreset when this share of what it gains by chance seems left; 0: by --tol alone",
+            type=float,
+        ),
     ),
     drops_clusters=True,
     belonging=Belonging("posterior", own_posteriors),

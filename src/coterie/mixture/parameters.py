@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray
 
-__all__ = ["MixtureParameters"]
+__all__ = ["MixtureParameters", "count_parameters"]
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,12 @@ class MixtureParameters:
             (offsets - base).astype(dtype),
             base,
         )
+
+
+def count_parameters(covariance_type: str, n_components: int, n_columns: int) -> int:
+    """Return how many numbers of a mixture are free: means, variances, and weights where they are."""
+    n_means = n_components * n_columns
+    if covariance_type == "tied_spherical":
+        return n_means + 1
+    n_variances = n_means if covariance_type == "diag" else n_components
+    return n_means + n_variances + n_components - 1

@@ -1,0 +1,59 @@
+"""When EM has settled: by the last change, and by what seems to be left."""
+
+import numpy as np
+import pytest
+
+from coterie.mixture.settling import Settling, effective_size
+
+
+def n_iterations(bounds, tol, least_left, cycle=3):
+    """Return after how many iterations a run with these free energies ends, and None if it does not."""
+    settling = Settling(tol, least_left, cycle)
+    settling.begin(bounds[0])
+    return next((t for t, bound in enumerate(bounds[1:], 1) if settling.closeness(bound) < 1), None)
+
+
+def test_a_small_change_ends_it():
+    bounds = [-10.0, -5, -4, -3.999, -3]
+    assert n_iterations(bounds, 1e-3, 0.0) == 3
+    assert n_iterations(bounds, 1e-5, 0.0) is None
+    assert n_iterations(bounds, 0.0, 0.0) is None
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("least_left", [0.01, 0.1, 1.0])
+def test_of_slow_gains_no_more_is_left_than_was_allowed(power, least_left):
+    """What a power of the iteration leaves: with the first one gains fall as 1 / t^2, the slowest that is foreseen."""
+    t = np.arange(1, 3_000.0)
+    left = 10 * t**-power
+    end = n_iterations(-left, 0.0, least_left)
+    assert end is not None
+    assert left[end] < 1.2 * least_left
+
+
+def test_of_geometric_gains_far_less_is_left():
+    left = 10 * 0.8 ** np.arange(200)
+    assert left[n_iterations(-left, 0.0, 0.1)] < 0.1
+
+
+def test_gains_of_a_whole_cycle_count():
+    """Only every fifth E-step searches, and those between gain nothing."""
+    bounds = np.repeat(-10 / np.arange(1, 100.0), 5)
+    assert n_iterations(bounds, 0.0, 0.5, cycle=1) < 10
+    end = n_iterations(bounds, 0.0, 0.5, cycle=5)
+    assert -bounds[end] < 0.6
+
+
+def test_the_first_iterations_do_not_end_it_by_what_is_left():
+    assert n_iterations([-1.0, -1, -1], 0.0, 1.0) is None
+    assert n_iterations([-1.0, -1, -1, -1, -1], 0.0, 1.0) == 4
+
+
+def test_a_bound_that_falls_leaves_nothing():
+    assert n_iterations([-1.0, -0.9, -0.8, -0.7, -0.9], 0.0, 1e-9) == 4
+
+
+def test_effective_size():
+    assert effective_size(np.full(50, 0.3, dtype=np.float32)) == pytest.approx(50)
+    assert effective_size(np.array([1.0, 1, 0, 0])) == pytest.approx(2)
+    assert effective_size(np.array([1.0, 3])) == pytest.approx(16 / 10)
