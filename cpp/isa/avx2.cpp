@@ -17,6 +17,9 @@ struct Avx2 : PlainIsa<32, 6> {
     static Doubles4 least(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a, b); }
     static Doubles4 greatest(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a, b); }
 
+    static bool any_below(Floats8 a, Floats8 b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)) != 0; }
+    static bool any_below(Doubles4 a, Doubles4 b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ)) != 0; }
+
     static unsigned below(const float* scores, float bound) {
         const __m256 b = _mm256_set1_ps(bound);
         const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(scores), b, _CMP_LT_OQ));

@@ -23,6 +23,9 @@ struct Avx512 : PlainIsa<64, 24> {
     static Doubles8 least(Doubles8 a, Doubles8 b) { return _mm512_maskz_min_pd(0xff, a, b); }
     static Doubles8 greatest(Doubles8 a, Doubles8 b) { return _mm512_maskz_max_pd(0xff, a, b); }
 
+    static bool any_below(Floats16 a, Floats16 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ) != 0; }
+    static bool any_below(Doubles8 a, Doubles8 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ) != 0; }
+
     static unsigned below(const float* scores, float bound) {
         return _mm512_cmp_ps_mask(_mm512_load_ps(scores), _mm512_set1_ps(bound), _CMP_LT_OQ);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coterie/centers/differences.hpp"
+#include "coterie/machine/views.hpp"
 
 namespace coterie {
 namespace {
@@ -13,16 +14,21 @@ inline constexpr Index kFewestLanes = 4;
 // Columns that are summed up in one chain; what is added to a sum must not vanish beside it.
 inline constexpr Index kChain = 256;
 
-// Sums that registers hold beside what is loaded.
-inline constexpr int kSumsAtOnce = 8;
+// What lists of centers are filled up with.
+inline constexpr Index kSpareCenters = 8;
 
-// Adds the sums over one chain of columns to `out`, whose line c is of centers[c]. Not inlined: its pointers need the
-// registers.
+// Centers at a time, so that their sums fill the registers beside what is loaded; pointers to no more than eight have
+// registers of their own.
+template <int Vectors>
+inline constexpr int kLaneCenters = Vectors == 1 ? 8 : Vectors == 2 ? 6 : 2;
+
+// Writes the sums over the first chain of columns to `out`, whose line c is of centers[c]; adds those of others. Not
+// inlined: its pointers need the registers.
 template <class Isa, class T, int Vectors, bool Scaled>
 __attribute__((noinline)) void add_chain(const T* lanes, Index begin, Index end, const T* const* centers,
                                          const T* const* scales, T* out) {
     using V = typename Isa::template Vector<T>;
-    constexpr int L = sizeof(V) / sizeof(T), C = kSumsAtOnce / Vectors;
+    constexpr int L = sizeof(V) / sizeof(T), C = kLaneCenters<Vectors>;
     const T *center[C], *scale[C];
     V sums[C][Vectors];
 #pragma GCC unroll 8
@@ -52,73 +58,65 @@ __attribute__((noinline)) void add_chain(const T* lanes, Index begin, Index end,
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) {
             V* const total = reinterpret_cast<V*>(out + c * kLanes<T> + v * L);
-            *total += sums[c][v];
+            *total = begin == 0 ? sums[c][v] : *total + sums[c][v];
         }
 }
 
 // Rows become lanes: line j of `lanes` has column j of n rows, at most kLanes; the other lanes are 0.
 template <class Isa, class T>
-inline void rows_to_lanes(const T* rows, Index n, Index width, T* lanes) {
-    using V = typename Isa::template Vector<T>;
-    using Tile = Square<Isa, T>;
-    for (Index j = 0; j < width; j += kLanes<T>) {
-        Tile tile{};
-        for (Index r = 0; r < n; ++r)
-            for (int v = 0; v < Tile::kVectors; ++v)
-                tile.lines[r][v] = *reinterpret_cast<const V*>(rows + r * width + j + v * Tile::kWidth);
-        tile.transpose();
-        for (int i = 0; i < Tile::kSize; ++i)
-            for (int v = 0; v < Tile::kVectors; ++v)
-                *reinterpret_cast<V*>(lanes + (j + i) * kLanes<T> + v * Tile::kWidth) = tile.lines[i][v];
-    }
+void rows_to_lanes(const DenseRows<T>& x, const Index* rows, Index n, T* lanes) {
+    using Block = LaneBlock<Isa, T>;
+    using Loaded = typename Isa::template UnalignedVector<T>;
+    constexpr int L = Block::kSize;
+    const Index d = x.n_columns;
+    alignas(64) T padded[kLanes<T>];
+    for (Index first = 0; first < kLanes<T>; first += L)
+        for (Index next = 0; next < d; next += L) {
+            // The last columns once more rather than fewer than a register holds.
+            const Index j = d < L ? 0 : min_index(next, d - L);
+            Block block;
+#pragma GCC unroll 16
+            for (int r = 0; r < L; ++r) {
+                if (first + r >= n) {
+                    block.lines[r] = typename Block::V{};
+                    continue;
+                }
+                const T* from = x.row(rows[first + r]) + j;
+                if (d < L) {
+                    copy_padded<Isa>(from, d, padded);
+                    from = padded;
+                }
+                block.lines[r] = *reinterpret_cast<const Loaded*>(from);
+            }
+            block.transpose();
+            for (Index i = 0; i < min_index(L, d); ++i)
+                *reinterpret_cast<typename Block::V*>(lanes + (j + i) * kLanes<T> + first) = block.lines[i];
+        }
 }
 
-template <class Isa, class T, int Vectors, bool Scaled>
-void square_distances_of_lanes(const T* lanes, Index n, Index n_columns, const T* const* centers,
-                               const T* const* scales, Index n_centers, T* out, Index out_stride) {
-    using V = typename Isa::template Vector<T>;
-    using Tile = Square<Isa, T>;
-    // `lanes` has a line of kLanes rows for each column.
-    for (Index first = 0; first < n_centers; first += kLanes<T>) {
-        Tile tile{};
-        T* const lines = reinterpret_cast<T*>(&tile.lines);
-        for (Index c = first; c < min_index(n_centers, first + kLanes<T>); c += kSumsAtOnce / Vectors)
-            for (Index j = 0; j < n_columns; j += kChain)
-                add_chain<Isa, T, Vectors, Scaled>(lanes + j * kLanes<T>, j, min_index(n_columns, j + kChain),
-                                                   centers + c, scales + c, lines + (c - first) * kLanes<T>);
-        tile.transpose();
-        for (Index r = 0; r < n; ++r)
-            for (int v = 0; v < Tile::kVectors; ++v)
-                *reinterpret_cast<V*>(out + r * out_stride + first + v * Tile::kWidth) = tile.lines[r][v];
-    }
-}
-
-// Of n rows, as few vectors as hold them.
 template <class Isa, class T, int Vectors, bool Scaled>
 void square_distances_of_few(const T* lanes, Index n, Index n_columns, const T* const* centers, const T* const* scales,
-                             Index n_centers, T* out, Index out_stride) {
-    constexpr int L = sizeof(typename Isa::template Vector<T>) / sizeof(T);
+                             Index n_centers, T* out) {
+    constexpr int L = sizeof(typename Isa::template Vector<T>) / sizeof(T), C = kLaneCenters<Vectors>;
     if constexpr (Vectors > 1)
         if (n <= Vectors / 2 * L)
             return square_distances_of_few<Isa, T, Vectors / 2, Scaled>(lanes, n, n_columns, centers, scales, n_centers,
-                                                                        out, out_stride);
-    square_distances_of_lanes<Isa, T, Vectors, Scaled>(lanes, n, n_columns, centers, scales, n_centers, out,
-                                                       out_stride);
+                                                                        out);
+    // The lanes of one chain stay in the nearest cache.
+    for (Index j = 0; j < n_columns; j += kChain)
+        for (Index c = 0; c < n_centers; c += C)
+            add_chain<Isa, T, Vectors, Scaled>(lanes + j * kLanes<T>, j, min_index(n_columns, j + kChain), centers + c,
+                                               scales + c, out + c * kLanes<T>);
 }
 
-// As `square_distances`, for any number of centers; pointers to them and out_stride fill whole cache lines.
+// Squared distances of the rows in n lanes to any number of centers; `centers`, `scales` and the lines of `out` are
+// filled up by kSpareCenters. Line c of `out` is of centers[c]; lanes without a row are undefined.
 // A distance is one chain of fused multiply-adds for each 256 columns, whatever the width of a register.
-// `lanes` is scratch: `width` lines.
 template <class Isa, class T, bool Scaled>
-void square_distances_by_lanes(const T* rows, Index n_rows, Index width, Index n_columns, const T* const* centers,
-                               const T* const* scales, Index n_centers, T* out, Index out_stride, T* lanes) {
+void square_distances_by_lanes(const T* lanes, Index n, Index n_columns, const T* const* centers,
+                               const T* const* scales, Index n_centers, T* out) {
     constexpr int kMostVectors = 64 / sizeof(typename Isa::template Vector<T>);
-    for (Index first = 0; first < n_rows; first += kLanes<T>) {
-        const Index n = min_index(kLanes<T>, n_rows - first);
-        rows_to_lanes<Isa>(rows + first * width, n, width, lanes);
-        square_distances_of_few<Isa, T, kMostVectors, Scaled>(lanes, n, n_columns, centers, scales, n_centers,
-                                                              out + first * out_stride, out_stride);
-    }
+    square_distances_of_few<Isa, T, kMostVectors, Scaled>(lanes, n, n_columns, centers, scales, n_centers, out);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Distances of rows to centers that each row lists.
 #pragma once
 
+#include <utility>
+
 #include "coterie/centers/differences.hpp"
 #include "coterie/centers/sorted_lists.hpp"
 #include "coterie/machine/views.hpp"
@@ -8,12 +10,27 @@
 namespace coterie {
 namespace {
 
+// Squared distances of a row to m centers, up to six of them side by side; pointers to them are filled up by one.
+template <class Isa, class T, bool Scaled>
+void distances_of_row(const T* row, Index width, const T* const* centers, const T* const* scales, Index m, T* out) {
+    constexpr int L = Isa::kRegisterBytes / sizeof(T), kMost = Isa::kRegisterBytes == 16 ? 2 : L < 6 ? 4 : 6;
+    const auto measure = [&]<int C>(std::integral_constant<int, C>) {
+        distance_tile<Isa, T, 1, C, Scaled>(row, width, centers, scales, out, C);
+        centers += C, scales += C, out += C, m -= C;
+    };
+    if constexpr (kMost >= 6)
+        while (m > 4) measure(std::integral_constant<int, 6>{});
+    if constexpr (kMost >= 4)
+        while (m > 2) measure(std::integral_constant<int, 4>{});
+    while (m > 0) measure(std::integral_constant<int, 2>{});
+}
+
 template <class Isa, class T, bool Scaled>
 void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids, T* distances,
                     int n_threads) {
     constexpr Index W = kLanes<T>, kChunk = 512;
     const Index width = ceil_div(x.n_columns, W) * W;
-    const Index padded = ceil_div(m, kTileCenters<Isa, T>) * kTileCenters<Isa, T>;
+    const Index padded = m + 1;
     const Buffer<T> points = padded_rows<Isa>(centers.centers, centers.n_centers, x.n_columns, width, n_threads);
     const Buffer<T> scales = padded_rows<Isa>(centers.scales, centers.n_centers, x.n_columns, width, n_threads);
     struct Scratch {
@@ -33,8 +50,8 @@ void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Inde
                 scratch.centers[k] = points.data() + c * width;
                 scratch.scales[k] = Scaled ? scales.data() + c * width : nullptr;
             }
-            square_distances<Isa, T, Scaled>(scratch.row.data(), 1, width, scratch.centers.data(),
-                                             scratch.scales.data(), padded, scratch.found.data(), padded);
+            distances_of_row<Isa, T, Scaled>(scratch.row.data(), width, scratch.centers.data(), scratch.scales.data(),
+                                             m, scratch.found.data());
             const std::int32_t former = listed[0];
             for (Index k = 0; k < m; ++k) {
                 const std::int32_t c = listed[k];

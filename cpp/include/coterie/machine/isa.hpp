@@ -74,6 +74,15 @@ struct PlainIsa {
         return a > b ? a : b;
     }
 
+    // Whether any lane of a is below that of b.
+    template <class V>
+    static bool any_below(V a, V b) {
+        const auto lanes = a < b;
+        bool any = false;
+        for (unsigned l = 0; l < sizeof(V) / sizeof(a[0]); ++l) any |= lanes[l] != 0;
+        return any;
+    }
+
     // The lanes of a panel's scores that are below the bound, as bits.
     template <class T>
     static unsigned below(const T* scores, T bound) {

@@ -41,10 +41,40 @@ inline __attribute__((always_inline)) V reduce_lanes(const V* v, Reduce reduce =
         V out[(N + 1) / 2];
 #pragma GCC unroll 16
         for (int i = 0; i < (N + 1) / 2; ++i)
-            out[i] = halve<L, Held>(v[2 * i], v[N == 1 ? 0 : 2 * i + 1], reduce, std::make_integer_sequence<int, L>{});
+            out[i] = halve<L, Held>(v[2 * i], v[2 * i + 1 < N ? 2 * i + 1 : 2 * i], reduce,
+                                    std::make_integer_sequence<int, L>{});
         return reduce_lanes<L, (N + 1) / 2, 2 * Held>(out, reduce);
     }
 }
+
+// As many vectors as each has lanes.
+template <class Isa, class T>
+struct LaneBlock {
+    using V = typename Isa::template Vector<T>;
+    static constexpr int kSize = sizeof(V) / sizeof(T);
+    V lines[kSize];
+
+    // Lines become lanes.
+    inline __attribute__((always_inline)) void transpose() {
+        exchange<kSize / 2>(std::make_integer_sequence<int, kSize>{});
+    }
+
+private:
+    // Lanes whose number has the bit H change places with lines whose number has it.
+    template <int H, int... I>
+    inline __attribute__((always_inline)) void exchange(std::integer_sequence<int, I...> lanes) {
+        if constexpr (H > 0) {
+#pragma GCC unroll 16
+            for (int i = 0; i < kSize; ++i) {
+                if (i & H) continue;
+                const V a = lines[i], b = lines[i + H];
+                lines[i] = __builtin_shufflevector(a, b, (I & H ? kSize + I - H : I)...);
+                lines[i + H] = __builtin_shufflevector(a, b, (I & H ? kSize + I : I + H)...);
+            }
+            exchange<H / 2>(lanes);
+        }
+    }
+};
 
 // A square of values, one cache line wide: line r is lines[r][0 .. NV).
 template <class Isa, class T>
@@ -78,39 +108,28 @@ struct Square {
     inline __attribute__((always_inline)) void transpose() {
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
-            transpose_block(v * kWidth, v);
+            const LaneBlock<Isa, T> own = transposed(v, v);
+            put(own, v, v);
 #pragma GCC unroll 4
             for (int u = 0; u < v; ++u) {
-                transpose_block(v * kWidth, u);
-                transpose_block(u * kWidth, v);
-#pragma GCC unroll 16
-                for (int i = 0; i < kWidth; ++i) {
-                    const V swapped = lines[v * kWidth + i][u];
-                    lines[v * kWidth + i][u] = lines[u * kWidth + i][v];
-                    lines[u * kWidth + i][v] = swapped;
-                }
+                const LaneBlock<Isa, T> below = transposed(v, u), above = transposed(u, v);
+                put(below, u, v);
+                put(above, v, u);
             }
         }
     }
 
 private:
-    inline __attribute__((always_inline)) void transpose_block(int first, int v) {
-        exchange<kWidth / 2>(first, v, std::make_integer_sequence<int, kWidth>{});
-    }
-
-    // Lanes whose number has the bit H change places with lines whose number has it.
-    template <int H, int... I>
-    inline __attribute__((always_inline)) void exchange(int first, int v, std::integer_sequence<int, I...> lanes) {
-        if constexpr (H > 0) {
+    inline __attribute__((always_inline)) LaneBlock<Isa, T> transposed(int block, int v) const {
+        LaneBlock<Isa, T> out;
 #pragma GCC unroll 16
-            for (int i = 0; i < kWidth; ++i) {
-                if (i & H) continue;
-                const V a = lines[first + i][v], b = lines[first + i + H][v];
-                lines[first + i][v] = __builtin_shufflevector(a, b, (I & H ? kWidth + I - H : I)...);
-                lines[first + i + H][v] = __builtin_shufflevector(a, b, (I & H ? kWidth + I : I + H)...);
-            }
-            exchange<H / 2>(first, v, lanes);
-        }
+        for (int i = 0; i < kWidth; ++i) out.lines[i] = lines[block * kWidth + i][v];
+        out.transpose();
+        return out;
+    }
+    inline __attribute__((always_inline)) void put(const LaneBlock<Isa, T>& given, int block, int v) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kWidth; ++i) lines[block * kWidth + i][v] = given.lines[i];
     }
 };
 

@@ -8,22 +8,8 @@ namespace {
 
 // Which of the numbers 0 .. n - 1 have been met since `clear`, and in which order.
 struct Marks {
-    explicit Marks(Index n) : places(n), ids(n + 1) { places.fill(-1); }
+    explicit Marks(Index n) : places(n), ids(n) { places.fill(-1); }
 
-    // Adds id(0) .. id(n - 1). Without a branch: whether one is new cannot be predicted.
-    template <class Id>
-    void add_all(Index n, Id id) {
-        std::int32_t* const place = places.data();
-        std::int32_t* const listed = ids.data();
-        std::int32_t next = static_cast<std::int32_t>(size);
-        for (Index i = 0; i < n; ++i) {
-            const std::int32_t c = id(i), before = place[c], is_new = before >> 31;  // 0 or -1
-            place[c] = before ^ ((before ^ next) & is_new);
-            listed[next] = c;
-            next -= is_new;
-        }
-        size = next;
-    }
     // Returns the place of one id, and whether it is new.
     Index add(std::int32_t id, bool& is_new) {
         is_new = places[id] < 0;
@@ -42,6 +28,19 @@ struct Marks {
     Buffer<std::int32_t> ids;
     Index size = 0;
 };
+
+// Copies the n ids to `out` (which may be `ids`), each once, in the order in which they come; returns how many.
+// Without a branch, and nothing has to be cleared: `places` has room for every number, and may hold anything.
+inline Index copy_distinct(const std::int32_t* ids, Index n, std::int32_t* places, std::int32_t* out) {
+    for (Index i = n - 1; i >= 0; --i) places[ids[i]] = static_cast<std::int32_t>(i);
+    Index n_distinct = 0;
+    for (Index i = 0; i < n; ++i) {
+        const std::int32_t id = ids[i];
+        out[n_distinct] = id;
+        n_distinct += places[id] == i;
+    }
+    return n_distinct;
+}
 
 }  // namespace
 }  // namespace coterie

@@ -27,6 +27,11 @@ constexpr T epsilon() {
 }
 
 template <class T>
+constexpr T smallest_normal() {
+    return static_cast<T>(__is_same(T, float) ? __FLT_MIN__ : __DBL_MIN__);
+}
+
+template <class T>
 inline T square_root(T x) {
     if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x > 0 ? x : 0);
     else return __builtin_sqrt(x > 0 ? x : 0);

@@ -7,27 +7,36 @@
 namespace coterie {
 namespace {
 
-// Energies of components, added up over rows.
-struct Tally {
-    explicit Tally(Index n_components) : met(n_components), sums(n_components), counts(n_components) {}
-
-    void add(std::int32_t id, double sum, Index count) {
-        bool is_new;
-        const Index at = met.add(id, is_new);
-        sums[at] = (is_new ? 0 : sums[at]) + sum;
-        counts[at] = (is_new ? 0 : counts[at]) + count;
-    }
-
-    Marks met;
-    Buffer<double> sums;
-    Buffer<Index> counts;
-};
-
-// What one of several pieces of a group found out about a component.
+// What some rows found out about a component.
 struct Finding {
-    double sum;
+    double sum;  // of the energies
     Index count;
     std::int32_t id;
+};
+
+// Energies of components, added up over rows.
+struct Tally {
+    explicit Tally(Index n_components) : findings(n_components), ids(n_components + 1) {
+        for (Index c = 0; c < n_components; ++c) findings[c] = {0, 0, static_cast<std::int32_t>(c)};
+    }
+
+    // Without a branch: whether a component is new cannot be predicted.
+    void add(std::int32_t id, double sum, Index count) {
+        Finding& finding = findings[id];
+        ids[size] = id;
+        size += finding.count == 0;
+        finding.sum += sum;
+        finding.count += count;
+    }
+    void clear() {
+        for (Index i = 0; i < size; ++i) findings[ids[i]] = {0, 0, ids[i]};
+        size = 0;
+    }
+    const Finding& operator[](Index i) const { return findings[ids[i]]; }
+
+    Buffer<Finding> findings;   // of all components
+    Buffer<std::int32_t> ids;   // of those that have been met, in that order
+    Index size = 0;
 };
 
 struct Findings {
@@ -36,9 +45,9 @@ struct Findings {
 };
 
 inline Findings findings_of(const Tally& tally) {
-    Finding* entries = new Finding[tally.met.size];
-    for (Index i = 0; i < tally.met.size; ++i) entries[i] = {tally.sums[i], tally.counts[i], tally.met.ids[i]};
-    return {entries, tally.met.size};
+    Finding* entries = new Finding[tally.size];
+    for (Index i = 0; i < tally.size; ++i) entries[i] = tally[i];
+    return {entries, tally.size};
 }
 
 // The components that are the best ones on average for the rows that share a best component.
@@ -53,10 +62,11 @@ inline void choose_neighbors(const Tally& tally, std::int32_t self, Index n_neig
         means[k] = infinity<double>();
         chosen[k] = -1;
     }
-    for (Index i = 0; i < tally.met.size; ++i) {
-        const double mean = tally.sums[i] / static_cast<double>(tally.counts[i]);
-        if (mean < means[n_others - 1] && tally.met.ids[i] != self)
-            insert_sorted(means, chosen, n_others, mean, tally.met.ids[i]);
+    for (Index i = 0; i < tally.size; ++i) {
+        const Finding& finding = tally[i];
+        const double mean = finding.sum / static_cast<double>(finding.count);
+        if (mean < means[n_others - 1] && finding.id != self)
+            insert_sorted(means, chosen, n_others, mean, finding.id);
     }
     Index n_new = 0;
     while (n_new < n_others && chosen[n_new] >= 0) ++n_new;

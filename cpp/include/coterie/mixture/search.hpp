@@ -8,6 +8,7 @@
 #include "coterie/centers/differences_by_lanes.hpp"
 #include "coterie/machine/parallel.hpp"
 #include "coterie/machine/views.hpp"
+#include "coterie/mixture/best_of_lanes.hpp"
 #include "coterie/mixture/candidates.hpp"
 #include "coterie/mixture/groups.hpp"
 #include "coterie/mixture/neighbors.hpp"
@@ -15,12 +16,14 @@
 namespace coterie {
 namespace {
 
-template <class T>
+template <class Isa, class T>
 struct SearchScratch {
-    Marks met, expanded;
+    ComponentList met, expanded;
     Tally tally;
-    Buffer<T> rows, lanes, energies, column_sums, precisions, offsets;
+    BestOfLanes<Isa, T> best;
+    Buffer<T> rows, lanes, energies, least, column_sums, precisions, offsets;
     Buffer<const T*> means, scales;
+    Buffer<std::int32_t> chosen;
     Buffer<double> averages;
 };
 
@@ -29,11 +32,12 @@ template <class T>
 struct Seen {
     Seen(Index n_rows, Index most) : most(most), sizes(n_rows), ids(n_rows * most), energies(n_rows * most) {}
 
-    void keep(Index row, const Marks& met, const T* row_energies) {
+    // Energies are those of one lane.
+    void keep(Index row, const ComponentList& met, const T* lane) {
         sizes[row] = met.size;
         for (Index i = 0; i < met.size; ++i) {
             ids[row * most + i] = met.ids[i];
-            energies[row * most + i] = row_energies[i];
+            energies[row * most + i] = lane[i * kLanes<T>];
         }
     }
     void add_to(Tally& tally, Index row) const {
@@ -47,54 +51,58 @@ struct Seen {
     Buffer<T> energies;
 };
 
-// Distances of the rows of a tile to the components that were met; 0 for what fills up the lines of components.
+// Distances of some rows of a tile, at most one to a lane, to the components that were met: line i of scratch.energies
+// is of the i-th. Where a tile is of few rows, columns are the lanes.
 template <class Isa, class T, bool Scaled>
-void measure_tile(const DenseRows<T>& x, Index n, Index m, SearchScratch<T>& scratch) {
+void measure_rows(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, SearchScratch<Isa, T>& scratch) {
     constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
-    const Index width = ceil_div(x.n_columns, W) * W, padded = ceil_div(m, W) * W;
-    const T* const rows = scratch.rows.data();
+    const Index width = ceil_div(x.n_columns, W) * W, m = scratch.met.size;
     const T* const* const means = scratch.means.data();
     const T* const* const scales = scratch.scales.data();
     T* const out = scratch.energies.data();
-    if (n >= kFewestLanes) {
-        square_distances_by_lanes<Isa, T, Scaled>(rows, n, width, x.n_columns, means, scales, m, out, padded,
-                                                  scratch.lanes.data());
+    if (!is_few) {
+        rows_to_lanes<Isa>(x, rows, n, scratch.lanes.data());
+        square_distances_by_lanes<Isa, T, Scaled>(scratch.lanes.data(), n, x.n_columns, means, scales, m, out);
         return;
     }
-    const Index in_use = ceil_div(m, kAtOnce) * kAtOnce;
-    square_distances<Isa, T, Scaled>(rows, n, width, means, scales, in_use, out, padded);
-    for (Index r = 0; r < n; ++r)
-        for (Index i = in_use; i < padded; ++i) out[r * padded + i] = 0;
+    const Index padded = ceil_div(m, kAtOnce) * kAtOnce;
+    T *const copies = scratch.rows.data(), *const found = scratch.lanes.data();
+    for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, copies + r * width);
+    square_distances<Isa, T, Scaled>(copies, n, width, means, scales, padded, found, padded);
+    for (Index i = 0; i < m; ++i)
+        for (Index r = 0; r < n; ++r) out[i * W + r] = found[r * padded + i];
 }
 
 template <class Isa, class T, bool Scaled>
 void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, const T* means, const T* scales,
                  const TruncatedSearch<T>& search, const Index* rows, Index n, Seen<T>& seen,
-                 SearchScratch<T>& scratch) {
+                 SearchScratch<Isa, T>& scratch) {
     constexpr Index W = kLanes<T>;
     const Index width = ceil_div(x.n_columns, W) * W;
     gather_candidates(search, rows, n, scratch.met, scratch.expanded);
     const Index m = scratch.met.size, padded = ceil_div(m, W) * W;
-    for (Index i = 0; i < padded; ++i) {
+    for (Index i = 0; i < m + kSpareCenters; ++i) {
         const Index c = scratch.met.ids[min_index(i, m - 1)];
         scratch.means[i] = means + c * width;
         scratch.scales[i] = Scaled ? scales + c * width : nullptr;
-        scratch.precisions[i] = i < m ? components.precisions[c] : 0;
-        scratch.offsets[i] = i < m ? components.offsets[c] : infinity<T>();
-        scratch.column_sums[i] = 0;
+        scratch.precisions[i] = components.precisions[c];
+        scratch.offsets[i] = components.offsets[c];
     }
-    for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * width);
-    measure_tile<Isa, T, Scaled>(x, n, m, scratch);
-    for (Index r = 0; r < n; ++r) {
-        T* energies = scratch.energies.data() + r * padded;
-        for (Index i = 0; i < padded; ++i) {
-            energies[i] = energies[i] * scratch.precisions[i] + scratch.offsets[i];
-            scratch.column_sums[i] += energies[i];
-        }
-        if (search.regroup) seen.keep(rows[r], scratch.met, energies);
-        keep_best<Isa>(energies, scratch.met, padded, search.n_candidates,
-                       search.candidates + rows[r] * search.n_candidates,
-                       search.energies + rows[r] * search.n_candidates);
+    for (Index i = 0; i < padded; ++i) scratch.column_sums[i] = 0;
+    for (Index first = 0; first < n; first += W) {
+        const Index* const some = rows + first;
+        const Index n_some = min_index(W, n - first);
+        measure_rows<Isa, T, Scaled>(x, some, n_some, n < kFewestLanes, scratch);
+        energies_of_lanes<Isa>(scratch.energies.data(), n_some, m, scratch.precisions.data(), scratch.offsets.data(),
+                               scratch.least.data(), scratch.column_sums.data());
+        if (search.regroup)
+            for (Index r = 0; r < n_some; ++r) seen.keep(some[r], scratch.met, scratch.energies.data() + r);
+        const auto keep = [&](Index r, const BestOfLanes<Isa, T>& best, Index lane) {
+            const Index at = some[r] * search.n_candidates;
+            best.write(lane, search.candidates + at, search.energies + at);
+        };
+        best_of_lanes<Isa>(scratch.energies.data(), n_some, scratch.met.ids.data(), m, scratch.least.data(),
+                           scratch.best, scratch.chosen.data(), keep);
     }
 }
 
@@ -130,22 +138,25 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
     };
 
     const auto make_scratch = [&] {
-        return SearchScratch<T>{Marks(n_components),
-                                Marks(n_components),
-                                Tally(n_components),
-                                Buffer<T>(tile * width),
-                                Buffer<T>(kLanes<T> * width),
-                                Buffer<T>(tile * most_padded),
-                                Buffer<T>(most_padded),
-                                Buffer<T>(most_padded),
-                                Buffer<T>(most_padded),
-                                Buffer<const T*>(most_padded),
-                                Buffer<const T*>(most_padded),
-                                Buffer<double>(n_neighbors)};
+        return SearchScratch<Isa, T>{ComponentList(tile * (search.n_candidates * n_neighbors + 1), n_components),
+                                     ComponentList(tile * search.n_candidates, n_components),
+                                     Tally(n_components),
+                                     BestOfLanes<Isa, T>(search.n_candidates),
+                                     Buffer<T>(kFewestLanes * width),
+                                     Buffer<T>(max_index(W * width, kFewestLanes * most_padded)),
+                                     Buffer<T>((most_padded + kSpareCenters) * W),
+                                     Buffer<T>(W * W),
+                                     Buffer<T>(most_padded),
+                                     Buffer<T>(most_padded + kSpareCenters),
+                                     Buffer<T>(most_padded + kSpareCenters),
+                                     Buffer<const T*>(most_padded + kSpareCenters),
+                                     Buffer<const T*>(most_padded + kSpareCenters),
+                                     Buffer<std::int32_t>(most_padded),
+                                     Buffer<double>(n_neighbors)};
     };
-    parallel_for(pieces.size, n_threads, make_scratch, [&](Index task, SearchScratch<T>& scratch) {
+    parallel_for(pieces.size, n_threads, make_scratch, [&](Index task, SearchScratch<Isa, T>& scratch) {
         const Piece piece = pieces.pieces[task];
-        scratch.tally.met.clear();
+        scratch.tally.clear();
         n_distances[task] = 0;
         for (Index first = piece.begin; first < piece.end; first += tile) {
             const Index n = min_index(tile, piece.end - first);
@@ -173,12 +184,12 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
     parallel_for(n_components, n_threads, make_merge_scratch, [&](Index c, MergeScratch& scratch) {
         if (search.regroup) {
             if (learnt[c + 1] == learnt[c]) return;
-            scratch.tally.met.clear();
+            scratch.tally.clear();
             for (Index i = learnt[c]; i < learnt[c + 1]; ++i) seen.add_to(scratch.tally, regrouped.items[i]);
             return choose(scratch.tally, c, scratch.averages);
         }
         if (pieces.starts[c + 1] - pieces.starts[c] < 2) return;
-        scratch.tally.met.clear();
+        scratch.tally.clear();
         for (Index p = pieces.starts[c]; p < pieces.starts[c + 1]; ++p) {
             for (Index e = 0; e < findings[p].size; ++e) {
                 const Finding& finding = findings[p].entries[e];
