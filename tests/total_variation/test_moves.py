@@ -107,8 +107,8 @@ class TestPatience:
         falls = [(n, 9 / (1 + n), 5 if n < 150 else 4, 4) for n in (0, 50, 100, 150, 250, 299, 300)]
         assert path_of(*falls) == [False] * 5 + [True]
 
-    def test_no_fewer_than_200_and_no_single_step(self):
-        falls = [(n, 9 / (1 + n), 5, 5) for n in (0, 10, 199, 200)]
+    def test_no_fewer_than_300_and_no_single_step(self):
+        falls = [(n, 9 / (1 + n), 5, 5) for n in (0, 10, 299, 300)]
         assert path_of(*falls) == [False, False, True]
         assert path_of((0, 9, 5, 5), (500, 1, 5, 5), (501, 0.5, 5, 5)) == [False, False]
 

@@ -101,7 +101,7 @@ class TotalVariationClustering(GraphEstimator):
         Part of the descent that is guaranteed in theory and that an outer step may do without.
     tol : float
         A run has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
-        when the last half of its iterations, at least 100, did not lower the cut that it rounds to by more; or when it
+        when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more; or when it
         lowered the relaxed energy by less than 200 and the cut after moves by less than 10 times this. See `steps`.
     max_iter : int
         Inner iterations of a run, at most.

@@ -29,7 +29,7 @@ __all__ = ["HISTORY_FIELDS", "CutRuns", "Effort", "Run", "Unwatched"]
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
 
 # A run ends after so many times the iterations that found its clusters, and no fewer than these.
-_PATIENCE, _FEWEST_INNER = 2, 200
+_PATIENCE, _FEWEST_INNER = 2, 300
 
 # It also ends, after no fewer iterations than these, when their second half has lowered the relaxed energy by less than
 # so many times `tol`, and the cut that vertices have moved to by less than so many. Two outer steps or more: energies
