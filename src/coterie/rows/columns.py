@@ -194,7 +194,7 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: o
     words = ",".join(
         column_word(i, None if isinstance(name, int) else name) for i, name in zip(positions, called)
     )
-    return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k 100"
+    return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k K"
 
 
 def column_word(position: int, name: str | None) -> str:
