@@ -177,10 +177,10 @@ class TotalVariationClustering(GraphEstimator):
     edge twice). With `balance="degrees"` rows count their degrees in sizes, medians and distances.
 
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test of half as many. Its
-    steps are those of Pock and Chambolle's diagonal preconditioner, in inverse proportion to the degree of a vertex and
-    the scale of a column; the authors' (`steps="paper"`) are everywhere as short as the worst of each needs. Memory: R
-    floats for each edge, five times n R. Rows are put into a local order first, by the eigenvectors of the normalised
-    cut; these come from Lanczos' method for all but small graphs.
+    steps are those of Pock and Chambolle's diagonal preconditioner, inverse to a vertex's degree and the scale of a
+    column; the authors' (`steps="paper"`) are as short as the worst of each needs. Memory: R floats for each edge, five
+    times n R. Rows are put into a local order first, by eigenvectors of the normalised cut (Lanczos for large graphs).
+
     After an outer step memberships are rounded, and vertices of no known class move one by one to clusters next to
     them as long as (P) falls. After a run from labels clusters exchange their classes where (P) falls and more of the
     edges between labelled rows and others are kept. Neither with `steps="paper"` nor with bounds of sizes.
