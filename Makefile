@@ -110,7 +110,7 @@ $(BIN)/python:
 
 # One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
 $(VENV)/.demo: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[all]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[cli,plot,report]'
 	touch $@
 
 $(VENV)/.test: $(BIN)/python $(SOURCES)

@@ -118,13 +118,13 @@ Index first_of_last_columns(Index n_columns) {
     return max_index(0, ceil_div(n_columns, kLanes<T>) - 2) * kLanes<T>;
 }
 
-// divergences: of the block's rows. N: how many columns are done last.
+// divergences: of the block's rows. N: how many columns are done last; all of them where they fit into one panel.
 template <class Isa, EdgeWeights Weights, int N, class T>
 void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
     for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
     // As if it were of all rows.
     T* const sums = divergences - first * step.width;
-    const Index last_columns = first_of_last_columns<T>(step.n_columns);
+    const Index last_columns = N > kLanes<T> ? first_of_last_columns<T>(step.n_columns) : 0;
     for (Index i = first; i < last; ++i) {
         for (Index panel = 0; panel < last_columns; panel += kLanes<T>)
             dual_step_of_row<Isa, Weights, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
