@@ -40,9 +40,6 @@ PUBLIC_MODULES = [
 PAPERS = ["mixture", "laplacian_kmodes", "convex", "total_variation"]
 METHODS = ["kmeans", *PAPERS]
 
-# Every file of a kind has at most so many lines.
-MOST_LINES = {"src": 500, "cpp": 600, "tests": 600}
-
 in_checkout = pytest.mark.skipif(
     not SOURCES.is_dir(), reason="the rules of the house are tested where the sources are at hand"
 )
@@ -70,23 +67,6 @@ def test_every_method_has_its_rooms():
         if not ((ROOT / name).is_dir() if name.endswith("/") else (ROOT / name).is_file())
     ]
     assert not missing, listed([f"{name} is missing" for name in missing])
-
-
-@in_checkout
-@pytest.mark.parametrize("folder", MOST_LINES)
-def test_no_file_is_too_long(folder):
-    kinds = {".py", ".pyi", ".cpp", ".hpp"}
-    lengths = {
-        path: len(path.read_text(encoding="utf-8").splitlines())
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in kinds
-    }
-    assert lengths
-    most = MOST_LINES[folder]
-    faults = [
-        f"{place(path, length)} is more than {most}" for path, length in lengths.items() if length > most
-    ]
-    assert not faults, listed(faults)
 
 
 @in_checkout

@@ -305,10 +305,10 @@ def test_parameters_that_are_said(tmp_path):
     model, _ = CASES["k-means"]()
     for parameter, value, said in [
         ("n_clusters", -1, "n_clusters must be a positive integer, got -1"),
-        ("n_clusters", "many", "n_clusters must be int, got 'many'"),
+        ("n_clusters", "many", "n_clusters must be a positive integer, got 'many'"),
         ("algorithm", "fast", "algorithm must be one of"),
         ("n_threads", 1 << 31, "n_threads must be None or an integer from 1 to 4096"),
-        ("random_state", -3, "Seed must be between 0 and"),
+        ("random_state", -3, "random_state must be None or an integer from 0 to 4294967295, got -3"),
     ]:
         state = state_of(model)
         state["parameters"][parameter] = value

@@ -179,7 +179,7 @@ def test_the_last_model_is_kept_where_time_is_limited(client, monkeypatch):
     [
         ({"bounds": "best"}, "bounds must be one of"),
         ({"batch_size": 0}, "batch_size"),
-        ({"init": "k-means||"}, r"init must be one of k-means\+\+, afk-mc2, random"),
+        ({"init": "k-means||"}, r"init must be one of 'k-means\+\+', 'afk-mc2', 'random'"),
         (
             {"zero_rows": "ignore", "metric": "cosine"},
             "zero_rows='ignore' is for coterie.NestedMiniBatchKMeans",

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.seeding import SEEDINGS
 from coterie.estimators.base import link_template
+from coterie.estimators.parameters import Param
 from coterie.estimators.preparation import remember_preparation
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor
@@ -27,7 +28,10 @@ from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.exact import KMeans
 
-__all__ = ["ClusterMonitor", "OnCluster", "OnClusterByCentroids"]
+__all__ = ["ClusterMonitor", "OnCluster", "OnClusterByCentroids", "WorkerInit"]
+
+# Its words depend on the estimator: see `OnCluster.seedings`.
+WorkerInit = Annotated[Any, Param("How centers are initialized.")]
 
 _TRAFFIC = [
     ("name", "U16"),

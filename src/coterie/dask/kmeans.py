@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,28 @@ from coterie.centers.lloyd import Lloyd
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
-from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
+from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids, WorkerInit
 from coterie.dask.extra import client_of
 from coterie.dask.passes import WorkerPasses
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
-from coterie.fitting.monitor import FitProgress
+from coterie.estimators.parameters import (
+    Algorithm,
+    Callback,
+    Clusters,
+    CopyX,
+    Coreset,
+    Iterations,
+    MaxTime,
+    Metric,
+    RandomState,
+    Runs,
+    SizeBound,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.exact import HISTORY_FIELDS, Run
@@ -107,24 +123,24 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int | bool = 0,
-        random_state: int | np.random.RandomState | None = None,
-        copy_x: bool = True,
-        algorithm: str = "auto",
-        coreset_size: int | None = None,
-        metric: str = "euclidean",
-        zero_rows: str = "error",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: WorkerInit = "k-means++",
+        n_init: Runs = "auto",
+        max_iter: Iterations = 300,
+        tol: Tolerance = 1e-4,
+        verbose: Verbose = 0,
+        random_state: RandomState = None,
+        copy_x: CopyX = True,
+        algorithm: Algorithm = "auto",
+        coreset_size: Coreset = None,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
         client: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         open_options: Mapping[str, Any] | None = None,

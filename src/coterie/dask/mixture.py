@@ -17,7 +17,7 @@ from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.elsewhere import is_elsewhere, totals_of
-from coterie.dask.estimator import OnCluster
+from coterie.dask.estimator import OnCluster, WorkerInit
 from coterie.dask.extra import client_of
 from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
 from coterie.dask.rows import WorkerRows, gathered
@@ -127,7 +127,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         search_every: int = 3,
         initial_e_steps: int = 1,
         coreset_size: int | None = None,
-        init: Any = "afk-mc2",
+        init: WorkerInit = "afk-mc2",
         n_init: int = 1,
         means_init: npt.ArrayLike | None = None,
         weights_init: npt.ArrayLike | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,26 @@ from coterie.dask.extra import client_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.sample import ROUND, WorkerSample, WorkerVotes
 from coterie.dask.worker import Plan
+from coterie.estimators.parameters import (
+    Callback,
+    Clusters,
+    ComputeLabels,
+    Init,
+    Iterations,
+    MaxTime,
+    Metric,
+    RandomState,
+    SizeBound,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
 from coterie.estimators.seeded import SEEDINGS
-from coterie.fitting.monitor import FitProgress
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.kept_bounds import n_bounds_per_row
-from coterie.kmeans.nested import HISTORY_FIELDS
+from coterie.kmeans.nested import HISTORY_FIELDS, Bounds, DoublingThreshold, FirstBatch, LeastGain
 from coterie.kmeans.nested import NestedMiniBatchKMeans as LocalNestedMiniBatchKMeans
 from coterie.kmeans.votes import EarlierVotes
 
@@ -101,25 +115,25 @@ metric, bounds, max_time, callback
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "k-means++",
-        batch_size: int | str = "auto",
-        doubling_threshold: float = 100.0,
-        least_gain: float = 0.0,
-        max_iter: int = 10_000,
-        tol: float = 1e-4,
-        verbose: int | bool = 0,
-        compute_labels: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        metric: str = "euclidean",
-        zero_rows: str = "error",
-        bounds: str = "auto",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: Init = "k-means++",
+        batch_size: FirstBatch = "auto",
+        doubling_threshold: DoublingThreshold = 100.0,
+        least_gain: LeastGain = 0.0,
+        max_iter: Iterations = 10_000,
+        tol: Tolerance = 1e-4,
+        verbose: Verbose = 0,
+        compute_labels: ComputeLabels = True,
+        random_state: RandomState = None,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        bounds: Bounds = "auto",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
         client: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         open_options: Mapping[str, Any] | None = None,

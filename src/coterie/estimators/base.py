@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
-from coterie.estimators.parameter_types import problem_of_types
+from coterie.estimators.parameters import validate
 from coterie.estimators.preparation import Preparation, prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
 from coterie.fitting.checks import check_seed_and_threads
@@ -64,8 +64,10 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.
 
-        `fit` begins with this.
+        `fit` begins with this. A subclass adds what its annotations cannot declare, such as pairs that exclude each
+        other.
         """
+        validate(self)
 
     def fitted_attributes(self) -> dict[str, Declared]:
         """Return what the attributes of this model look like once it is fitted, by its parameters.
@@ -76,9 +78,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         return dict(_ATTRIBUTES)
 
     def check_state(self, fitted: Mapping[str, Any]) -> None:
-        problem = problem_of_types(self)
-        if problem:
-            raise ValueError(problem)
+        validate(self)
         self.check_parameters()
         check_seed_and_threads(self)
         declared = self.fitted_attributes()

@@ -28,9 +28,6 @@ from coterie.estimators.declared import Absent, Count, Declared, History, Number
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import (
-    check_iteration_parameters,
-    check_option,
-    check_positive_integer,
     check_sample_weight,
 )
 from coterie.fitting.monitor import FitMonitor
@@ -41,10 +38,8 @@ from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, RowsWithDirection, rows_of_zeros
 
-__all__ = ["METRICS", "ZERO_ROWS", "CentroidEstimator"]
+__all__ = ["CentroidEstimator"]
 
-METRICS = ("euclidean", "cosine")
-ZERO_ROWS = ("error", "ignore")
 
 # How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
 # differences that are held at a time.
@@ -258,10 +253,7 @@ class CentroidEstimator(
         return {"counts_": Numbers(("k",), least=0), "_votes": Parts(tuple(parts[:n_parts]))}
 
     def check_parameters(self) -> None:
-        check_positive_integer("n_clusters", self.n_clusters)
-        check_option("metric", self.metric, METRICS)
-        check_option("zero_rows", self.zero_rows, ZERO_ROWS)
-        check_iteration_parameters(self)
+        super().check_parameters()
         self._check_sizes()
         self._check_init()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,25 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.labels import squares_to_centers
-from coterie.centers.lloyd import ALGORITHMS
 from coterie.estimators.declared import Declared, Numbers
+from coterie.estimators.parameters import (
+    Algorithm,
+    Callback,
+    Clusters,
+    CopyX,
+    Init,
+    Iterations,
+    MaxTime,
+    Param,
+    RandomState,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_option, check_positive_integer
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.forecast import HalvingForecast
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -29,7 +42,12 @@ from coterie.rows.normalized import SelectedRows
 
 __all__ = ["STRATEGIES", "BisectingKMeans"]
 
-STRATEGIES = ("biggest_inertia", "largest_cluster")
+RunsOfSplit = Annotated[int, Param("Number of runs of each split; the best one is kept.", least=1)]
+Strategy = Annotated[
+    Literal["biggest_inertia", "largest_cluster"],
+    Param("The cluster that is split next: the one of the largest inertia, or of the most rows."),
+]
+STRATEGIES = get_args(get_args(Strategy)[0])
 
 _HISTORY_FIELDS = (("divided", np.int64), ("n_clusters", np.int64))
 
@@ -123,20 +141,20 @@ class BisectingKMeans(CentroidEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "random",
-        n_init: int = 1,
-        random_state: int | np.random.RandomState | None = None,
-        max_iter: int = 300,
-        verbose: int | bool = 0,
-        tol: float = 1e-4,
-        copy_x: bool = True,
-        algorithm: str = "auto",
-        bisecting_strategy: str = "biggest_inertia",
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: Init = "random",
+        n_init: RunsOfSplit = 1,
+        random_state: RandomState = None,
+        max_iter: Iterations = 300,
+        verbose: Verbose = 0,
+        tol: Tolerance = 1e-4,
+        copy_x: CopyX = True,
+        algorithm: Algorithm = "auto",
+        bisecting_strategy: Strategy = "biggest_inertia",
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -359,9 +377,6 @@ class BisectingKMeans(CentroidEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_positive_integer("n_init", self.n_init)
-        check_option("algorithm", self.algorithm, ALGORITHMS)
-        check_option("bisecting_strategy", self.bisecting_strategy, STRATEGIES)
         if not self._draws_centers():
             raise ValueError(
                 f"init must say how the two centroids of a split are drawn, got {type(self.init).__name__}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +11,32 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset, weighted_sum
-from coterie.centers.lloyd import ALGORITHMS, Lloyd, local_passes
+from coterie.centers.lloyd import Lloyd, local_passes
 from coterie.centers.passes import ClusterPasses
 from coterie.centers.sized import SizedPasses
 from coterie.coresets import lightweight_coreset
 from coterie.estimators.declared import Declared, History
+from coterie.estimators.parameters import (
+    Algorithm,
+    Callback,
+    Clusters,
+    CopyX,
+    Coreset,
+    Init,
+    Iterations,
+    MaxTime,
+    Metric,
+    RandomState,
+    Runs,
+    SizeBound,
+    SizeGap,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
@@ -217,25 +234,25 @@ class KMeans(CentroidEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int | bool = 0,
-        random_state: int | np.random.RandomState | None = None,
-        copy_x: bool = True,
-        algorithm: str = "auto",
-        coreset_size: int | None = None,
-        metric: str = "euclidean",
-        zero_rows: str = "error",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        size_gap: float = 1e-3,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: Init = "k-means++",
+        n_init: Runs = "auto",
+        max_iter: Iterations = 300,
+        tol: Tolerance = 1e-4,
+        verbose: Verbose = 0,
+        random_state: RandomState = None,
+        copy_x: CopyX = True,
+        algorithm: Algorithm = "auto",
+        coreset_size: Coreset = None,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        size_gap: SizeGap = 1e-3,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -389,18 +406,8 @@ class KMeans(CentroidEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {self.algorithm!r}.")
-        if self.coreset_size is not None:
-            check_positive_integer("coreset_size", self.coreset_size)
-            if self.coreset_size < self.n_clusters:
-                raise ValueError(
-                    f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}."
-                )
-        if isinstance(self.n_init, str) and self.n_init != "auto":
-            raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
-        if self.n_init != "auto":
-            check_positive_integer("n_init", self.n_init)
+        if self.coreset_size is not None and self.coreset_size < self.n_clusters:
+            raise ValueError(f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}.")
 
     def _n_runs(self) -> int:
         if not self._draws_centers():

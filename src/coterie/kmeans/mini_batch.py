@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,27 @@ from coterie.centers.rounding import Doubts
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
+from coterie.estimators.parameters import (
+    Callback,
+    Clusters,
+    ComputeLabels,
+    Init,
+    Iterations,
+    MaxTime,
+    Metric,
+    Param,
+    RandomState,
+    Runs,
+    SizeBound,
+    SizeGap,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
@@ -43,6 +59,22 @@ _VOTES_BETWEEN_REASSIGNMENTS = 10
 
 # Inertia and weight of a batch, of which a thousand can be summed up.
 _MOST_IN_A_BATCH = float(np.finfo(np.float64).max) / 1024
+
+
+BatchSize = Annotated[int, Param("Number of rows of a batch.", least=1)]
+MaxNoImprovement = Annotated[
+    int | None, Param("Stop after this many batches without a lower smoothed inertia; none: never.", least=0)
+]
+InitSize = Annotated[
+    int | None,
+    Param("Number of rows for the initialization; by default three batches, at least 3 k.", least=1),
+]
+ReassignmentRatio = Annotated[
+    float,
+    Param(
+        "Centers with fewer rows than this fraction of the largest cluster are moved now and then.", least=0
+    ),
+]
 
 
 class MiniBatchKMeans(CentroidEstimator):
@@ -149,27 +181,27 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "k-means++",
-        max_iter: int = 100,
-        batch_size: int = 1024,
-        verbose: int | bool = 0,
-        compute_labels: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        tol: float = 0.0,
-        max_no_improvement: int | None = 10,
-        init_size: int | None = None,
-        n_init: int | str = "auto",
-        reassignment_ratio: float = 0.01,
-        metric: str = "euclidean",
-        zero_rows: str = "error",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        size_gap: float = 1e-3,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: Init = "k-means++",
+        max_iter: Iterations = 100,
+        batch_size: BatchSize = 1024,
+        verbose: Verbose = 0,
+        compute_labels: ComputeLabels = True,
+        random_state: RandomState = None,
+        tol: Tolerance = 0.0,
+        max_no_improvement: MaxNoImprovement = 10,
+        init_size: InitSize = None,
+        n_init: Runs = "auto",
+        reassignment_ratio: ReassignmentRatio = 0.01,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        size_gap: SizeGap = 1e-3,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -313,18 +345,6 @@ class MiniBatchKMeans(CentroidEstimator):
             **n_features, **centers, **of_all, **self._votes_of(2), "_random": RandomNumbers(),
             "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
         }  # fmt: skip
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_positive_integer("batch_size", self.batch_size)
-        if self.init_size is not None:
-            check_positive_integer("init_size", self.init_size)
-        if self.max_no_improvement is not None and not self.max_no_improvement >= 0:
-            raise ValueError(f"max_no_improvement must not be negative, got {self.max_no_improvement!r}.")
-        if self.n_init != "auto":
-            check_positive_integer("n_init", self.n_init)
-        if not self.reassignment_ratio >= 0:
-            raise ValueError(f"reassignment_ratio must not be negative, got {self.reassignment_ratio!r}.")
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,26 @@ from coterie.centers.means import Means
 from coterie.centers.sized import SizedAssignment
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
+from coterie.estimators.parameters import (
+    Callback,
+    Clusters,
+    ComputeLabels,
+    Init,
+    Iterations,
+    MaxTime,
+    Metric,
+    Param,
+    RandomState,
+    SizeBound,
+    SizeGap,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.forecast import StagedForecast
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
@@ -30,10 +45,39 @@ from coterie.kmeans.rounds import Rounds
 from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["BOUNDS", "HISTORY_FIELDS", "NestedMiniBatchKMeans", "have_settled"]
+__all__ = [
+    "BOUNDS",
+    "HISTORY_FIELDS",
+    "Bounds",
+    "DoublingThreshold",
+    "FirstBatch",
+    "LeastGain",
+    "NestedMiniBatchKMeans",
+    "have_settled",
+]
 
 # What `bounds` may be.
-BOUNDS = ("auto", "elkan", "yinyang", "off")
+FirstBatch = Annotated[
+    Literal["auto"] | int,
+    Param("Number of rows of the first batch; auto: 5000, or 64 k if that is more.", least=1),
+]
+DoublingThreshold = Annotated[
+    float,
+    Param("The sample is doubled when centers move by less than their standard error over this.", least=0),
+]
+LeastGain = Annotated[
+    float,
+    Param(
+        "Stop when a doubling of the sample lowered its inertia by less than this fraction.", least=0, below=1
+    ),
+]
+Bounds = Annotated[
+    Literal["auto", "elkan", "yinyang", "off"],
+    Param(
+        "Lower bounds that skip distances: per center (elkan), per group of centers (yinyang), or none (off)."
+    ),
+]
+BOUNDS = get_args(get_args(Bounds)[0])
 
 # The first batch of "auto".
 _FIRST_ROWS = 5000
@@ -180,26 +224,26 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        init: Any = "k-means++",
-        batch_size: int | str = "auto",
-        doubling_threshold: float = 100.0,
-        least_gain: float = 0.0,
-        max_iter: int = 10_000,
-        tol: float = 1e-4,
-        verbose: int | bool = 0,
-        compute_labels: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        metric: str = "euclidean",
-        zero_rows: str = "error",
-        bounds: str = "auto",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        size_gap: float = 1e-3,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        init: Init = "k-means++",
+        batch_size: FirstBatch = "auto",
+        doubling_threshold: DoublingThreshold = 100.0,
+        least_gain: LeastGain = 0.0,
+        max_iter: Iterations = 10_000,
+        tol: Tolerance = 1e-4,
+        verbose: Verbose = 0,
+        compute_labels: ComputeLabels = True,
+        random_state: RandomState = None,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        bounds: Bounds = "auto",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        size_gap: SizeGap = 1e-3,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -349,16 +393,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def fitted_attributes(self) -> dict[str, Declared]:
         return {**super().fitted_attributes(), **self._votes_of(3)}
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_option("bounds", self.bounds, BOUNDS)
-        if self.batch_size != "auto":
-            check_positive_integer("batch_size", self.batch_size)
-        if not self.doubling_threshold >= 0:
-            raise ValueError(f"doubling_threshold must not be negative, got {self.doubling_threshold!r}.")
-        if not 0 <= self.least_gain < 1:
-            raise ValueError(f"least_gain must be at least 0 and below 1, got {self.least_gain!r}.")
 
     # --- the algorithm -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,357 @@
+"""Declarations of parameters: what one is, which values it takes, and what it is called on the command line.
+
+A parameter is declared once, by the annotation of its estimator's ``__init__``: an alias such as `Clusters`, which
+holds its type and a `Param`. Validation, the options of the command line and the tables of the documentation read it.
+
+Examples
+--------
+>>> from coterie import KMeans
+>>> from coterie.estimators.parameters import parameters_of, validate
+>>> parameters_of(KMeans)["n_clusters"].flags
+('-k', '--n-clusters')
+>>> validate(KMeans(n_clusters=0))
+Traceback (most recent call last):
+coterie.estimators.parameters.ParameterError: n_clusters must be a positive integer, got 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from coterie.fitting.monitor import FitProgress
+
+__all__ = [
+    "Algorithm", "Callback", "Clusters", "ComputeLabels", "CopyX", "Coreset", "Init", "Iterations", "MaxTime", "Metric",
+    "Neighbors", "Param", "Parameter", "ParameterError", "RandomState", "Runs", "SizeBound", "SizeGap", "Threads",
+    "Tolerance", "Verbose", "ZeroRows", "parameters_of", "validate",
+]  # fmt: skip
+
+# Arrays and files count with 64 bits.
+_TOO_MANY = 1 << 63
+
+
+class ParameterError(ValueError, TypeError):
+    """A parameter has a value that it cannot have.
+
+    Attributes
+    ----------
+    parameter, problem : str
+        Its name, and what is wrong: the message without the name.
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(parameter, problem)
+        self.parameter = parameter
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.parameter} {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """What the type of a parameter does not say.
+
+    Attributes
+    ----------
+    help : str
+        What it does, in a sentence.
+    least, above, most, below : float, optional
+        The interval of its numbers: the bounds `least` and `most` belong to it, `above` and `below` do not.
+    also : str
+        What it may be beside the numbers and words of its type, for error messages: "an array of centers".
+    flag : str, optional
+        Its option on the command line. None: made from its name; "": it has none.
+    reads : tuple of str
+        What else the text of the option may stand for: "array" (a file of rows), "model" (a saved model or the folder
+        of a run), "numbers" (numbers with commas between them), "groups" (groups of columns).
+    """
+
+    help: str
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    also: str = ""
+    flag: str | None = None
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an estimator, as its annotation declares it.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+    types : tuple of type
+        Those of bool, int, float and str that it may be.
+    choices : tuple of str
+        The words that it may be.
+    takes_none, takes_others : bool
+        Whether it may be None, and anything that is neither a number, nor a text, nor None.
+    param : Param
+        The rest of the declaration; of a parameter without any, an empty one.
+    """
+
+    name: str
+    default: Any
+    types: tuple[type, ...]
+    choices: tuple[str, ...]
+    takes_none: bool
+    takes_others: bool
+    param: Param
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The options of the command line, the shortest first; none for a parameter of Python only."""
+        if self.param.flag == "":
+            return ()
+        own = f"--{self.name.replace('_', '-')}"
+        return tuple(dict.fromkeys([self.param.flag or own, own]))
+
+    @property
+    def expected(self) -> str:
+        """The values that it may have, in words: "'auto' or a positive integer"."""
+        words = ", ".join(map(repr, self.choices))
+        kinds = ["None"] if self.takes_none else []
+        if self.choices:
+            kinds.append(f"one of {words}" if len(self.choices) > 1 else words)
+        if bool in self.types:
+            kinds.append("True or False")
+        if int in self.types or float in self.types:
+            kinds.append(self._number())
+        if str in self.types:
+            kinds.append("a text")
+        if self.param.also:
+            kinds.append(self.param.also)
+        return " or ".join(kinds)
+
+    def problem(self, value: Any) -> str | None:
+        """Return what is wrong with a value, None if nothing is."""
+        if self._allows(value):
+            return None
+        if isinstance(value, int) and abs(value) >= _TOO_MANY and int in self.types:
+            return "must be less than 2**63, got a far larger number."
+        return f"must be {self.expected}, got {_short(value)}."
+
+    def _allows(self, value: Any) -> bool:
+        if value is self.default or value is None:
+            return value is self.default or self.takes_none
+        if isinstance(value, bool | np.bool_):
+            return bool in self.types or self._is_any
+        if isinstance(value, str):
+            return value in self.choices or str in self.types or self._is_any
+        if not isinstance(value, Real):
+            return self.takes_others
+        if not {int, float} & set(self.types):
+            return self._is_any
+        number: Any = value
+        if isinstance(number, int) and abs(number) >= _TOO_MANY:
+            return False
+        is_whole = math.isfinite(number) and number == int(number) and abs(number) < _TOO_MANY
+        return (is_whole or float in self.types) and self._is_inside(number)
+
+    @property
+    def _is_any(self) -> bool:
+        """Whether the annotation says nothing of numbers and texts: `Any`, or a class of its own."""
+        return self.takes_others and not self.types and not self.choices
+
+    def _is_inside(self, value: Any) -> bool:
+        param = self.param
+        return bool(
+            (param.least is None or value >= param.least)
+            and (param.above is None or value > param.above)
+            and (param.most is None or value <= param.most)
+            and (param.below is None or value < param.below)
+        )
+
+    def _number(self) -> str:
+        """Return which numbers it may be: "a positive integer", "a number from 0 to 1"."""
+        param = self.param
+        noun = "number" if float in self.types else "integer"
+        finite = "finite " if param.below == math.inf else ""
+        if param.most is None and param.below in (None, math.inf):
+            if param.above == 0 or (param.least == 1 and noun == "integer"):
+                return f"a {finite}positive {noun}"
+            if param.least == 0:
+                return f"a {finite}non-negative {noun}"
+        article = "a" if finite or noun == "number" else "an"
+        noun = finite + noun
+        if param.least is not None and param.most is not None:
+            return f"{article} {noun} from {param.least:.10g} to {param.most:.10g}"
+        bounds = {">=": param.least, ">": param.above, "<=": param.most, "<": param.below}
+        said = [f"{sign} {bound:.10g}" for sign, bound in bounds.items() if bound not in (None, math.inf)]
+        return " ".join([f"{article} {noun}", " and ".join(said)]).strip()
+
+
+@functools.cache
+def parameters_of(estimator: type) -> dict[str, Parameter]:
+    """Return the parameters of an estimator by name, as the annotations of its ``__init__`` declare them.
+
+    Parameters
+    ----------
+    estimator : type
+        The class. Where an annotation has no `Param`, the declaration of the class that it is derived from holds.
+    """
+    function: Any = estimator.__init__  # type: ignore[misc]
+    hints = typing.get_type_hints(function, include_extras=True)
+    inherited: dict[str, Parameter] = {}
+    for ancestor in estimator.__mro__[1:]:
+        if "__init__" in ancestor.__dict__ and ancestor is not object:
+            inherited = parameters_of(ancestor)  # type: ignore[arg-type]
+            break
+    declared = {}
+    for name, known in inspect.signature(estimator).parameters.items():
+        own = _declared(name, known.default, hints.get(name, Any))
+        is_inherited = own.param.help == "" and name in inherited
+        declared[name] = replace(inherited[name], default=known.default) if is_inherited else own
+    return declared
+
+
+def validate(estimator: Any) -> None:
+    """Check every parameter of an estimator by its declaration.
+
+    Raises
+    ------
+    ParameterError
+        A ValueError and a TypeError that names the first parameter that is wrong, what it may be, and what it is.
+    """
+    for name, parameter in parameters_of(type(estimator)).items():  # type: ignore[arg-type]
+        problem = parameter.problem(getattr(estimator, name, None))
+        if problem is not None:
+            raise ParameterError(name, problem)
+
+
+def _declared(name: str, default: Any, hint: Any) -> Parameter:
+    """Return a parameter as an annotation declares it."""
+    param = Param("")
+    types: list[type] = []
+    choices: list[str] = []
+    takes_none = takes_others = False
+    waiting = [hint]
+    while waiting:
+        part = waiting.pop(0)
+        origin = typing.get_origin(part)
+        if origin is Annotated:
+            waiting.append(part.__origin__)
+            param = next((entry for entry in part.__metadata__ if isinstance(entry, Param)), param)
+        elif origin is Literal:
+            choices += [entry for entry in typing.get_args(part) if isinstance(entry, str)]
+        elif origin in (typing.Union, UnionType):
+            waiting += typing.get_args(part)
+        elif part in (None, NoneType):
+            takes_none = True
+        elif part in (bool, int, float, str):
+            types.append(part)
+        else:
+            takes_others = True
+    return Parameter(name, default, tuple(types), tuple(choices), takes_none, takes_others, param)
+
+
+def _short(value: Any) -> str:
+    """Return a value in a few words."""
+    if isinstance(value, int) and abs(value) >= _TOO_MANY:
+        return "a far too large number"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
+
+
+# --- parameters of several estimators --------------------------------------------------------------------------------
+
+Clusters = Annotated[int, Param("Number of clusters.", least=1, flag="-k")]
+
+Init = Annotated[
+    Literal["k-means++", "afk-mc2", "random"] | Any,
+    Param(
+        "How centers are initialized: k-means++, afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
+        also="an array of centers, a fitted model or a callable",
+        reads=("array", "model"),
+    ),
+]
+
+Runs = Annotated[
+    Literal["auto"] | int,
+    Param("Number of runs with different initializations; the best one is kept.", least=1),
+]
+
+Algorithm = Annotated[
+    Literal["auto", "lloyd", "elkan", "yinyang", "hamerly"],
+    Param("Exact algorithm; all give the same clusters and differ in speed and memory."),
+]
+
+ComputeLabels = Annotated[bool, Param("Label all rows at the end of the fit.", flag="")]
+
+Iterations = Annotated[int, Param("Maximum number of iterations.", least=1)]
+
+Tolerance = Annotated[float, Param("Tolerance of the convergence test; a larger one stops earlier.", least=0)]
+
+Verbose = Annotated[int | bool, Param("Print each iteration.", flag="")]
+
+RandomState = Annotated[
+    int | np.random.RandomState | None,
+    Param(
+        "Seed of the random numbers; the same seed gives the same result.",
+        least=0,
+        most=2**32 - 1,
+        flag="--seed",
+    ),
+]
+
+CopyX = Annotated[bool, Param("Has no effect: data are never changed.", flag="")]
+
+Coreset = Annotated[
+    int | None,
+    Param("Fit a weighted sample of this many rows, then label all rows.", least=1, flag="--coreset"),
+]
+
+Metric = Annotated[
+    Literal["euclidean", "cosine"],
+    Param("Distance between rows: euclidean, or cosine (spherical k-means)."),
+]
+
+ZeroRows = Annotated[
+    Literal["error", "ignore"],
+    Param("Rows of zeros, for which the cosine distance is undefined: an error, or ignored (label -1)."),
+]
+
+SizeBound = Annotated[
+    float | None,
+    Param("Bound of the size of each cluster: a number of rows, or below 1 a fraction of all.", above=0),
+]
+
+SizeGap = Annotated[
+    float,
+    Param("Largest gap of the inertia to its lower bound under size constraints.", least=0),
+]
+
+Neighbors = Annotated[
+    int, Param("Number of nearest neighbors of each row in the graph.", least=1, flag="--neighbors")
+]
+
+MaxTime = Annotated[
+    float | None, Param("Time limit in seconds; the best result so far is returned.", above=0)
+]
+
+Threads = Annotated[
+    int | None,
+    Param(
+        "Number of threads; by default all processors of this process.", least=1, most=4096, flag="--threads"
+    ),
+]
+
+Callback = Annotated[
+    Callable[[FitProgress], Any] | None,
+    Param("Called after each iteration; the fit ends if it returns True.", also="callable", flag=""),
+]
