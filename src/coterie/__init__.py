@@ -22,7 +22,7 @@ from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
-from coterie.fitting.monitor import FitProgress
+from coterie.fitting.report import FitProgress
 from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
 from coterie.kmeans.method import BISECTING, K_MEANS, MINI_BATCH, NESTED

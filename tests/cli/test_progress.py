@@ -5,10 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from coterie import KMeans
 from coterie.cli import progress
 from coterie.estimators import find_method
-from coterie.fitting.monitor import FitProgress
+from coterie.fitting.report import FitProgress
 
 
 def steps(seconds):
@@ -21,7 +20,7 @@ def test_plain_lines_come_at_most_once_a_second(capsys):
             screen.show(step)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"iteration {i}/9" for i in (1, 4, 6, 7)]
-    assert lines[0] == "iteration 1/9, 4.0 iterations/s, at most 1:01 left"
+    assert lines[0] == "iteration 1/9, 4.0 iterations/s, about 1:01 left"
 
 
 def test_live_line_on_a_terminal(capsys, monkeypatch):
@@ -43,21 +42,18 @@ def test_several_starts_share_one_rate():
     callback = progress.FitCallback(Screen, find_method("k-means"), {"max_iter": 10})
     for iteration, seconds in ((1, 1.0), (2, 2.0), (1, 3.0), (2, 4.0)):
         fit_progress = type("P", (), {"iteration": iteration, "seconds": seconds, "objective": 5.0})
-        fit_progress.remaining, fit_progress.is_foreseen = None, False
+        fit_progress.remaining = None
         callback(fit_progress)
     assert [step.rate for step in shown] == [1.0] * 4
     assert [step.parts()[0] for step in shown] == ["iteration 1/10", "iteration 2/10", "start 2", "start 2"]
 
 
-@pytest.mark.parametrize(
-    ("max_time", "is_foreseen", "text"),
-    [(None, True, "about 0:41 left"), (None, False, ""), (60.0, False, "at most 0:41 left")],
-)
-def test_the_most_that_iterations_may_take_is_not_told(max_time, is_foreseen, text):
+@pytest.mark.parametrize(("remaining", "text"), [(41.0, "about 0:41 left"), (None, "")])
+def test_remaining_time_is_shown_where_it_is_known(remaining, text):
     shown = []
     screen = type("Screen", (), {"show": staticmethod(shown.append)})
-    callback = progress.FitCallback(screen, find_method("k-means"), {"max_iter": 10, "max_time": max_time})
-    callback(FitProgress(1, 5.0, 2.0, 41.0, np.zeros(1), is_foreseen))
+    callback = progress.FitCallback(screen, find_method("k-means"), {"max_iter": 10})
+    callback(FitProgress(1, 5.0, 2.0, remaining, np.zeros(1)))
     assert [part for part in shown[0].parts() if "left" in part] == [text] * bool(text)
 
 
@@ -76,36 +72,17 @@ def test_clock(seconds, text):
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (None, ["start 2", "iteration 1/9", "4.0 iterations/s", "at most 1:01 left", "inertia 5"]),
-        (60, ["start 2", "iteration 1/9", "at most 1:01 left", "inertia 5"]),
-        (45, ["start 2", "iteration 1/9", "at most 1:01 left"]),
-        (35, ["iteration 1/9", "at most 1:01 left"]),
-        (28, ["at most 1:01 left"]),
-        (1, ["at most 1:01 left"]),
+        (None, ["start 2", "iteration 1/9", "4.0 iterations/s", "about 1:01 left", "inertia 5"]),
+        (60, ["start 2", "iteration 1/9", "about 1:01 left", "inertia 5"]),
+        (45, ["start 2", "iteration 1/9", "about 1:01 left"]),
+        (35, ["iteration 1/9", "about 1:01 left"]),
+        (28, ["about 1:01 left"]),
+        (1, ["about 1:01 left"]),
     ],
 )
 def test_the_time_left_is_the_last_to_go(width, shown):
     step = progress.Step(1, 9, "iteration", 1.0, 4.0, 61.4, before="start 2", detail="inertia 5")
     assert step.parts(width) == shown
-
-
-def test_phases_are_shown():
-    shown = []
-
-    class Screen:
-        show = staticmethod(shown.append)
-
-    rows = np.random.default_rng(0).normal(size=(200, 2))
-    callback = progress.FitCallback(Screen, find_method("k-means"), {"max_iter": 10})
-    KMeans(5, coreset_size=50, random_state=0, callback=callback).fit(rows)
-    names = [step.name for step in shown if isinstance(step, progress.PhaseStep)]
-    assert list(dict.fromkeys(names)) == ["coreset", "seeding", "labels"]
-    assert progress.PhaseStep("seeding", 0.25, 2.0, 6.0).parts() == [
-        "seeding",
-        "25%",
-        "about 0:06 left of it",
-    ]
-    assert progress.PhaseStep("seeding", 0.25, 2.0, 6.0).parts(24) == ["about 0:06 left of it"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
@@ -116,14 +93,3 @@ def test_the_time_left_is_seen_on_terminals_of_any_width(columns, capsys, monkey
     with progress.display(quiet=False) as screen:
         screen.show(progress.Step(1, 9, "iteration", 1.0, 4.0, 61.4, before="start 2", detail="inertia 5"))
     assert "1:01 left" in capsys.readouterr().err
-
-
-def test_plain_lines_are_of_phases_that_take_long(capsys):
-    with progress.display(quiet=False) as screen:
-        for name, share, seconds in (
-            ("graph", 0, 0.0), ("graph", 1, 0.1), ("seeding", 0, 0.1), ("seeding", 0.5, 5.1), ("seeding", 1, 10.1)
-        ):  # fmt: skip
-            screen.show(progress.PhaseStep(name, share, seconds, 5.0))
-        screen.show(progress.Step(1, 9, "iteration", 10.2, 0.1))
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["seeding, 50%, about 0:05 left of it", "seeding", "iteration 1/9, 0.1 iterations/s"]

@@ -32,7 +32,6 @@ def test_a_callback_sees_each_iteration(case):
     assert (len(runs) > 1) <= case.begins_again
     assert np.all(np.diff([progress.seconds for progress in seen]) >= 0)
     assert all(progress.remaining is None or progress.remaining >= 0 for progress in seen)
-    assert seen[0].remaining > 0
     found = [[progress.objective for progress in run] for run in runs]
     assert model.history_.objective.tolist() in found
     with pytest.raises(ValueError, match="read-only"):

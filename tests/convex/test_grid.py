@@ -10,7 +10,7 @@ from coterie.convex import grid
 from coterie.convex.fusion import Fuser
 from coterie.convex.grid import FittingGammas, coalescing_gamma, default_gammas
 from coterie.convex.solvers import AMA, solve
-from coterie.fitting.deadline import Deadline, Phase
+from coterie.fitting.deadline import Deadline
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
 
@@ -45,7 +45,7 @@ def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
     X, graph = graph_of(name)
     upper = np.argwhere(np.triu(graph.toarray())).astype(np.int32)
     problem, _ = kernel_problem(X, upper, graph.toarray()[tuple(upper.T)], norm)
-    late = Phase(Deadline(0.0))
+    late = Deadline(0.0)
     gamma = coalescing_gamma(problem, late)
     assert gamma >= coalescing_gamma(problem)
     assert FittingGammas(problem, 5, late).following(0, lambda: X) == 0
@@ -60,7 +60,7 @@ def test_a_tree_of_two_edges_carries_what_is_behind_them():
     )
     problem, _ = kernel_problem(X, edges, np.array([0.5, 1.0, 4.0]), "l2")
     # The means are 2 and 8: 2 flows over the first edge, of weight 0.5, 3 over the second, 1 over the last.
-    assert coalescing_gamma(problem, Phase(Deadline(0.0))) == pytest.approx(4.0)
+    assert coalescing_gamma(problem, Deadline(0.0)) == pytest.approx(4.0)
 
 
 def test_a_problem_without_edges():

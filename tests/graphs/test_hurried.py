@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie.fitting.deadline import Deadline, Phase
+from coterie.fitting.deadline import Deadline
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.hurried import Pace, graph_with_followers, neighbors_in_time, rows_in_time
 
@@ -56,7 +56,7 @@ def test_a_search_in_haste_keeps_to_its_work(rows):
 def test_haste_says_how_many_were_found(rows, monkeypatch):
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, source, n_threads: cls(1.0, 1.0)))
     with pytest.warns(ConvergenceWarning, match=r"about \d+% of the 5 nearest rows of each were found"):
-        ids, _ = neighbors_in_time(rows, 5, random_state=0, n_threads=1, phase=Phase(Deadline(0.1)))
+        ids, _ = neighbors_in_time(rows, 5, random_state=0, n_threads=1, phase=Deadline(0.1))
     assert ids.shape == (3000, 5)
 
 

@@ -102,7 +102,7 @@ def test_streams_have_fractions(uneven):
         ({"size_min": 100}, "size_min asks for 10 clusters of 100 or more"),
         ({"size_max": 80}, "size_max allows 10 clusters of 80 at most"),
         ({"size_min": 20, "size_max": 10}, "size_min=20 is more than size_max=10"),
-        ({"size_gap": -1}, "size_gap must be a finite number"),
+        ({"size_gap": -1}, "size_gap must be a non-negative number"),
     ],
 )
 def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, message, uneven):

@@ -25,7 +25,7 @@ from coterie.cli.report import ReportOptions
 from coterie.cli.summaries import check_folder_of
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
-from coterie.fitting.monitor import FitProgress
+from coterie.fitting.report import FitProgress
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score, purity, quantization_error
 from coterie.outputs import OutputFolder
 from coterie.plotting import (

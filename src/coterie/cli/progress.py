@@ -13,9 +13,9 @@ from coterie.estimators import OBJECTIVE, Method, Progress, method_of
 from coterie_command import cleaned_up
 
 if TYPE_CHECKING:
-    from coterie.fitting.monitor import FitPhase, FitProgress
+    from coterie.fitting.report import FitProgress
 
-__all__ = ["Display", "FitCallback", "PhaseStep", "Step", "display", "watch"]
+__all__ = ["Display", "FitCallback", "Step", "display", "watch"]
 
 # The spinner, and spaces between columns.
 _BESIDE_TEXT = 4
@@ -25,7 +25,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One state of a job: `done` of `total` units, after `seconds`, with `remaining` seconds to go, or at most so many.
+    """One state of a job: `done` of `total` units, after `seconds`, with `remaining` seconds to go, or None.
 
     `rate` counts units per second; a fit with several starts has done more of them than the present start.
     """
@@ -38,16 +38,14 @@ class Step:
     remaining: float | None = None
     before: str = ""
     detail: str = ""
-    is_foreseen: bool = False
 
     def parts(self, width: int | None = None) -> list[str]:
         """The state in words, of at most so many characters: the time left is the last to go, the rate the first."""
         total = "" if self.total is None else f"/{self.total:,}"
         rate = f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s"
-        how = "about" if self.is_foreseen else "at most"
-        # Less than a second is no news, and of the most that it may take it would be wrong.
+        # Less than a second is not worth showing.
         is_told = self.remaining is not None and round(self.remaining) > 0
-        left = f"{how} {_clock(self.remaining)} left" if is_told and self.remaining is not None else ""
+        left = f"about {_clock(self.remaining)} left" if is_told and self.remaining is not None else ""
         return _within(
             width,
             [
@@ -60,38 +58,10 @@ class Step:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseStep:
-    """How far a phase of a job is, such as its seeding: a part of it, after `seconds`."""
-
-    name: str
-    share: float
-    seconds: float
-    remaining: float | None = None
-
-    @property
-    def done(self) -> int:
-        """Hundredths that are done."""
-        return round(100 * self.share)
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return 100
-
-    def parts(self, width: int | None = None) -> list[str]:
-        """The state in words, as those of a `Step`."""
-        share = "" if self.share in (0, 1) else f"{self.done}%"
-        left = (
-            "" if self.remaining is None or self.share == 1 else f"about {_clock(self.remaining)} left of it"
-        )
-        return _within(width, [(1, self.name), (2, share), (0, left)])
-
-
 class Display(Protocol):
     """Something that shows steps, between `__enter__` and `__exit__`."""
 
-    def show(self, step: Step | PhaseStep) -> None:
+    def show(self, step: Step) -> None:
         """Show a state of the job."""
 
     def __enter__(self) -> Display: ...
@@ -120,7 +90,7 @@ def watch(model: Any, screen: Display) -> Iterator[None]:
 
 
 class FitCallback:
-    """Shows what a fit reports: its phases, and its iterations.
+    """Shows the iterations that a fit reports.
 
     Parameters
     ----------
@@ -137,7 +107,6 @@ class FitCallback:
         reports = method.progress if method else Progress()
         self._unit = reports.step
         self._limit = None if reports.limit is None else settings.get(reports.limit)
-        self._has_deadline = settings.get("max_time") is not None
         self._watched = method.watched if method else OBJECTIVE
         self._starts = self._steps = 0
 
@@ -145,8 +114,6 @@ class FitCallback:
         self._starts += progress.iteration == 1
         self._steps += 1
         direction = " (higher is better)" if self._watched.higher_is_better else ""
-        # What `max_iter` allows is ten to a hundred times what most fits take: of no use to whoever waits.
-        is_told = progress.is_foreseen or self._has_deadline
         self._screen.show(
             Step(
                 done=progress.iteration,
@@ -154,16 +121,11 @@ class FitCallback:
                 unit=self._unit,
                 seconds=progress.seconds,
                 rate=self._steps / max(progress.seconds, 1e-9),
-                remaining=progress.remaining if is_told else None,
+                remaining=progress.remaining,
                 before=f"start {self._starts}" if self._starts > 1 else "",
                 detail=f"{self._watched.name} {progress.objective:.6g}{direction}",
-                is_foreseen=progress.is_foreseen,
             )
         )
-
-    def show_phase(self, phase: FitPhase) -> None:
-        """Show a phase before or after the iterations."""
-        self._screen.show(PhaseStep(phase.name, phase.share, phase.seconds, phase.remaining))
 
 
 def _within(width: int | None, ranked: list[tuple[int, str]]) -> list[str]:
@@ -181,7 +143,7 @@ def _clock(seconds: float) -> str:
 
 
 class _Nothing:
-    def show(self, step: Step | PhaseStep) -> None:
+    def show(self, step: Step) -> None:
         pass
 
     def __enter__(self) -> _Nothing:
@@ -192,30 +154,18 @@ class _Nothing:
 
 
 class _PlainLines(_Nothing):
-    """A line at most once a second of the job's own time, and one for the last step; of phases, the long ones."""
+    """A line at most once a second of the job's own time, and one for the last step."""
 
     def __init__(self) -> None:
         self._shown_at = -1.0
         self._waiting: Step | None = None
-        self._phase, self._phase_shown_at = "", 0.0
 
-    def show(self, step: Step | PhaseStep) -> None:
-        if isinstance(step, PhaseStep):
-            self._show_phase(step)
-            return
+    def show(self, step: Step) -> None:
         if 0 <= step.seconds - self._shown_at < 1.0:
             self._waiting = step
             return
         self._shown_at, self._waiting = step.seconds, None
         print(", ".join(step.parts()), file=sys.stderr, flush=True)
-
-    def _show_phase(self, phase: PhaseStep) -> None:
-        """Print a line a second, from the first one on; lines of iterations do not wait for these."""
-        if phase.name != self._phase or phase.share == 0:
-            self._phase, self._phase_shown_at = phase.name, phase.seconds
-        if phase.seconds - self._phase_shown_at >= 1.0:
-            self._phase_shown_at = phase.seconds
-            print(", ".join(phase.parts()), file=sys.stderr, flush=True)
 
     def __exit__(self, kind: object = None, *_: object) -> None:
         if self._waiting is not None and kind is None:
@@ -240,7 +190,7 @@ class _LiveLine(_Nothing):
         self._task = self._progress.add_task("starting", total=None)
         self._stack = ExitStack()
 
-    def show(self, step: Step | PhaseStep) -> None:
+    def show(self, step: Step) -> None:
         room = self._console.width - self._bar_width() - _BESIDE_TEXT
         self._progress.update(
             self._task, completed=step.done, total=step.total, description="  ".join(step.parts(room))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
@@ -22,7 +21,7 @@ from coterie.estimators.base import link_template
 from coterie.estimators.parameters import Param
 from coterie.estimators.preparation import remember_preparation
 from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
@@ -199,7 +198,7 @@ class OnClusterByCentroids(OnCluster, CentroidEstimator):
             self.inertia_ = inertia
 
 
-class ClusterMonitor(FitMonitor):
+class ClusterMonitor(Report):
     """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`.
 
     Attributes
@@ -217,7 +216,7 @@ class ClusterMonitor(FitMonitor):
     unfinished: Callable[[], dict[str, Any]] | None = None
     last: tuple[Array, Array] | None = None
 
-    def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
+    def __call__(self, objective: float, centers: Any, **fields: Any) -> bool:
         model = self._estimator
         is_kept = model.checkpoint is not None or model.max_time is not None
         now = centers() if is_kept and callable(centers) else centers
@@ -231,7 +230,7 @@ class ClusterMonitor(FitMonitor):
             for name, value in fitted.items():
                 setattr(kept, name, value)
             kept.save(model.checkpoint)
-        stop = super().report(objective, now, closeness=closeness, **extra)
+        stop = super().__call__(objective, now, **fields)
         is_best = self.n_runs == 1 or self.last is None or objective <= self.last[1]["objective"][-1]
         if model.max_time is not None and is_best:
             self.last = now, self.history()

@@ -175,7 +175,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         """
         client = client_of(self.client)
         self.check_parameters()
-        monitor = ClusterMonitor(self, self._n_runs(), HISTORY_FIELDS)
+        monitor = ClusterMonitor(self, HISTORY_FIELDS, n_runs=self._n_runs())
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
         self._search = None  # sizes have no bounds here
         random = random_stream(self.random_state)

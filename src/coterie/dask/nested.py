@@ -177,7 +177,7 @@ metric, bounds, max_time, callback
     def _fit(self, X: Any, sample_weight: Any, goes_on: bool) -> NestedMiniBatchKMeans:
         client = client_of(self.client)
         self.check_parameters()
-        monitor = ClusterMonitor(self, 1, HISTORY_FIELDS)
+        monitor = ClusterMonitor(self, HISTORY_FIELDS)
         self._search = None  # sizes have no bounds here
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
         votes: list[WorkerVotes] = []
@@ -210,7 +210,6 @@ metric, bounds, max_time, callback
         centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
         if not goes_on:
             self._check_n_rows(data.rows)
-        monitor.start_run()
         earlier = self._earlier_votes(data.rows) if goes_on else None
         begun = None if goes_on else self._begun(centers)
         drawn = copy.deepcopy(random if begun is None else begun["random"])
@@ -222,7 +221,7 @@ metric, bounds, max_time, callback
         if begun is not None:
             centers = begun["centers"]
         elif centers is None:
-            centers = self._centers_from_first_batch(sample, random, monitor, 0.0)
+            centers = self._centers_from_first_batch(sample, random, monitor)
         self._check_distances(centers, sample.shift)
         means = self._new_means(data.rows, centers, sample.shift, data.n_threads)
         n_bounds = n_bounds_per_row(
@@ -235,7 +234,7 @@ metric, bounds, max_time, callback
         if self.checkpoint is not None and not goes_on:
             votes.is_kept = True
             monitor.unfinished = lambda: votes.begun | {"random": drawn}
-        self._run(sample, votes, monitor, 0.0, votes.rounds)
+        self._run(sample, votes, monitor, votes.rounds)
         if self.compute_labels:
             labels, squares, total = data.labels_and_squares(self.cluster_centers_)
             self._store_found(labels, squares, self._inertia_of(total), data, X)

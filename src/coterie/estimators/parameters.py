@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coterie.fitting.monitor import FitProgress
+from coterie.fitting.report import FitProgress
 
 __all__ = [
     "Algorithm", "Callback", "Clusters", "ComputeLabels", "CopyX", "Coreset", "Init", "Iterations", "MaxTime", "Metric",

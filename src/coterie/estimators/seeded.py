@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.estimators.base import Estimator
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.warn import warn
 from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
@@ -24,7 +24,7 @@ __all__ = ["SEEDINGS", "SeededEstimator"]
 
 class _Seeding(Protocol):
     def __call__(
-        self, data: Dataset, n_clusters: int, random: np.random.RandomState, /, *, phase: Phase
+        self, data: Dataset, n_clusters: int, random: np.random.RandomState, /, *, deadline: Deadline
     ) -> Seeds: ...
 
 
@@ -81,12 +81,12 @@ class SeededEstimator(Estimator):
         return self._checked_centers(self.init.cluster_centers_, rows)
 
     def _drawn_centers(
-        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
+        self, X: Any, data: Dataset, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
-        """Draw centroids as `init` says, within the time of the phase; X is what a function gets."""
+        """Draw centroids as `init` says, by the deadline; X is what a function gets."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
-        return SEEDINGS[self.init](data, self._n_centers, random, phase=phase)[0]
+        return SEEDINGS[self.init](data, self._n_centers, random, deadline=deadline)[0]
 
     def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
         centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name=name)

@@ -1,17 +1,15 @@
-"""When a fit is to end, and the phases on its way there.
+"""The time limit of a fit.
 
-A fit makes one `Deadline` when it is called. What it calls gets a `Phase`: it asks the phase whether it is late, and
-tells it how far it has come. Without `max_time` no phase is ever late, and no number depends on the clock.
+A fit makes one `Deadline` when it is called. Solvers look at it between passes, initializers between steps. Without
+`max_time` it is never over, and no number depends on the clock.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
-__all__ = ["UNHURRIED", "Deadline", "OutOfTime", "Phase", "now"]
+__all__ = ["UNHURRIED", "UNLIMITED", "Deadline", "OutOfTime", "Phase", "now"]
 
 
 def now() -> float:
@@ -20,7 +18,7 @@ def now() -> float:
 
 
 class OutOfTime(Exception):
-    """Something had to be given up for want of time; whoever called it has another way."""
+    """The time limit of a step was reached before it had a result."""
 
 
 class Deadline:
@@ -29,7 +27,7 @@ class Deadline:
     Parameters
     ----------
     seconds : float, optional
-        How long from now; None: there is no hurry.
+        How long from now; None: without limit.
 
     Examples
     --------
@@ -44,7 +42,7 @@ class Deadline:
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a time at all."""
+        """Whether there is a limit at all."""
         return self.end < math.inf
 
     @property
@@ -54,7 +52,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until then: infinite without a time, negative afterwards."""
+        """Seconds until then: infinite without a limit, negative afterwards."""
         return self.end - now() if self.is_set else math.inf
 
     @property
@@ -62,9 +60,10 @@ class Deadline:
         """Whether that time has come."""
         return self.left <= 0
 
-    def sooner(self, seconds: float) -> Deadline:
-        """Return the deadline of what must leave so many seconds for the rest, but has an eighth of the time left."""
-        return self._within(max(self.left - seconds, self.left / 8))
+    def check(self) -> None:
+        """Raise `OutOfTime` if that time has come."""
+        if self.is_over:
+            raise OutOfTime
 
     def share(self, part: float) -> Deadline:
         """Return the deadline of what may take this part of the time left."""
@@ -73,37 +72,28 @@ class Deadline:
     def _within(self, seconds: float) -> Deadline:
         return Deadline(max(seconds, 0.0)) if self.is_set else Deadline()
 
+    # Names from before phases were deadlines; they go once no fit uses them.
 
-@dataclass
-class Phase:
-    """A part of a fit, such as its seeding.
-
-    Attributes
-    ----------
-    deadline : Deadline
-        When it is to end.
-    listener : callable, optional
-        Called with the part of the phase that is done, from 0 to 1.
-    """
-
-    deadline: Deadline = field(default_factory=Deadline)
-    listener: Callable[[float], None] | None = None
+    @property
+    def deadline(self) -> Deadline:
+        """Return itself."""
+        return self
 
     @property
     def is_late(self) -> bool:
-        """Whether its time is over."""
-        return self.deadline.is_over
-
-    def check(self) -> None:
-        """Raise `OutOfTime` if its time is over."""
-        if self.is_late:
-            raise OutOfTime
+        """Whether that time has come."""
+        return self.is_over
 
     def tell(self, done: float, total: float) -> None:
-        """Say how much of all there is to do has been done."""
-        if self.listener is not None and total > 0:
-            self.listener(min(done / total, 1.0))
+        """Do nothing."""
+
+    def sooner(self, seconds: float) -> Deadline:
+        """Return the deadline of what must leave this many seconds, but has an eighth of the time left."""
+        return self._within(max(self.left - seconds, self.left / 8))
 
 
-# Of what nobody watches, and has all the time that it takes.
-UNHURRIED = Phase()
+UNLIMITED = Deadline()
+
+# Former names.
+Phase = Deadline
+UNHURRIED = UNLIMITED

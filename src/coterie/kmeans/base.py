@@ -21,7 +21,6 @@ from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
-from coterie.centers.pace import seconds_of_pass
 from coterie.centers.positions import unit_centers
 from coterie.centers.sized import SizedSearch
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
@@ -30,7 +29,6 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import (
     check_sample_weight,
 )
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.kmeans.sizes import SIZE_ATTRIBUTES, SizeBounded
@@ -337,16 +335,6 @@ class CentroidEstimator(
                 "Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
-
-    def _seconds_of_pass(self, rows: RowSource, monitor: FitMonitor) -> float:
-        """Return about how long all rows take to find their centroids; 0 where there is no hurry.
-
-        Rows that are read anew have been read once by now, at least.
-        """
-        if not monitor.deadline.is_set:
-            return 0.0
-        reading = 0.0 if rows.in_memory else monitor.seconds
-        return reading + seconds_of_pass(rows, self.n_clusters, effective_n_threads(self.n_threads))
 
     def _label(self, rows: RowSource, weights: Array | None, search: SizedSearch | None = None) -> None:
         """Label all rows with the centroids that are stored, and measure them: one pass, or a few within bounds."""

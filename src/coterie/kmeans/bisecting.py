@@ -30,9 +30,8 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.forecast import HalvingForecast
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.bisection import BisectionTree, Halves, Leaf
@@ -190,21 +189,20 @@ class BisectingKMeans(CentroidEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, 1, _HISTORY_FIELDS, max_reports=max(1, int(self.n_clusters) - 1))
+        report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
         rows = kept_rows(self._fit_rows_of(X, reset=True), n_threads)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
         random = random_stream(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            monitor.start_run()
-            tree = self._tree(rows, weights, random, monitor)
-            with monitor.phase("labels"):
-                self._store(tree, rows, weights)
-        self.history_ = monitor.history()
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
+            report.start_run()
+            tree = self._tree(rows, weights, random, report)
+            self._store(tree, rows, weights)
+        self.history_ = report.history()
         self.n_iter_ = len(self.history_)
-        if monitor.stopped_by is None:
+        if report.reason is None:
             self._warn_of_empty_clusters()
-        monitor.warn_if_out_of_time()
+        report.warn_if_out_of_time()
         return self
 
     def labels_at(self, n_clusters: int) -> IntArray:
@@ -236,26 +234,20 @@ class BisectingKMeans(CentroidEstimator):
     # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _tree(
-        self, rows: RowSource, weights: Array | None, random: np.random.RandomState, monitor: FitMonitor
+        self, rows: RowSource, weights: Array | None, random: np.random.RandomState, report: Report
     ) -> BisectionTree:
         """Halve the worst cluster, until there are enough or none can be halved."""
-        whole = self._run(rows, weights, 1, random, monitor)
+        whole = self._run(rows, weights, 1, random, report)
         everything = np.arange(rows.shape[0])
         tree = BisectionTree(whole.cluster_centers_[0])
         leaves = {0: Leaf(everything, whole.inertia_)}
-        forecast = HalvingForecast(self.n_clusters)
-        monitor.foresee = lambda: forecast.seconds_left(
-            np.array([len(leaf.rows) for leaf in leaves.values()])
-        )
         while len(leaves) < self.n_clusters:
             worst = self._worst(leaves)
             if worst is None:
                 break
-            leaf, begin = leaves.pop(worst), monitor.seconds
-            halves = self._halves(rows, weights, leaf.rows, random, monitor)
+            halves = self._halves(rows, weights, leaves.pop(worst).rows, random, report)
             leaves.update(zip(tree.divide(worst, halves), halves.leaves))
-            forecast.note(len(leaf.rows), monitor.seconds - begin)
-            stop = monitor.report(
+            stop = report(
                 sum(leaf.inertia for leaf in leaves.values()),
                 lambda: tree.centers_of(tree.leaves()),
                 divided=worst,
@@ -281,11 +273,11 @@ class BisectingKMeans(CentroidEstimator):
         weights: Array | None,
         numbers: IndexArray,
         random: np.random.RandomState,
-        monitor: FitMonitor,
+        report: Report,
     ) -> Halves:
         some = rows.take(numbers) if rows.in_memory else SelectedRows(rows, numbers)
         own = None if weights is None else weights[numbers]
-        model = self._run(some, own, 2, random, monitor)
+        model = self._run(some, own, 2, random, report)
         squares = squares_to_centers(
             as_rows(some), model.cluster_centers_, model.labels_, effective_n_threads(self.n_threads)
         )
@@ -302,10 +294,10 @@ class BisectingKMeans(CentroidEstimator):
         weights: Array | None,
         n_clusters: int,
         random: np.random.RandomState,
-        monitor: FitMonitor,
+        report: Report,
     ) -> Any:
         return k_means_within(
-            monitor.step.deadline,
+            report.deadline,
             rows,
             n_clusters,
             sample_weight=weights,

@@ -36,8 +36,8 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
@@ -45,9 +45,8 @@ from coterie.rows import as_rows
 
 __all__ = ["HISTORY_FIELDS", "KMeans", "Run"]
 
-# Part of the time that seeding may take where time is short, and passes over the rows that the shortest run takes: a
-# step, whose bounds cost as much as the rest, and labels.
-_SEEDING_SHARE, _PASSES_OF_RUN = 0.75, 2
+# Part of the time left that an initialization may take.
+_SEEDING_SHARE = 0.25
 
 HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("algorithm", np.int8))
 
@@ -296,44 +295,39 @@ class KMeans(CentroidEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, self._n_runs(), self._history_fields(HISTORY_FIELDS))
+        report = Report(self, self._history_fields(HISTORY_FIELDS), n_runs=self._n_runs())
         rows = self._fit_rows_of(X, reset=True)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
         random = random_stream(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
             )
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
+        with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             if self.coreset_size is None:
                 fitted_rows, fitted_weights = rows, weights
             else:
-                with monitor.phase("coreset"):
-                    coreset, fitted_weights, _ = lightweight_coreset(
-                        rows,
-                        self.coreset_size,
-                        sample_weight=weights,
-                        random_state=random,
-                        n_threads=n_threads,
-                    )
+                coreset, fitted_weights, _ = lightweight_coreset(
+                    rows,
+                    self.coreset_size,
+                    sample_weight=weights,
+                    random_state=random,
+                    n_threads=n_threads,
+                )
                 fitted_rows = as_rows(coreset)
+                report.n_final_steps = rows.shape[0] / fitted_rows.shape[0]
             data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
             data.n_passes_left = self.max_iter
-            monitor.reserve = labelling = self._seconds_of_pass(rows, monitor)
-            own = labelling if self.coreset_size is None else self._seconds_of_pass(data.rows, monitor)
-            if own > 0:
-                data.n_passes_left = min(data.n_passes_left, monitor.deadline.left / own)
-            self._store(self._best_run(X, data, given, random, monitor, _PASSES_OF_RUN * own), data)
-            self.runs_ = monitor.runs()
+            self._store(self._best_run(X, data, given, random, report), data)
+            self.runs_ = report.runs()
             if self.coreset_size is not None:
-                with monitor.phase("labels"):
-                    self._label(rows, weights, self._search)
+                self._label(rows, weights, self._search)
         self._warn_of_empty_clusters()
         self._mark_ignored(rows)
-        monitor.warn_if_out_of_time()
+        report.warn_if_out_of_time()
         return self
 
     # --- the algorithm -------------------------------------------------------------------------------------------
@@ -344,24 +338,23 @@ class KMeans(CentroidEstimator):
         data: Any,
         given: Array | None,
         random: np.random.RandomState,
-        monitor: FitMonitor,
-        shortest_run: float = 0.0,
+        report: Report,
     ) -> Run:
-        """Run from each start, while there are seconds for the shortest run; return what the best one arrived at."""
+        """Run from each start, while there is time for a seeding, a step and labels; return the best run."""
         best: Run | None = None
         for number in range(self._n_runs()):
-            if number > 0 and not monitor.has_time_for(shortest_run):
-                break
+            begin = report.seconds
             centers = given
             if centers is None:
-                seeding = monitor.deadline.sooner(monitor.reserve + shortest_run).share(_SEEDING_SHARE)
-                with monitor.phase("seeding", seeding) as phase:
-                    centers = self._drawn_centers(X, data, random, phase)
-            monitor.start_run()
-            run = self._run(data, centers, monitor)
+                centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
+            report.start_run()
+            run = self._run(data, centers, report)
             if best is None or run.inertia < best.inertia:
                 best = run
-            if monitor.stopped_by is not None:
+            shortest = 2 * (float(run.history["seconds"][0]) - begin)
+            if report.reason is not None or (
+                number + 1 < self._n_runs() and not report.has_time_for(shortest)
+            ):
                 break
         assert best is not None
         return best
@@ -373,17 +366,16 @@ class KMeans(CentroidEstimator):
             return SizedPasses(data, self._search, len(centers), unit_length=self._by_angle)
         return local_passes(data, centers, self.algorithm, unit_length=self._by_angle)
 
-    def _run(self, data: Any, centers: Array, monitor: FitMonitor) -> Run:
+    def _run(self, data: Any, centers: Array, report: Report) -> Run:
         """One start: assign, move, until nothing changes."""
         self._check_distances(centers, data.shift)
         lloyd = Lloyd(self._passes(data, centers), centers)
         tolerance = self.tol * data.mean_variance
         for _ in range(self.max_iter):
             step = lloyd.step()
-            stop = monitor.report(
+            stop = report(
                 self._inertia_of(step.objective),
                 lloyd.centers,
-                closeness=step.center_shift / tolerance if tolerance > 0 else step.n_changed,
                 n_changed=step.n_changed,
                 center_shift=step.center_shift,
                 algorithm=_RUNNING.index(lloyd.passes.algorithm),
@@ -391,7 +383,7 @@ class KMeans(CentroidEstimator):
             )
             if stop or step.center_shift <= tolerance:
                 break
-        return self._finished(lloyd, data, monitor.history())
+        return self._finished(lloyd, data, report.history())
 
     def _finished(self, lloyd: Lloyd, data: Any, history: Array) -> Run:
         """Return what a start has arrived at."""

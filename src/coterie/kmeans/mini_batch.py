@@ -38,9 +38,9 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
@@ -49,7 +49,7 @@ from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans"]
 
-# Part of the time that seeding may take where time is short.
+# Part of the time left that the initialization may take.
 _SEEDING_SHARE = 0.5
 
 _HISTORY_FIELDS = (("center_shift", np.float64),)
@@ -242,35 +242,31 @@ class MiniBatchKMeans(CentroidEstimator):
         """
         self.check_parameters()
         fit_rows = self._fit_rows_of(X, reset=True)
-        fields, most = self._history_fields(_HISTORY_FIELDS), self._most_steps(fit_rows.shape[0])
-        monitor = FitMonitor(self, 1, fields, max_reports=most)
+        is_fixed = self.max_no_improvement is None and self.tol == 0
+        n_steps = self._most_steps(fit_rows.shape[0])
+        report = Report(self, self._history_fields(_HISTORY_FIELDS), n_steps=n_steps if is_fixed else None)
         n_threads = effective_n_threads(self.n_threads)
         rows = kept_rows(fit_rows, n_threads)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
         n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
         random = random_stream(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            monitor.start_run()
-            if self.max_no_improvement is None and self.tol == 0:
-                monitor.steps_after_limit = most / self.max_iter if self.compute_labels else 0.0
-            monitor.reserve = self._seconds_of_pass(rows, monitor) if self.compute_labels else 0.0
-            seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
-            with monitor.phase("seeding", seeding) as phase:
-                self._start(rows, weights, given, random, n_threads, phase)
-            self._run(rows, weights, random, monitor)
+        with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
+            self._start(rows, weights, given, random, n_threads, report.deadline.share(_SEEDING_SHARE))
+            report.start_run()
+            report.n_final_steps = n_steps / self.max_iter if self.compute_labels else 0.0
+            self._run(rows, weights, random, report)
             self._random = random
             self._store_centers(self._means.centers, self._shift)
             if self.compute_labels:
-                with monitor.phase("labels"):
-                    self._label(rows, weights, self._search)
+                self._label(rows, weights, self._search)
                 self._warn_of_empty_clusters()
                 self._mark_ignored(fit_rows)
             else:
                 self._leave_unlabelled()
-        monitor.warn_if_out_of_time()
+        report.warn_if_out_of_time()
         return self
 
     def partial_fit(
@@ -353,7 +349,7 @@ class MiniBatchKMeans(CentroidEstimator):
         rows: RowSource,
         weights: Array | None,
         random: np.random.RandomState,
-        monitor: FitMonitor,
+        report: Report,
     ) -> None:
         """Batch after batch, until the centroids have settled."""
         n_rows, mass = rows.shape[0], total_weight(rows.shape[0], weights)
@@ -365,7 +361,7 @@ class MiniBatchKMeans(CentroidEstimator):
             batch = Batch(rows, weights, numbers, reader, self.n_clusters)
             step = self._step(batch, random)
             objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
-            stop = monitor.report(
+            stop = report(
                 objective * mass,
                 lambda: self._means.centers,
                 center_shift=step.center_shift,
@@ -374,7 +370,7 @@ class MiniBatchKMeans(CentroidEstimator):
             settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
             if stop or settled or smoothed.has_stalled(objective):
                 break
-        self.history_ = monitor.history()
+        self.history_ = report.history()
         self.n_steps_ = len(self.history_)
         self.n_iter_ = -(-self.n_steps_ * batch_size // n_rows)
 
@@ -452,7 +448,7 @@ class MiniBatchKMeans(CentroidEstimator):
         given: Array | None,
         random: np.random.RandomState,
         n_threads: int,
-        phase: Phase = UNHURRIED,
+        deadline: Deadline = UNLIMITED,
     ) -> None:
         """Set the first centroids: those given, or the best of some drawn from a sample."""
         shift, self._mean_variance = np.zeros(rows.shape[1]), 0.0
@@ -464,8 +460,8 @@ class MiniBatchKMeans(CentroidEstimator):
         if centers is None:
             drawn = []
             for _ in range(self._n_draws()):
-                drawn.append(self._drawn_centers(sample.rows.read(), sample, random, phase))
-                if phase.is_late:
+                drawn.append(self._drawn_centers(sample.rows.read(), sample, random, deadline))
+                if deadline.is_over:
                     break
             centers = drawn[0]
             if len(drawn) > 1:

@@ -35,9 +35,8 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.forecast import StagedForecast
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.kmeans.kept_bounds import n_bounds_per_row
@@ -83,8 +82,8 @@ BOUNDS = get_args(get_args(Bounds)[0])
 _FIRST_ROWS = 5000
 _FIRST_ROWS_PER_CLUSTER = 64
 
-# Part of the time that seeding may take where time is short.
-_SEEDING_SHARE = 0.5
+# Part of the time left that the initialization may take.
+_SEEDING_SHARE = 0.25
 
 HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
 
@@ -313,7 +312,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, 1, self._history_fields(HISTORY_FIELDS))
+        report = Report(self, self._history_fields(HISTORY_FIELDS))
         fit_rows = self._fit_rows_of(X, reset=not goes_on)
         self._check_bounds(fit_rows)
         rows = kept_rows(fit_rows, n_threads)
@@ -321,29 +320,25 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         if not goes_on:
             self._check_n_rows(rows)
         weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, monitor.deadline)
+        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
         random = random_stream(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            monitor.start_run()
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
             earlier = self._earlier_votes(rows) if goes_on else None
             data = self._shuffled(rows, weights, random, None if earlier is None else earlier.shift)
-            whole_pass = self._seconds_of_pass(rows, monitor)
-            monitor.reserve = whole_pass if self.compute_labels else 0.0
             if centers is None:
-                centers = self._centers_from_first_batch(data, random, monitor, whole_pass)
+                centers = self._centers_from_first_batch(data, random, report)
             self._check_distances(centers, data.shift)
             means = self._new_means(rows, centers, data.shift, n_threads)
             votes = LocalVotes(data, means, self._assignment(data, means), earlier)
-            self._run(data, votes, monitor, whole_pass)
+            self._run(data, votes, report)
             if self.compute_labels:
-                with monitor.phase("labels"):
-                    self._label(rows, weights, self._search)
+                self._label(rows, weights, self._search)
             else:
                 self._leave_unlabelled()
         if self.compute_labels and not goes_on:
             self._warn_of_empty_clusters()
         self._mark_ignored(fit_rows)
-        monitor.warn_if_out_of_time()
+        report.warn_if_out_of_time()
         return self
 
     def _shuffled(
@@ -400,8 +395,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self,
         data: Sample,
         votes: Votes,
-        monitor: FitMonitor,
-        whole_pass: float,
+        report: Report,
         rounds: Rounds | None = None,
     ) -> None:
         """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled.
@@ -409,22 +403,21 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         `rounds` is what those before have told, where there were some.
         """
         means, rounds = votes.means, rounds or Rounds()
-        descent, growth, begin = rounds.descent, rounds.growth, monitor.seconds
-        forecast = StagedForecast(data.n_rows, begin)
-        monitor.foresee = forecast.seconds_left
+        descent, growth, first_size = rounds.descent, rounds.growth, data.size
+        report.start_run()
+        # The first round compares its rows with all centroids, as labels do.
+        report.n_final_steps = data.n_rows / first_size if self.compute_labels else 0.0
+        begin = report.seconds
         for iteration in range(self.max_iter):
             n_changed = votes.update()
             if iteration == 0 and self._search is None and votes.rounding_decides():
                 votes.settle()
                 votes.update()
-            if iteration == 0 and self.compute_labels:
-                # The first round compares its rows with all centroids, as labels do.
-                forecast.seconds_after = (monitor.seconds - begin) * data.n_rows / data.size
             shifts, within = votes.move()
             center_shift = float(np.sum(shifts**2))
-            is_still = center_shift <= self.tol * votes.variance_of_sample()
-            forecast.note(data.size, n_changed, monitor.seconds, would_end=is_still)
-            stop = monitor.report(
+            if iteration == 0:
+                per_row = (report.seconds - begin) / first_size
+            stop = report(
                 self._inertia_of(votes.scaled_up(within)),
                 lambda: means.centers,
                 batch_size=data.size,
@@ -440,33 +433,28 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     if growth.gain() < self.least_gain:
                         break
                     size = min(2 * data.size, data.n_rows)
-                    if not monitor.has_time_for(whole_pass * size / data.n_rows):
+                    if not report.has_time_for(per_row * size):
                         break
                     data.grow(size)
                     descent.begin()
             elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
                 break
-        self._store_votes(votes, data.shift, monitor)
+        self._store_votes(votes, data.shift, report)
 
-    def _store_votes(self, votes: Votes, shift: FloatArray, monitor: FitMonitor) -> None:
+    def _store_votes(self, votes: Votes, shift: FloatArray, report: Report) -> None:
         """Store what the rounds have found by now."""
         means = votes.means
         self._store_centers(means.centers, shift)
         self._votes = (means.sums, means.masses, votes.squares)
         self.counts_ = means.masses
-        self.history_ = monitor.history()
+        self.history_ = report.history()
         self.n_iter_ = len(self.history_)
 
-    def _centers_from_first_batch(
-        self, data: Sample, random: np.random.RandomState, monitor: FitMonitor, whole_pass: float
-    ) -> Array:
+    def _centers_from_first_batch(self, data: Sample, random: np.random.RandomState, report: Report) -> Array:
         batch = data.rows.take(data.order[: data.size])
         weights = None if data.weights is None else data.weights[: data.size]
         sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
-        first_round = 2 * whole_pass * data.size / data.n_rows
-        seeding = monitor.deadline.sooner(monitor.reserve + first_round).share(_SEEDING_SHARE)
-        with monitor.phase("seeding", seeding) as phase:
-            return self._drawn_centers(batch, sample, random, phase)
+        return self._drawn_centers(batch, sample, random, report.deadline.share(_SEEDING_SHARE))
 
     def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
         if self._search is not None:

@@ -187,8 +187,8 @@ def automatic_starts(
         if linked is not None and normalized_cut(graph, linked, n_clusters) <= _MOST_CUT * n_clusters:
             yield Start(problem.search.modes_of(linked, n_clusters, random), linked, True)
     while True:
-        yield _drawn_start(problem, random, n_threads, Phase(deadline()), only_seeds=True)
-        yield _drawn_start(problem, random, n_threads, Phase(deadline()))
+        yield _drawn_start(problem, random, n_threads, deadline(), only_seeds=True)
+        yield _drawn_start(problem, random, n_threads, deadline())
 
 
 def careful_run(

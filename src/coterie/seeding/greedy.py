@@ -11,7 +11,7 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, lanes_of
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
-from coterie.fitting.deadline import UNHURRIED, Phase, now
+from coterie.fitting.deadline import UNLIMITED, Deadline, now
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
@@ -89,7 +89,7 @@ def seed_by_square_distance(
     n_clusters: int,
     random: np.random.RandomState,
     n_local_trials: int | None = None,
-    phase: Phase = UNHURRIED,
+    deadline: Deadline = UNLIMITED,
 ) -> Seeds:
     """See `k_means_plus_plus`; where time is short, in this order: greedy, plain, and the rest at once."""
     if n_local_trials is None:
@@ -97,11 +97,10 @@ def seed_by_square_distance(
     if n_local_trials < 1:
         raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
     n_wanted_trials = n_local_trials
-    growing, pace = _GrowingCenters(data, n_clusters), _Pace(phase, n_clusters)
+    growing, pace = _GrowingCenters(data, n_clusters), _Pace(deadline, n_clusters)
     n_by_distance = n_clusters
     for number in range(n_clusters):
-        phase.tell(number, n_clusters)
-        if number > 0 and phase.is_late:
+        if number > 0 and deadline.is_over:
             n_by_distance = number
             growing.choose_rest(random)
             break
@@ -129,8 +128,8 @@ _CENTERS_OF_PACE = 8
 class _Pace:
     """Whether all centres can be chosen in time the way that the last few were."""
 
-    def __init__(self, phase: Phase, n_clusters: int) -> None:
-        self._deadline, self._n_clusters = phase.deadline, n_clusters
+    def __init__(self, deadline: Deadline, n_clusters: int) -> None:
+        self._deadline, self._n_clusters = deadline, n_clusters
         self._marks: list[float] = []
 
     def is_too_slow(self, number: int) -> bool:

@@ -11,7 +11,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
@@ -90,7 +90,7 @@ def seed_by_markov_chain(
     n_clusters: int,
     random: np.random.RandomState,
     chain_length: int = 200,
-    phase: Phase = UNHURRIED,
+    deadline: Deadline = UNLIMITED,
 ) -> Seeds:
     """See `afk_mc2`; where time is short, the last centres are proposals, all drawn at once."""
     if chain_length < 1:
@@ -116,9 +116,7 @@ def seed_by_markov_chain(
     n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
     n_chains = max(_FEWEST_CHAINS, n_proposals // chain_length)
     for first in range(1, n_clusters, n_chains):
-        # The work for a centre grows with the number of those before it.
-        phase.tell(first**2, n_clusters**2)
-        if phase.is_late:
+        if deadline.is_over:
             others = proposal.copy()
             others[indices[:first]] = 0
             indices[first:] = drawn_at_once(others, n_clusters - first, random)

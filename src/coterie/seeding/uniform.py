@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.blocks.dataset import Dataset
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
 from coterie.seeding.seeds import Seeds, dataset_of, take_rows
 
@@ -63,7 +63,7 @@ def random_rows(
 
 
 def seed_at_random(
-    data: Dataset, n_clusters: int, random: np.random.RandomState, phase: Phase = UNHURRIED
+    data: Dataset, n_clusters: int, random: np.random.RandomState, deadline: Deadline = UNLIMITED
 ) -> Seeds:
     """See `random_rows`; this takes no time worth a look at the clock."""
     probabilities = None

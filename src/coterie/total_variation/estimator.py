@@ -37,7 +37,7 @@ from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
 from coterie.total_variation.selection import CRITERIA
-from coterie.total_variation.steps import FEWEST_ITERATIONS, STEPS
+from coterie.total_variation.steps import STEPS
 
 __all__ = ["TotalVariationClustering"]
 
@@ -277,8 +277,7 @@ class TotalVariationClustering(GraphEstimator):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        most_steps = -(-self.max_iter // (1 if self.steps == "paper" else FEWEST_ITERATIONS))
-        monitor = FitMonitor(self, int(self.n_init) + (self.n_swaps > 0), HISTORY_FIELDS, most_steps)
+        monitor = FitMonitor(self, int(self.n_init) + (self.n_swaps > 0), HISTORY_FIELDS)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
         known = known_labels(y, rows.shape[0], self.n_clusters)

@@ -1,0 +1,251 @@
+"""Progress, history and time of a fit.
+
+An iterative fit makes one `Report` when it is called, tells it of each iteration and stops when it says so. Ctrl-C
+needs no code: a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie.arrays import Array
+from coterie.fitting.deadline import Deadline, now
+from coterie.fitting.warn import warn
+
+__all__ = ["FitProgress", "Report", "Stop"]
+
+# Iterations of a run that `runs` keeps, and runs of which it keeps more than the last one.
+_MOST_OF_RUN, _MOST_WHOLE_RUNS = 100, 100
+_RUNS = [("iteration", np.int64), ("seconds", np.float64), ("objective", np.float64), ("run", np.int64)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When the iterations of a run end by themselves.
+
+    Attributes
+    ----------
+    max_iter : int
+        Iterations, at most.
+    tolerance : float
+        Convergence threshold, in the unit that the solver compares with it.
+    """
+
+    max_iter: int
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FitProgress:
+    """One iteration of a fit, as a callback sees it.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of iterations done in this run, counted from 1.
+    objective : float
+        The objective that the estimator minimizes or maximizes, at this iteration.
+    seconds : float
+        Wall-clock seconds since the fit began, without those spent in callbacks: what a callback measures, such as
+        the energy of held-out rows, does not count.
+    remaining : float or None
+        Estimate of the seconds to the end of the iterations, where the number of remaining steps or runs is known;
+        None elsewhere.
+    centers : ndarray
+        Read-only view of the current centroids, means, modes or memberships.
+    """
+
+    iteration: int
+    objective: float
+    seconds: float
+    remaining: float | None
+    centers: Array = field(repr=False)
+
+
+class Report:
+    """History, callbacks and time limit of a fit. Called after each iteration, it tells whether to stop.
+
+    Parameters
+    ----------
+    estimator : estimator with `max_time`, `callback` and `verbose`
+        Whose fit it is. The time counts from here.
+    fields : tuple of (name, dtype)
+        What each row of the history has beside `iteration`, `seconds` and `objective`.
+    n_runs : int
+        How many runs (restarts) the fit makes.
+    n_steps : int, optional
+        How many iterations each run makes, where that is known in advance.
+
+    Attributes
+    ----------
+    deadline : Deadline
+        When `max_time` is over.
+    n_final_steps : float or None
+        What follows the iterations, such as labels of all rows, takes this many times as long as the first iteration;
+        None: as long as the last one.
+    reason : str or None
+        "callback" or "max_time", if one of these has ended the iterations.
+    n_runs : int
+        See above; a fit may change it.
+
+    Notes
+    -----
+    With `max_time` the iterations stop when the time left is less than the last iteration and what follows the
+    iterations take together: after one more iteration the fit would end too late.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        fields: tuple[tuple[str, Any], ...] = (),
+        *,
+        n_runs: int = 1,
+        n_steps: int | None = None,
+    ) -> None:
+        self._estimator = estimator
+        self.n_runs, self._n_steps = n_runs, n_steps
+        self._dtype = [
+            ("iteration", np.int64),
+            ("seconds", np.float64),
+            ("objective", np.float64),
+            *fields,
+        ]
+        self._rows: list[tuple[Any, ...]] = []
+        self._earlier: list[Array] = []
+        self._run = 0
+        self._begin_of_runs = self._last = self._first_step = 0.0
+        self._context: Any = None
+        self.deadline = Deadline(estimator.max_time)
+        self.n_final_steps: float | None = None
+        self._in_callbacks = 0.0
+        self.reason: str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds since the fit began, without those spent in callbacks."""
+        return self.deadline.seconds - self._in_callbacks
+
+    def has_time_for(self, seconds: float) -> bool:
+        """Return whether this many seconds are left before the end of the fit; if not, that ends the iterations."""
+        has_time = self.deadline.left > seconds + (self.n_final_steps or 0.0) * self._first_step
+        if not has_time:
+            self.reason = "max_time"
+        return has_time
+
+    @contextmanager
+    def scikit_learn_callbacks(self, X: Any) -> Iterator[None]:
+        """Tell scikit-learn's own callbacks of the fit, where there are any."""
+        if not getattr(self._estimator, "_skl_callbacks", None):
+            yield
+            return
+        n_steps = None if self._n_steps is None else self.n_runs * self._n_steps
+        self._context = self._estimator._init_callback_context(max_subtasks=n_steps)
+        self._context.call_on_fit_task_begin(estimator=self._estimator, X=X)
+        yield
+        self._context.call_on_fit_task_end(estimator=self._estimator, X=X)
+
+    def start_run(self) -> Report:
+        """Begin the next run, with an empty history; return this report."""
+        if self._rows:
+            self._earlier.append(self._thinned())
+        self._last = self.seconds
+        if self._run == 0:
+            self._begin_of_runs = self._last
+        self._run += 1
+        self._rows = []
+        return self
+
+    def __call__(self, objective: float, centers: Array | Callable[[], Array], **fields: Any) -> bool:
+        """Record one iteration; return True if the fit is to stop here.
+
+        Parameters
+        ----------
+        objective : float
+            The objective of this iteration.
+        centers : ndarray, or function that returns one
+            What a callback sees; as a function it is called only if there is one.
+        **fields
+            The other fields of the history.
+        """
+        seconds = self.seconds
+        last_step, self._last = seconds - self._last, seconds
+        iteration = len(self._rows) + 1
+        if iteration == 1:
+            self._first_step = last_step
+        self._rows.append((iteration, seconds, objective, *(fields[name] for name, _ in self._dtype[3:])))
+        if self._estimator.verbose:
+            print(
+                f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
+                flush=True,
+            )
+        called = now()
+        if self._call_back(iteration, objective, seconds, centers):
+            self.reason = "callback"
+        self._in_callbacks += now() - called
+        if self.reason is None:
+            rest = last_step if self.n_final_steps is None else 0.0
+            self.has_time_for(last_step + rest)
+        return self.reason is not None
+
+    def history(self) -> Array:
+        """Return the rows of the current run as a record array."""
+        return np.array(self._rows, dtype=self._dtype).view(np.recarray)
+
+    def runs(self) -> Array:
+        """Return what all runs reported, as a record array: `iteration`, `seconds`, `objective`, `run` (from 1).
+
+        Of each run 100 iterations at most, of those after the hundredth run the last one.
+        """
+        parts = [*self._earlier, *([self._thinned()] if self._rows else [])]
+        return np.concatenate(parts or [np.empty(0, _RUNS)]).view(np.recarray)
+
+    def _thinned(self) -> Array:
+        most = _MOST_OF_RUN if self._run <= _MOST_WHOLE_RUNS else 1
+        last = len(self._rows) - 1
+        kept: Iterable[int] = range(len(self._rows))
+        if len(self._rows) > most:
+            kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
+        return np.array([(*self._rows[row][:3], self._run) for row in kept], dtype=_RUNS)
+
+    def warn_if_out_of_time(self) -> None:
+        """Warn if `max_time` ended the fit."""
+        if self.reason == "max_time":
+            warn(
+                f"max_time={self._estimator.max_time:g} s was reached before convergence: "
+                "this is the best model found by then.",
+                ConvergenceWarning,
+            )
+
+    def _call_back(
+        self, iteration: int, objective: float, seconds: float, centers: Array | Callable[[], Array]
+    ) -> bool:
+        stop = False
+        if self._estimator.callback is not None:
+            view = (centers() if callable(centers) else centers).view()
+            view.flags.writeable = False
+            remaining = self._remaining(iteration, seconds)
+            stop = bool(self._estimator.callback(FitProgress(iteration, objective, seconds, remaining, view)))
+        if self._context is not None:
+            step = self._context.subcontext(task_name="iteration")
+            step.call_on_fit_task_begin(estimator=self._estimator)
+            stop |= bool(step.call_on_fit_task_end(estimator=self._estimator))
+        return stop
+
+    def _remaining(self, iteration: int, seconds: float) -> float | None:
+        """Return the seconds left by the mean time of the steps, or of the runs, that are over."""
+        spent = seconds - self._begin_of_runs
+        if self._n_steps is not None:
+            done, all_steps = (self._run - 1) * self._n_steps + iteration, self.n_runs * self._n_steps
+            remaining = spent * (all_steps - done) / done
+        elif self._run > 1:
+            before_run = float(self._earlier[-1]["seconds"][-1]) - self._begin_of_runs
+            remaining = before_run / (self._run - 1) * self.n_runs - spent
+        else:
+            return None
+        return max(0.0, min(remaining, self.deadline.left))

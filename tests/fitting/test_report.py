@@ -1,0 +1,119 @@
+"""The report of a fit: its history, its clock, and when it stops the fit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coterie.fitting.report import Report, Stop
+from tests.support.clocks import TickingClock
+
+
+def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("coterie.fitting.deadline.time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def evaluate(progress):
+        seen.append(progress.seconds)
+        now[0] += 6  # a long evaluation
+
+    seen: list[float] = []
+    estimator = SimpleNamespace(max_iter=9, max_time=10, callback=evaluate, verbose=0)
+    centers = np.zeros((1, 1))
+    report = Report(estimator)
+    report.start_run()
+    now[0] += 1
+    assert not report(0.0, centers)
+    now[0] += 1
+    assert report(0.0, centers)  # 14 s on the wall
+    assert seen == [1, 2]
+    assert report.history().seconds.tolist() == [1, 2]
+    assert report.reason == "max_time"
+
+
+def run_report(lengths):
+    estimator = SimpleNamespace(max_iter=999, max_time=None, callback=None, verbose=0)
+    report = Report(estimator)
+    for run, length in enumerate(lengths):
+        report.start_run()
+        for iteration in range(length):
+            report(100.0 * run + iteration, np.zeros((1, 1)))
+    return report
+
+
+def test_runs_has_every_run_and_history_the_last_one():
+    report = run_report([2, 3])
+    runs = report.runs()
+    assert runs.run.tolist() == [1, 1, 2, 2, 2]
+    assert runs.iteration.tolist() == [1, 2, 1, 2, 3]
+    assert runs.objective.tolist() == [0, 1, 100, 101, 102]
+    assert report.history().objective.tolist() == [100, 101, 102]
+    assert runs[-3:].seconds.tolist() == report.history().seconds.tolist()
+
+
+def test_runs_stays_small():
+    runs = run_report([500, *[3] * 120]).runs()
+    first = runs[runs.run == 1]
+    assert len(first) == 100
+    assert (first.iteration[0], first.iteration[-1]) == (1, 500)
+    assert np.bincount(runs.run)[1:].tolist() == [100, *[3] * 99, *[1] * 21]
+    assert runs.iteration[runs.run > 100].tolist() == [3] * 21
+
+
+def test_runs_of_no_run():
+    assert len(run_report([]).runs()) == 0
+
+
+def remaining_of(monkeypatch, run, **options):
+    """Return `remaining` of each report of a run: a function of the report and of one that lets time pass."""
+    clock, seen = TickingClock(monkeypatch, 0.0), []
+
+    def wait(seconds):
+        clock.seconds += seconds
+
+    estimator = SimpleNamespace(max_iter=9, max_time=None, callback=seen.append, verbose=0)
+    run(Report(estimator, **options), wait)
+    return [progress.remaining for progress in seen]
+
+
+def test_remaining_time_where_the_number_of_steps_is_known(monkeypatch):
+    def run(report, wait):
+        wait(100)
+        report.start_run()
+        for _ in range(9):
+            wait(2)
+            report(0.0, np.zeros((1, 1)))
+
+    assert remaining_of(monkeypatch, run, n_steps=9) == [16, 14, 12, 10, 8, 6, 4, 2, 0]
+    assert remaining_of(monkeypatch, run) == [None] * 9
+
+
+def test_remaining_time_by_the_runs_that_are_over(monkeypatch):
+    def run(report, wait):
+        wait(100)
+        for _ in range(4):
+            report.start_run()
+            for _ in range(2):
+                wait(1)
+                report(0.0, np.zeros((1, 1)))
+
+    assert remaining_of(monkeypatch, run, n_runs=4) == [None, None, 5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(("n_final_steps", "n_steps"), [(None, 9), (0.0, 10), (4.0, 6)])
+def test_iterations_stop_in_time_for_what_follows(n_final_steps, n_steps, monkeypatch):
+    """Ten steps of a second: a last one and what follows must fit into what is left."""
+    clock = TickingClock(monkeypatch, 0.0)
+    estimator = SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0)
+    report = Report(estimator)
+    report.n_final_steps = n_final_steps
+    report.start_run()
+    clock.seconds += 1
+    while not report(0.0, np.zeros((1, 1))):
+        clock.seconds += 1
+    assert (len(report.history()), report.reason) == (n_steps, "max_time")
+
+
+def test_limits_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        Stop(3, 0.5).max_iter = 4
