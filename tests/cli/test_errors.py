@@ -51,7 +51,7 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --candidates 0", "n_candidates"),
     ("fit rows.npy -k 3 --method gmm --neighbors 0", "n_neighbors"),
     ("fit rows.npy -k 3 --search-every 0", "search_every"),
-    ("fit rows.npy -k 3 --rows-per-tile 513", "rows_per_tile must be at most 512"),
+    ("fit rows.npy -k 3 --rows-per-tile 513", "rows_per_tile must be an integer from 1 to 512"),
     ("fit rows.npy -k 3 --method k-means --initial-e-steps 2", "k-means has no parameter initial_e_steps"),
     ("fit rows.npy -k 3 --method gmm --labels known.csv", "takes no --labels"),
     ("fit rows.npy -k 3 --method total-variation --graph rows.npy", "with --affinity precomputed"),

@@ -114,7 +114,7 @@ def test_equal_rows():
         (dict(solver="newton"), "solver must be one of 'ama', 'plain-ama', 'admm'"),
         (dict(phi=-1), "phi"),
         (dict(phi=float("inf")), "phi"),
-        (dict(norm="l3"), "norm must be one of l2, l1, linf"),
+        (dict(norm="l3"), "norm must be one of 'l2', 'l1', 'linf'"),
         (dict(norm=[[0], [0]]), "groups must hold each column"),
         (dict(norm=[[0]]), "groups must hold each column"),
         (dict(norm=3), "norm must be"),

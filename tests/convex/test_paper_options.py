@@ -214,7 +214,7 @@ class TestWarmNeighbors:
         (dict(stopping="residuals"), 'stopping="residuals" is for solver="admm"'),
         (dict(stopping="residuals", solver="plain-ama"), "plain-ama never splits"),
         (dict(step_size="paper", solver="admm"), "for ADMM the paper names none"),
-        (dict(step_size="safe"), "step_size must be None, \"paper\" or positive, got 'safe'"),
+        (dict(step_size="safe"), "step_size must be None or 'paper' or a positive number, got 'safe'"),
     ],
 )
 def test_options_that_do_not_go_together(blobs, estimator, options, message):

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.parameters import Affinity, Clusters, Iterations, Neighbors, Tolerance
 from coterie.graphs import knn_graph
 
 X = np.array([[0.0], [1], [2], [10], [11], [12]])
@@ -16,7 +17,14 @@ class NearestHalf(GraphEstimator):
     """Rows below and above 5, and a third cluster that is empty; neighbours have one vote each."""
 
     def __init__(
-        self, n_clusters=3, n_neighbors=2, affinity="knn", max_iter=1, tol=0.0, max_time=None, callback=None
+        self,
+        n_clusters: Clusters = 3,
+        n_neighbors: Neighbors = 2,
+        affinity: Affinity = "knn",
+        max_iter: Iterations = 1,
+        tol: Tolerance = 0.0,
+        max_time=None,
+        callback=None,
     ):
         self.n_clusters, self.n_neighbors, self.affinity = n_clusters, n_neighbors, affinity
         self.max_iter, self.tol, self.max_time, self.callback = max_iter, tol, max_time, callback

@@ -245,7 +245,7 @@ class TestPrecomputed:
         (dict(n_clusters=21), "n_samples=20 should be >= n_clusters=21"),
         (dict(n_neighbors=0), "n_neighbors"),
         (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
-        (dict(lam=-1), "lam must be 'auto' or a number"),
+        (dict(lam=-1), "lam must be 'auto' or a finite non-negative number"),
         (dict(lam=float("nan")), "lam"),
         (dict(affinity="cosine"), "affinity must be one of 'knn', 'precomputed'"),
         (dict(symmetrize="sum"), "symmetrize must be one of 'none', 'mean', 'max'"),

@@ -200,7 +200,7 @@ def test_the_picture(scan, labelled, tmp_path):
     [
         ([], None, "different numbers"),
         ([1, 1.0], None, "different numbers"),
-        ([1, -1], None, "lam must be 'auto' or a number that is not negative"),
+        ([1, -1], None, "lam must be 'auto' or a finite non-negative number"),
         ([1], [0, 1], "inconsistent numbers of samples"),
         ([1], [-1] * 30, "all of them are -1"),
     ],

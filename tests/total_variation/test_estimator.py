@@ -373,9 +373,9 @@ class TestPredict:
         (dict(n_init=0), None, "n_init"),
         (dict(eps=1), None, "eps"),
         (dict(steps="papers"), None, "steps must be one of 'preconditioned', 'paper', got 'papers'"),
-        (dict(asymmetry=0), None, "asymmetry must be a finite number above 0 or None, got 0"),
-        (dict(asymmetry=np.nan), None, "asymmetry must be a finite number above 0"),
-        (dict(asymmetry=np.inf), None, "asymmetry must be a finite number above 0"),
+        (dict(asymmetry=0), None, "asymmetry must be None or a finite positive number, got 0"),
+        (dict(asymmetry=np.nan), None, "asymmetry must be None or a finite positive number"),
+        (dict(asymmetry=np.inf), None, "asymmetry must be None or a finite positive number"),
         (dict(eps=-0.1), None, "eps"),
         (dict(tol=-1), None, "tol"),
         (dict(max_iter=0), None, "max_iter"),
@@ -425,7 +425,7 @@ def test_wrong_asymmetries():
         with pytest.raises(ValueError, match="asymmetry must be a finite number above 0"):
             balanced_cut(np.ones((3, 3)), [0, 0, 1], asymmetry=asymmetry)
     for asymmetry in ("2", True):
-        with pytest.raises(TypeError, match="asymmetry must be a number above 0"):
+        with pytest.raises(TypeError, match="asymmetry must be None or a finite positive number"):
             TotalVariationClustering(2, asymmetry=asymmetry).fit(np.random.default_rng(0).random((20, 2)))
 
 

@@ -116,5 +116,5 @@ def test_a_fit_with_swaps():
 
 
 def test_wrong_number():
-    with pytest.raises(ValueError, match="n_swaps must be a positive integer"):
+    with pytest.raises(ValueError, match="n_swaps must be a non-negative integer"):
         TotalVariationClustering(2, n_swaps=-1).fit(np.random.default_rng(0).random((20, 2)))

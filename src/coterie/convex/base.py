@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.convex.edges import AUTO, WEIGHTS, weight_graph
+from coterie.convex.edges import AUTO, weight_graph
 from coterie.convex.following import Followed, followed_in_time
 from coterie.convex.norms import find_norm
-from coterie.convex.setting import PAPER_STEP, SOLVERS, STOPPING, Setting, make_setting
+from coterie.convex.setting import PAPER_STEP, Setting, make_setting
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Declared, History, Numbers, One
-from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
+from coterie.estimators.parameters import Param
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.monitor import FitProgress
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 
 __all__ = ["ConvexEstimator", "work_of_row"]
+
+EdgeKind = Annotated[
+    Literal["knn", "dense", "precomputed"],
+    Param("Edges: of nearest neighbors, between all rows, or of the graph that is given (--graph)."),
+]
+Phi = Annotated[
+    Literal["auto"] | float,
+    Param(
+        "Edges weigh exp(-phi d^2) at distance d; auto: free of units; 0: all the same.",
+        least=0,
+        below=math.inf,
+    ),
+]
+Connect = Annotated[
+    bool | None,
+    Param("Connect the components of the graph, so that all rows fuse in the end; usual with --phi auto."),
+]
+Norm = Annotated[
+    Literal["l2", "l1", "linf"] | Any,
+    Param("Norm of the differences of centers, or groups of columns such as '0,1;2:5'.", reads=("groups",)),
+]
+Solver = Annotated[
+    Literal["ama", "plain-ama", "admm"],
+    Param("Solver: accelerated or plain projected gradients of the dual, or ADMM."),
+]
+Acceleration = Annotated[bool, Param("Accelerate ama (Nesterov).")]
+StepSize = Annotated[
+    Literal["paper"] | float | None, Param("Step size; paper: the fixed one of Chi and Lange.", above=0)
+]
+StoppingRule = Annotated[
+    Literal["gap", "residuals"], Param("Stop by the duality gap, or by primal and dual residuals (admm).")
+]
 
 # Multiply-adds that a gamma of a path takes for each row, column and neighbour.
 _WORK_OF_GAMMA = 400.0
@@ -152,32 +184,12 @@ class ConvexEstimator(Estimator):
             raise ValueError('fit needs a graph with weights="precomputed", and takes none otherwise.')
 
     def check_parameters(self) -> None:
-        check_positive_integer("n_neighbors", self.n_neighbors)
-        check_option("weights", self.weights, WEIGHTS)
-        check_option("solver", self.solver, SOLVERS)
-        self._check_phi()
-        check_option("stopping", self.stopping, STOPPING)
-        self._check_step_size()
+        super().check_parameters()
+        if self.step_size == PAPER_STEP and self.solver == "admm":
+            raise ValueError(
+                'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
+            )
         if self.stopping == "residuals" and self.solver != "admm":
             raise ValueError(
                 f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
             )
-        check_iteration_parameters(self)
-
-    def _check_phi(self) -> None:
-        phi = self.phi
-        is_right = phi == AUTO if isinstance(phi, str) else isinstance(phi, Real) and 0 <= phi < np.inf
-        if not is_right:
-            raise ValueError(f'phi must be "auto", or finite and not negative, got {phi!r}.')
-
-    def _check_step_size(self) -> None:
-        step_size = self.step_size
-        if step_size is None:
-            return
-        if isinstance(step_size, str) and step_size == PAPER_STEP:
-            if self.solver == "admm":
-                raise ValueError(
-                    'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
-                )
-        elif isinstance(step_size, str) or not step_size > 0:
-            raise ValueError(f'step_size must be None, "paper" or positive, got {step_size!r}.')

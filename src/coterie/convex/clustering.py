@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.convex.base import ConvexEstimator
+from coterie.convex.base import (
+    Acceleration,
+    Connect,
+    ConvexEstimator,
+    EdgeKind,
+    Norm,
+    Phi,
+    Solver,
+    StepSize,
+    StoppingRule,
+)
 from coterie.convex.distinct import RepeatedRows
 from coterie.convex.edges import weight_graph
 from coterie.convex.fusion import Certificate
@@ -22,13 +33,32 @@ from coterie.convex.setting import Setting
 from coterie.convex.solvers import solve
 from coterie.estimators.declared import Count, Declared, Numbers, One
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.parameters import (
+    Callback,
+    Iterations,
+    MaxTime,
+    Neighbors,
+    Param,
+    RandomState,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 
 __all__ = ["GAMMAS_OF_ONE", "ConvexClustering"]
+
+Gamma = Annotated[
+    float, Param("Strength of the penalty; larger ones fuse more rows.", least=0, below=math.inf)
+]
+WarmNeighbors = Annotated[
+    Any, Param("Numbers of neighbors of sparser graphs that are solved first, ascending.", reads=("numbers",))
+]
+
 
 # From nothing, one gamma takes as long as so many of a path.
 GAMMAS_OF_ONE = 40
@@ -196,25 +226,25 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: Gamma = 1.0,
         *,
-        weights: str = "knn",
-        n_neighbors: int = 5,
-        phi: float | str = "auto",
-        connect: bool | None = None,
-        norm: Any = "l2",
-        solver: str = "ama",
-        acceleration: bool = True,
-        step_size: float | str | None = None,
-        stopping: str = "gap",
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        warm_neighbors: Sequence[int] | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        weights: EdgeKind = "knn",
+        n_neighbors: Neighbors = 5,
+        phi: Phi = "auto",
+        connect: Connect = None,
+        norm: Norm = "l2",
+        solver: Solver = "ama",
+        acceleration: Acceleration = True,
+        step_size: StepSize = None,
+        stopping: StoppingRule = "gap",
+        tol: Tolerance = 1e-5,
+        max_iter: Iterations = 10_000,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        warm_neighbors: WarmNeighbors = None,
+        callback: Callback = None,
     ) -> None:
         self.gamma = gamma
         self.weights = weights
@@ -387,8 +417,6 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         return self.outlier_scores_ if np.array_equal(labels, self.labels_) else None
 
     def check_parameters(self) -> None:
-        if not 0 <= self.gamma < np.inf:
-            raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
         super().check_parameters()
         if self.warm_neighbors is not None:
             self._check_warm_neighbors()

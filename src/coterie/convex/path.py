@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.convex.base import ConvexEstimator
+from coterie.convex.base import (
+    Acceleration,
+    Connect,
+    ConvexEstimator,
+    EdgeKind,
+    Norm,
+    Phi,
+    Solver,
+    StepSize,
+    StoppingRule,
+)
 from coterie.convex.distinct import RepeatedRows
 from coterie.convex.edges import AUTO
 from coterie.convex.grid import FittingGammas, GivenGammas, default_gammas
@@ -22,10 +30,21 @@ from coterie.convex.setting import Setting
 from coterie.convex.tree import cut_between, has_fission, linkage_of_path
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Count, Declared, Numbers, strange_number
+from coterie.estimators.parameters import (
+    Callback,
+    Iterations,
+    MaxTime,
+    Neighbors,
+    Param,
+    RandomState,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.deadline import Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import single_threaded_blas
 from coterie.fitting.warn import warn
 
@@ -56,6 +75,12 @@ class _Step(NamedTuple):
     n_clusters: int
     objective: float
     gap: float
+
+
+Gammas = Annotated[
+    Any, Param("Strengths of the penalty, ascending, or how many there are.", reads=("numbers",))
+]
+GammaCount = Annotated[int, Param("Maximum number of strengths of the penalty.", least=1)]
 
 
 class ConvexClusterPath(ConvexEstimator):
@@ -165,25 +190,25 @@ class ConvexClusterPath(ConvexEstimator):
 
     def __init__(
         self,
-        gammas: npt.ArrayLike | None = None,
+        gammas: Gammas = None,
         *,
-        n_gammas: int = 100,
-        weights: str = "knn",
-        n_neighbors: int = 5,
-        phi: float | str = "auto",
-        connect: bool | None = None,
-        norm: Any = "l2",
-        solver: str = "ama",
-        acceleration: bool = True,
-        step_size: float | str | None = None,
-        stopping: str = "gap",
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        n_gammas: GammaCount = 100,
+        weights: EdgeKind = "knn",
+        n_neighbors: Neighbors = 5,
+        phi: Phi = "auto",
+        connect: Connect = None,
+        norm: Norm = "l2",
+        solver: Solver = "ama",
+        acceleration: Acceleration = True,
+        step_size: StepSize = None,
+        stopping: StoppingRule = "gap",
+        tol: Tolerance = 1e-5,
+        max_iter: Iterations = 10_000,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.gammas = gammas
         self.n_gammas = n_gammas
@@ -441,7 +466,6 @@ class ConvexClusterPath(ConvexEstimator):
 
     def _given_gammas(self) -> FloatArray | None:
         if self.gammas is None:
-            check_positive_integer("n_gammas", self.n_gammas)
             return None
         gammas = np.array(self.gammas, dtype=np.float64)
         if gammas.ndim != 1 or len(gammas) == 0:

@@ -16,8 +16,10 @@ from coterie.dask.neighbors import neighbors_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.estimators.memory import check_fit_memory
+from coterie.estimators.parameters import Affinity, Runs
 from coterie.fitting.deadline import Deadline, Phase
 from coterie.fitting.monitor import FitProgress
+from coterie.laplacian_kmodes.estimator import GraphWeight, Shift
 from coterie.laplacian_kmodes.estimator import LaplacianKModes as LocalLaplacianKModes
 from coterie.laplacian_kmodes.graph import of_neighbors
 from coterie.laplacian_kmodes.problem import GraphModes
@@ -95,17 +97,17 @@ runs_, n_features_in_, feature_names_in_
         self,
         n_clusters: int = 8,
         *,
-        lam: float | str = "auto",
+        lam: GraphWeight = "auto",
         n_neighbors: int = 5,
-        affinity: str = "knn",
+        affinity: Affinity = "knn",
         weights: Any = "binary",
         symmetrize: Any = "none",
         mode_update: Any = "byproduct",
         bandwidth: float | None = None,
-        shift: bool | str = "auto",
+        shift: Shift = "auto",
         normalize: bool = False,
         init: Any = "auto",
-        n_init: int | str = "auto",
+        n_init: Runs = "auto",
         max_iter: int = 100,
         tol: float = 1e-5,
         membership_tol: float = 1e-6,

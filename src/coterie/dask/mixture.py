@@ -27,7 +27,7 @@ from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
-from coterie.mixture.estimator import HISTORY_FIELDS
+from coterie.mixture.estimator import HISTORY_FIELDS, Assignment, CovarianceType
 from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import Posteriors
@@ -119,7 +119,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         self,
         n_components: int = 8,
         *,
-        covariance_type: str = "tied_spherical",
+        covariance_type: CovarianceType = "tied_spherical",
         n_candidates: int = 5,
         n_neighbors: int = 5,
         random_candidate: bool = False,
@@ -137,7 +137,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         tol: float = 1e-4,
         coreset_tol: float = 0.1,
         max_iter: int = 300,
-        assignment: str = "auto",
+        assignment: Assignment = "auto",
         compute_labels: bool = True,
         random_state: int | np.random.RandomState | None = None,
         verbose: int | bool = 0,

@@ -15,7 +15,6 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
-from coterie.fitting.checks import check_iteration_parameters, check_option, check_positive_integer
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
@@ -236,10 +235,7 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         )
 
     def check_parameters(self) -> None:
-        check_positive_integer("n_clusters", self.n_clusters)
-        check_positive_integer("n_neighbors", self.n_neighbors)
-        check_option("affinity", self.affinity, AFFINITIES)
-        check_iteration_parameters(self)
+        super().check_parameters()
 
 
 def _are_equal(block: Block, other: Block) -> bool:

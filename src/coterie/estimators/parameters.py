@@ -31,9 +31,9 @@ import numpy as np
 from coterie.fitting.report import FitProgress
 
 __all__ = [
-    "Algorithm", "Callback", "Clusters", "ComputeLabels", "CopyX", "Coreset", "Init", "Iterations", "MaxTime", "Metric",
-    "Neighbors", "Param", "Parameter", "ParameterError", "RandomState", "Runs", "SizeBound", "SizeGap", "Threads",
-    "Tolerance", "Verbose", "ZeroRows", "parameters_of", "validate",
+    "Affinity", "Algorithm", "Callback", "Clusters", "ComputeLabels", "CopyX", "Coreset", "Init", "Iterations",
+    "MaxTime", "Metric", "Neighbors", "Param", "Parameter", "ParameterError", "RandomState", "Runs", "SizeBound",
+    "SizeGap", "Threads", "Tolerance", "Verbose", "ZeroRows", "parameters_of", "validate",
 ]  # fmt: skip
 
 # Arrays and files count with 64 bits.
@@ -338,6 +338,11 @@ SizeGap = Annotated[
 
 Neighbors = Annotated[
     int, Param("Number of nearest neighbors of each row in the graph.", least=1, flag="--neighbors")
+]
+
+Affinity = Annotated[
+    Literal["knn", "precomputed"],
+    Param("The graph: of nearest neighbors (knn), or the file is a matrix of affinities (precomputed)."),
 ]
 
 MaxTime = Annotated[

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -13,11 +14,24 @@ from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.estimators.declared import Declared
 from coterie.estimators.outliers import OwnDistances, center_rounding
+from coterie.estimators.parameters import (
+    Affinity,
+    Callback,
+    Clusters,
+    Iterations,
+    MaxTime,
+    Neighbors,
+    Param,
+    RandomState,
+    Runs,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.knn import check_weights
@@ -37,7 +51,6 @@ from coterie.laplacian_kmodes.starts import (
     automatic_starts,
     best_run,
     careful_run,
-    check_lambda,
     clearly_better_run,
     given_rows,
 )
@@ -47,8 +60,49 @@ from coterie.rows.normalized import NormalizedRows
 __all__ = ["LaplacianKModes"]
 
 
-SYMMETRIES = ("none", "mean", "max")
 MODE_UPDATES = get_args(ModeUpdate)
+
+GraphWeight = Annotated[
+    Literal["auto"] | float,
+    Param(
+        "Weight of the graph term (lambda of the paper); auto: by the degrees of the graph.",
+        least=0,
+        below=math.inf,
+    ),
+]
+EdgeWeights = Annotated[
+    Literal["binary", "gaussian"] | Any, Param("Weights of the edges of the graph.", also="callable")
+]
+Symmetrize = Annotated[
+    Literal["none", "mean", "max"], Param("How edges of the directed neighbor graph are made symmetric.")
+]
+Modes = Annotated[
+    ModeUpdate,
+    Param("Modes: rows of largest membership (byproduct), mean shifts, or the densest rows.", flag="--modes"),
+]
+Bandwidth = Annotated[
+    float | None,
+    Param(
+        "Bandwidth of the kernel of the modes; by default from the neighbor distances.",
+        above=0,
+        below=math.inf,
+    ),
+]
+Shift = Annotated[
+    bool | Literal["auto"],
+    Param("Add the degrees to the diagonal of the graph, which makes updates monotone."),
+]
+Normalize = Annotated[bool, Param("Scale each row to length 1 first.")]
+ModeInit = Annotated[
+    Literal["auto", "k-means++", "k-means", "afk-mc2", "random"] | Any,
+    Param(
+        "How modes are initialized: auto (k-means, eigenvectors, k-means++ in turn), one of them, or given centers.",
+        also="an array of centers, a fitted model or a callable",
+        reads=("array", "model"),
+    ),
+]
+MembershipTolerance = Annotated[float, Param("Tolerance of the memberships for fixed modes.", least=0)]
+
 
 # Parts of the time left that the graph and a seeding may take where time is short.
 _GRAPH_SHARE, _SEEDING_SHARE = 0.5, 1 / 3
@@ -213,27 +267,27 @@ class LaplacianKModes(FittedModes, SeededEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        lam: float | str = "auto",
-        n_neighbors: int = 5,
-        affinity: str = "knn",
-        weights: Any = "binary",
-        symmetrize: Literal["none", "mean", "max"] = "none",
-        mode_update: ModeUpdate = "byproduct",
-        bandwidth: float | None = None,
-        shift: bool | str = "auto",
-        normalize: bool = False,
-        init: Any = "auto",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        membership_tol: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        lam: GraphWeight = "auto",
+        n_neighbors: Neighbors = 5,
+        affinity: Affinity = "knn",
+        weights: EdgeWeights = "binary",
+        symmetrize: Symmetrize = "none",
+        mode_update: Modes = "byproduct",
+        bandwidth: Bandwidth = None,
+        shift: Shift = "auto",
+        normalize: Normalize = False,
+        init: ModeInit = "auto",
+        n_init: Runs = "auto",
+        max_iter: Iterations = 100,
+        tol: Tolerance = 1e-5,
+        membership_tol: MembershipTolerance = 1e-6,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -448,14 +502,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_option("symmetrize", self.symmetrize, SYMMETRIES)
-        check_option("mode_update", self.mode_update, MODE_UPDATES)
         if self.affinity == "precomputed" and self.mode_update == "mean_shift":
             raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
-        if self.shift not in (True, False, "auto"):
-            raise ValueError(f"shift must be True, False or 'auto', got {self.shift!r}.")
-        check_lambda(self.lam)
         check_weights(self.weights, self.bandwidth)
-        if self.n_init != "auto":
-            check_positive_integer("n_init", self.n_init)
         self._check_init()

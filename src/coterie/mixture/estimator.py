@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +13,25 @@ from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.coresets import lightweight_coreset
+from coterie.estimators.parameters import (
+    Callback,
+    ComputeLabels,
+    Coreset,
+    Init,
+    Iterations,
+    MaxTime,
+    Param,
+    RandomState,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import (
-    check_iteration_parameters,
-    check_positive_integer,
     check_sample_weight,
 )
 from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
@@ -37,14 +47,54 @@ from coterie.seeding.markov_chain import seed_by_markov_chain
 
 __all__ = ["HISTORY_FIELDS", "TruncatedGaussianMixture"]
 
-COVARIANCE_TYPES = ("tied_spherical", "spherical", "diag")
-ASSIGNMENTS = ("auto", "exact", "truncated")
+Components = Annotated[int, Param("Number of components; some may be dropped.", least=1, flag="-k")]
+CovarianceType = Annotated[
+    Literal["tied_spherical", "spherical", "diag"],
+    Param(
+        "Variances: one for all components, one per component, or one per component and column.",
+        flag="--covariance",
+    ),
+]
+Candidates = Annotated[
+    int, Param("Number of components that each row is shared among.", least=1, flag="--candidates")
+]
+NeighboringComponents = Annotated[
+    int,
+    Param(
+        "Number of neighboring components among which rows look for better ones.", least=1, flag="--neighbors"
+    ),
+]
+RandomCandidate = Annotated[bool, Param("Let each row try a random component in each search, too.")]
+RowsPerTile = Annotated[
+    int, Param("Number of rows that share their candidates; 1: none, as in the papers.", least=1, most=512)
+]
+SearchEvery = Annotated[
+    int, Param("From the fifth iteration on, search for candidates in every n-th one; 1: in each.", least=1)
+]
+InitialSteps = Annotated[
+    int, Param("Number of searches before the components change for the first time.", least=1)
+]
+Runs = Annotated[int, Param("Number of runs with different initializations; the best one is kept.", least=1)]
+Means = Annotated[Any, Param("Initial means: a file of rows.", reads=("array",))]
+Weights = Annotated[Any, Param("Initial weights of the components.", reads=("array", "numbers"))]
+WarmStart = Annotated[bool, Param("Start from the result of the last fit of this object.", flag="")]
+ChainLength = Annotated[int, Param("Length of the Markov chain of afk-mc2.", least=1)]
+Regularization = Annotated[float, Param("Added to every variance.", least=0)]
+CoresetTolerance = Annotated[
+    float,
+    Param(
+        "Stop on a coreset when the remaining gain is this fraction of its noise; 0: by --tol alone.", least=0
+    ),
+]
+Assignment = Annotated[
+    Literal["auto", "exact", "truncated"],
+    Param(
+        "How rows are labeled: compared with all components, or with those near by (auto: exact up to 1,000)."
+    ),
+]
+COVARIANCE_TYPES = get_args(get_args(CovarianceType)[0])
+ASSIGNMENTS = get_args(get_args(Assignment)[0])
 
-_COUNTS = (
-    "n_components", "n_candidates", "n_neighbors", "chain_length", "rows_per_tile", "search_every", "initial_e_steps",
-    "n_init",
-)  # fmt: skip
-_MOST_ROWS_PER_TILE = 512  # of the kernel
 
 # M-steps with one variance and equal weights before the flexible models have their own.
 _SHARED_STEPS = 2
@@ -203,33 +253,33 @@ class TruncatedGaussianMixture(MixtureModel):
 
     def __init__(
         self,
-        n_components: int = 8,
+        n_components: Components = 8,
         *,
-        covariance_type: str = "tied_spherical",
-        n_candidates: int = 5,
-        n_neighbors: int = 5,
-        random_candidate: bool = False,
-        rows_per_tile: int = 16,
-        search_every: int = 3,
-        initial_e_steps: int = 1,
-        coreset_size: int | None = None,
-        init: Any = "afk-mc2",
-        n_init: int = 1,
-        means_init: npt.ArrayLike | None = None,
-        weights_init: npt.ArrayLike | None = None,
-        warm_start: bool = False,
-        chain_length: int = 20,
-        reg_covar: float = 1e-6,
-        tol: float = 1e-4,
-        coreset_tol: float = 0.1,
-        max_iter: int = 300,
-        assignment: str = "auto",
-        compute_labels: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        covariance_type: CovarianceType = "tied_spherical",
+        n_candidates: Candidates = 5,
+        n_neighbors: NeighboringComponents = 5,
+        random_candidate: RandomCandidate = False,
+        rows_per_tile: RowsPerTile = 16,
+        search_every: SearchEvery = 3,
+        initial_e_steps: InitialSteps = 1,
+        coreset_size: Coreset = None,
+        init: Init = "afk-mc2",
+        n_init: Runs = 1,
+        means_init: Means = None,
+        weights_init: Weights = None,
+        warm_start: WarmStart = False,
+        chain_length: ChainLength = 20,
+        reg_covar: Regularization = 1e-6,
+        tol: Tolerance = 1e-4,
+        coreset_tol: CoresetTolerance = 0.1,
+        max_iter: Iterations = 300,
+        assignment: Assignment = "auto",
+        compute_labels: ComputeLabels = True,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -475,25 +525,11 @@ class TruncatedGaussianMixture(MixtureModel):
             )
 
     def check_parameters(self) -> None:
-        for name in _COUNTS:
-            check_positive_integer(name, getattr(self, name))
-        if self.rows_per_tile > _MOST_ROWS_PER_TILE:
-            raise ValueError(
-                f"rows_per_tile must be at most {_MOST_ROWS_PER_TILE}, got {self.rows_per_tile}."
-            )
-        if self.coreset_size is not None:
-            check_positive_integer("coreset_size", self.coreset_size)
-        for name, allowed in (("covariance_type", COVARIANCE_TYPES), ("assignment", ASSIGNMENTS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        super().check_parameters()
         if self.means_init is not None and not isinstance(self.init, str):
             raise ValueError("means_init and init both say where the means begin: give one of them.")
         if self.weights_init is not None and self.covariance_type == "tied_spherical":
             raise ValueError(
                 'weights_init needs covariance_type="spherical" or "diag": else all weights are equal.'
             )
-        for name in ("reg_covar", "coreset_tol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}.")
-        check_iteration_parameters(self)
         self._check_init()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import math
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,15 +13,28 @@ from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
+from coterie.estimators.parameters import (
+    Affinity,
+    Callback,
+    Clusters,
+    Iterations,
+    MaxTime,
+    Neighbors,
+    Param,
+    RandomState,
+    SizeBound,
+    Threads,
+    Tolerance,
+    Verbose,
+)
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.deadline import Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors
-from coterie.graphs.cuts import check_asymmetry, check_balance, checked_priors, cut_of_edges, vertex_weights
+from coterie.graphs.cuts import checked_priors, cut_of_edges, vertex_weights
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.hurried import neighbors_in_time
 from coterie.rows import Block, RowSource
@@ -36,10 +49,49 @@ from coterie.total_variation.problem import CutProblem, draws_starts
 from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
 from coterie.total_variation.search import find_cut
-from coterie.total_variation.selection import CRITERIA
-from coterie.total_variation.steps import STEPS
 
 __all__ = ["TotalVariationClustering"]
+
+CutRuns = Annotated[int, Param("Number of runs with different initializations; see --select-by.", least=1)]
+CutInit = Annotated[
+    Literal["diffusion"] | Any,
+    Param(
+        "Initial memberships: diffused from drawn vertices, or given ones.",
+        also="memberships",
+        reads=("array",),
+    ),
+]
+StepSizes = Annotated[
+    Literal["preconditioned", "paper"], Param("Step sizes of the descent: preconditioned, or as published.")
+]
+Asymmetry = Annotated[
+    float | None,
+    Param(
+        "Lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least; by default equal sizes.",
+        above=0,
+        below=math.inf,
+    ),
+]
+ClassPriors = Annotated[
+    Literal["estimate", "labels"] | Any,
+    Param(
+        "Expected sizes of clusters as fractions such as 0.9,0.1, estimated, or those of the known labels.",
+        also="a prior for each cluster",
+        reads=("numbers", "array"),
+    ),
+]
+Balance = Annotated[Literal["rows", "degrees"], Param("What sizes count: rows, or the degrees of the graph.")]
+SelectBy = Annotated[
+    Literal["shared-neighbors", "energy"],
+    Param("Which run is kept: that of the smallest cut (energy), or a better one by shared neighbors."),
+]
+Swaps = Annotated[
+    int, Param("Maximum number of swaps (split one cluster, merge two) after the runs.", least=0)
+]
+Eps = Annotated[
+    float, Param("Fraction of the guaranteed descent that an outer step may miss.", least=0, below=1)
+]
+
 
 # Part of the time left that the graph may take where time is short.
 _GRAPH_SHARE = 0.5
@@ -212,28 +264,28 @@ class TotalVariationClustering(GraphEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Clusters = 8,
         *,
-        n_neighbors: int = 10,
-        affinity: str = "knn",
-        n_init: int = 30,
-        init: Any = "diffusion",
-        steps: str = "preconditioned",
-        asymmetry: float | None = None,
-        class_priors: Any = None,
-        balance: str = "rows",
-        size_min: float | None = None,
-        size_max: float | None = None,
-        select_by: str = "shared-neighbors",
-        n_swaps: int = 0,
-        eps: float = 1e-3,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[FitProgress], Any] | None = None,
+        n_neighbors: Neighbors = 10,
+        affinity: Affinity = "knn",
+        n_init: CutRuns = 30,
+        init: CutInit = "diffusion",
+        steps: StepSizes = "preconditioned",
+        asymmetry: Asymmetry = None,
+        class_priors: ClassPriors = None,
+        balance: Balance = "rows",
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        select_by: SelectBy = "shared-neighbors",
+        n_swaps: Swaps = 0,
+        eps: Eps = 1e-3,
+        tol: Tolerance = 1e-4,
+        max_iter: Iterations = 2000,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
@@ -468,21 +520,8 @@ class TotalVariationClustering(GraphEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_positive_integer("n_init", self.n_init)
-        if self.n_swaps != 0:
-            check_positive_integer("n_swaps", self.n_swaps)
-        if isinstance(self.init, str) and self.init != "diffusion":
-            raise ValueError(f"init must be 'diffusion' or memberships, got {self.init!r}.")
-        if self.steps not in STEPS:
-            allowed = ", ".join(map(repr, STEPS))
-            raise ValueError(f"steps must be one of {allowed}, got {self.steps!r}.")
-        check_asymmetry(self.asymmetry)
-        check_balance(self.balance)
         check_sizes(self.size_min, self.size_max)
         check_class_priors(self.class_priors, self.asymmetry, self.n_clusters)
-        check_option("select_by", self.select_by, CRITERIA)
-        if not 0 <= self.eps < 1:
-            raise ValueError(f"eps must be from 0 to less than 1, got {self.eps!r}.")
 
 
 def _mean_distances(squares: Array) -> FloatArray:
