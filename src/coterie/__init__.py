@@ -40,16 +40,16 @@ from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
 if TYPE_CHECKING:
-    from coterie.choices.choose import KChoice, choose_k
-    from coterie.choices.comparison import Comparison, compare
     from coterie.reports import Report, report
+    from coterie.selection.choose_k import KChoice, choose_k
+    from coterie.selection.compare import Comparison, compare
 
 # What most processes never ask for is loaded when they do: the name, and where it is.
 _LATER = {
-    "KChoice": "coterie.choices.choose",
-    "choose_k": "coterie.choices.choose",
-    "Comparison": "coterie.choices.comparison",
-    "compare": "coterie.choices.comparison",
+    "KChoice": "coterie.selection.choose_k",
+    "choose_k": "coterie.selection.choose_k",
+    "Comparison": "coterie.selection.compare",
+    "compare": "coterie.selection.compare",
     "Report": "coterie.reports",
     "report": "coterie.reports",
 }
@@ -98,7 +98,7 @@ del _method
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("choices", "reports"):
+    if name in ("selection", "reports"):
         return import_module(f"coterie.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")

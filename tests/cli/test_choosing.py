@@ -26,7 +26,7 @@ def test_choose_k(rows, capsys):
     pytest.importorskip("jinja2")
     assert main(["choose-k", "rows.npy", "--k", "2:4", "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
-    assert "The natural number of clusters is 3." in printed
+    assert "The data have 3 clusters." in printed
     assert everything(rows / "out") == [
         "choose-k.html",
         "choose-k.png",
@@ -37,7 +37,7 @@ def test_choose_k(rows, capsys):
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert (summary["clusters"], summary["sample_rows"], summary["k_range"]) == (3, 120, [2, 4])
     page = (rows / "out" / "choose-k.html").read_text()
-    assert "How many clusters in rows.npy: 3 clusters" in page
+    assert "Number of clusters in rows.npy: 3 clusters" in page
     with open(rows / "out" / "curves.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     assert {line["criterion"] for line in lines} == {"gap", "stability", "eigengap", "bic", "convex path"}

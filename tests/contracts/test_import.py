@@ -12,7 +12,7 @@ LOADED = "import sys, coterie; print(*(name for name in sys.modules if name.star
 
 
 def test_reports_and_choices_are_loaded_when_asked_for():
-    names = ("coterie.reports", "coterie.choices", "coterie.cli", "coterie.dask", "matplotlib", "bokeh")
+    names = ("coterie.reports", "coterie.selection", "coterie.cli", "coterie.dask", "matplotlib", "bokeh")
     code = LOADED.format(names=names)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
@@ -45,7 +45,7 @@ def test_every_public_name_is_found_and_listed():
     assert {name for name in coterie.__all__ if not hasattr(coterie, name)} == set()
     assert set(coterie.__all__) <= set(dir(coterie))
     assert coterie.report is coterie.reports.report
-    assert coterie.choose_k is coterie.choices.choose.choose_k
+    assert coterie.choose_k is coterie.selection.choose_k.choose_k
 
 
 def test_other_names_are_no_attributes():

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import coterie
-from coterie.choices.by_k import Criterion
-from coterie.choices.choose import KChoice, choose_k
-from coterie.choices.pages import choice_page
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import check_seed, check_threads
@@ -21,6 +18,9 @@ from coterie.cli.run_file import run_files, write_run_file
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
+from coterie.selection.choose_k import KChoice, choose_k
+from coterie.selection.criteria_by_k import Criterion
+from coterie.selection.pages import choice_page
 
 __all__ = ["ChooseJob", "choice_lines", "choose"]
 
@@ -180,16 +180,16 @@ def choice_lines(facts: dict[str, Any]) -> list[str]:
     whole = facts["sample_rows"] == facts["rows"]
     lines = [
         f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns"
-        + ("" if whole else f", a sample of {facts['sample_rows']:,} rows decides"),
+        + ("" if whole else f", by a sample of {facts['sample_rows']:,} rows"),
         *facts["reasons"][: len(facts["reasons"]) - bool(taken)],
     ]
     if taken:
-        lines.append("what each curve would take by itself:")
+        lines.append("choices of other criteria:")
     for curve in taken:
         k = "none" if curve["choice"] in (None, 1) else f"{curve['choice']:,}"
         shown = ""
         if "value" in curve:
             shown = f"  {curve['value']:.3g} [{curve['low']:.3g}, {curve['high']:.3g}]"
         lines.append(f"  {curve['name']:<{width}}{k:>5}{shown}")
-    lines += [f"left out: {what}" for what in facts["left_out"]]
+    lines += [f"not computed: {what}" for what in facts["left_out"]]
     return [*lines, f"{facts['seconds']:.3g} s", "wrote", *(f"  {path}" for path in facts["files"].values())]

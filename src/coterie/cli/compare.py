@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import coterie
-from coterie.choices.comparison import Comparison, compare
-from coterie.choices.criteria import CRITERIA
-from coterie.choices.pages import comparison_page
 from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
 from coterie.cli.models import check_seed, check_threads, offered_methods
@@ -22,6 +19,8 @@ from coterie.estimators import find_method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
+from coterie.selection.compare import CRITERIA, Comparison, compare
+from coterie.selection.pages import comparison_page
 
 __all__ = ["CompareJob", "comparison_lines", "run_comparison"]
 
@@ -130,6 +129,7 @@ def _check_job(job: CompareJob) -> None:
 def _facts(found: Comparison) -> dict[str, Any]:
     return {
         "recommended": found.recommended,
+        "confidence": found.confidence,
         "reasons": list(found.reasons),
         "methods": [dict(record) for record in found.records],
         "agreement": found.agreement.tolist(),
@@ -166,14 +166,14 @@ def comparison_lines(facts: dict[str, Any]) -> list[str]:
         "",
         *_table_of(_shown(records)),
         "",
-        "agreement (ARI of the best clusterings of each)",
+        "adjusted Rand index of any two methods",
         *_table_of(
             [{"": record["method"], **{other["method"]: value for other, value in zip(records, values)}}
              for record, values in zip(records, facts["agreement"])]
         ),
         "",
-        *(f"{name.replace('_', ' ')}: {sentence}" for name, sentence in facts["criteria"].items()),
-        *(f"left out: {what}" for what in facts["left_out"]),
+        *(f"{name}: {sentence}" for name, sentence in facts["criteria"].items()),
+        *(f"not compared: {what}" for what in facts["left_out"]),
     ]  # fmt: skip
     return [*lines, f"{facts['seconds']:.3g} s", "wrote", *(f"  {path}" for path in facts["files"].values())]
 
@@ -185,21 +185,13 @@ def _shown(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "method": record["method"],
             "seconds": record["seconds"],
-            "MiB": None if record["peak_bytes"] is None else record["peak_bytes"] / 2**20,
             "objective": record["objective"],
             "sizes": f"{record['smallest']:,}-{record['largest']:,}",
             "lost": record["clusters_lost"],
-            "stability": _interval(record),
-            **{name.replace("_", " "): record[name] for name in (*CRITERIA, *scores)},
+            **{name: record[name] for name in (*CRITERIA, *scores)},
         }
         for record in records
     ]
-
-
-def _interval(record: Mapping[str, Any]) -> str | None:
-    if record["stability"] is None:
-        return None
-    return f"{record['stability']:.2f} [{record['stability_low']:.2f}, {record['stability_high']:.2f}]"
 
 
 def _table_of(records: list[dict[str, Any]]) -> list[str]:

@@ -1,8 +1,7 @@
-"""How many modes the density of rows has that chance alone would not show.
+"""Modes of the density of points, and their prominence.
 
-A mode is a row that is denser than its neighbours; its prominence is how far, in natural logarithms, the density must
-fall on any way along the graph to a denser mode (Chazal et al. 2013). Data without clusters have modes, too, but low
-ones: those of reference data say how low.
+A mode is a point that is denser than its neighbors. Its prominence is the difference of its log density and that of the
+highest saddle on a path in the neighbor graph to a denser mode (Chazal et al. 2013).
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from coterie.graphs import nearest_neighbors
 
 __all__ = ["Modes", "find_modes", "local_sides"]
 
-# A share of the squared distances below which they count as equal: rows that occur often have no infinite density.
+# Quantile of the squared distances below which they count as equal: repeated rows would have infinite density.
 _EQUAL_ROWS = 0.02
 
-# A mode must have so many times as many points as neighbours: fewer far out are dense by chance.
+# Smallest cluster of a mode, in multiples of the number of neighbors: smaller ones are dense by chance.
 _LEAST_SIZE = 1.5
 
-# The dimension is that of the quarter of the points where it is the lowest, each averaged with its neighbours.
+# The dimension is taken from the quarter of the points where it is lowest, averaged over neighbors.
 _THIN_PARTS = 0.75
 
-# Steps of the search for a box that is as thin as the points are, and where it ends: more dimensions are all alike.
+# Bisection for a box with the same local dimension; from four dimensions on boxes behave alike.
 _BISECTIONS = 6
 _THINNEST = 1e-4
 _MANY_DIMENSIONS = 4
 
-# What stands for the prominence of a mode to which no way leads.
+# Prominence of a mode without a path to a denser one.
 _APART = np.inf
 
 
@@ -42,15 +41,15 @@ class Modes:
     Attributes
     ----------
     prominences : ndarray of shape (n_modes,), float64
-        Descending; that of the densest mode, and of modes without a way to a denser one, is infinite.
+        Descending; infinite for the densest mode and for modes without a path to a denser one.
     ranks : ndarray of shape (n,), int64
-        The place of each point where they are ordered by density, the densest first.
+        Rank of each point by density, the densest first.
     parents : ndarray of shape (n,), int64
-        For each point the densest of its neighbours, itself if there is none.
+        The densest neighbor of each point; the point itself if none is denser.
     falls : dict of int to (float, int)
-        For each mode but the first its prominence, and the mode into whose cluster its own goes then; -1 for none.
+        For each mode but the first its prominence and the mode that it merges into, -1 for none.
     dimension : float
-        What the distances to neighbours show where the points are thin, as on a ring beside a blob.
+        Local dimension, by the distances to neighbors, where it is lowest.
     """
 
     prominences: FloatArray
@@ -65,11 +64,11 @@ class Modes:
         return float(self.prominences[1]) if len(self.prominences) > 1 else 0.0
 
     def count(self, threshold: float) -> int:
-        """Return how many are more prominent than a threshold: at least the densest."""
+        """Return the number of modes more prominent than a threshold, at least 1."""
         return max(1, int(np.sum(self.prominences > threshold)))
 
     def labels(self, threshold: float) -> IntArray:
-        """Return for each point the mode it belongs to, of those more prominent than a threshold, numbered from 0."""
+        """Return the cluster of each point: modes more prominent than a threshold, numbered from 0."""
         tops = self.parents.copy()
         for point in np.argsort(self.ranks):
             tops[point] = tops[tops[point]]
@@ -81,16 +80,16 @@ class Modes:
 
 
 def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
-    """Find the modes of the density of points and how prominent they are.
+    """Find the modes of the density of points and their prominence.
 
     Parameters
     ----------
     points : ndarray of shape (n, e), float64
         At least 3.
     n_threads : int
-        Threads of the search for neighbours.
+        Threads of the neighbor search.
     n_neighbors : int
-        Of each point. Modes of less than 1.5 times as many points do not count; the more, the less noise.
+        Neighbors of each point. Modes of fewer than 1.5 times as many points do not count.
 
     Returns
     -------
@@ -98,8 +97,8 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
 
     Notes
     -----
-    The logarithm of the density is that of the mean squared distance to the neighbours (the distance to a measure),
-    times the dimension that these distances show (Levina and Bickel 2004): its noise is about
+    The logarithm of the density is that of the mean squared distance to the neighbors (the distance to a measure),
+    times the dimension estimated from these distances (Levina and Bickel 2004): its noise is about
     ``sqrt(1 / n_neighbors)`` in any dimension.
 
     References
@@ -110,7 +109,7 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.choices.modes import find_modes
+    >>> from coterie.selection.modes import find_modes
     >>> line = np.concatenate([np.linspace(0, 1, 50) ** 2, 5 - np.linspace(0, 1, 50) ** 2])[:, None]
     >>> find_modes(line, 1, 6).count(1.0)
     2
@@ -133,21 +132,20 @@ def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
 def local_sides(
     dimension: float, n_points: int, n_neighbors: int, random: np.random.RandomState, n_threads: int
 ) -> FloatArray:
-    """Return the sides of a box whose uniform points show a dimension, as those of a band show one between 1 and 2.
+    """Return the sides of a box whose uniform points have a given local dimension, such as a band between 1 and 2.
 
-    The fewer dimensions points have, the rougher is the density that is seen of them, for there are fewer ways around a
-    place that happens to be empty.
+    The fewer dimensions, the rougher is the estimated density: fewer paths lead around an empty place.
 
     Parameters
     ----------
     dimension : float
-        What `find_modes` found for some points.
+        As in `Modes`.
     n_points, n_neighbors : int
-        How many these are, and of how many neighbours it was found.
+        Number of points and neighbors of the estimate.
     random : RandomState
-        What draws.
+        Random stream.
     n_threads : int
-        Threads of the search for neighbours.
+        Threads of the neighbor search.
     """
     whole = max(1, int(dimension))
     sides = np.ones(whole)
@@ -164,7 +162,7 @@ def local_sides(
 
 
 def _log_density(ids: IntArray, squares: FloatArray) -> tuple[FloatArray, float]:
-    """Return the logarithm of the density of each point up to a constant, and the dimension of the thinner parts."""
+    """Return the log density of each point up to a constant, and the local dimension where it is lowest."""
     positive = squares[squares > 0]
     least = np.quantile(positive, _EQUAL_ROWS) * 1e-2 if len(positive) else 1.0
     squares = np.maximum(squares, least)
@@ -177,9 +175,9 @@ def _log_density(ids: IntArray, squares: FloatArray) -> tuple[FloatArray, float]
 def _merged(
     graph: sp.csr_array, density: FloatArray, order: IndexArray, ranks: IndexArray, least: float
 ) -> tuple[dict[int, tuple[float, int]], IndexArray]:
-    """Let points come in order of density; where one joins clusters, those of the lower modes end.
+    """Add points in order of density with a union-find; where one joins clusters, the lower modes end.
 
-    Modes of fewer than `least` points have no prominence. Returns the falls and the parents of `Modes`.
+    Modes of fewer than `least` points have no prominence. Returns `falls` and `parents` of `Modes`.
     """
     tops, parents = np.arange(len(order)), np.arange(len(order))
     sizes = np.ones(len(order), dtype=np.int64)

@@ -81,7 +81,7 @@ def test_nothing_sticks_out(window, addresses, name, width):
 def test_the_answer_and_every_curve_can_be_read(window, addresses, choice):
     window.goto(addresses["choose-k"])
     text = window.locator("main").inner_text()
-    assert "The natural number of clusters is 3." in text
+    assert "The data have 3 clusters." in text
     for curve in choice.criteria:
         assert curve.title in text
         assert curve.why in text

@@ -1,20 +1,22 @@
-"""What speaks for each number of clusters: a curve over k with intervals, and which k it would take, if any."""
+"""Established criteria over the number of clusters: curves with intervals, and the k that each chooses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy import special
+from sklearn.metrics import adjusted_rand_score
 
-from coterie.arrays import FloatArray, IndexArray
-from coterie.choices.sample import references
-from coterie.choices.stability import LEAST_ARI, MOST_ARI, Interval, half_pairs, interval_of, pair_agreement
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex.path import ConvexClusterPath
 from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans
 from coterie.mixture.estimator import TruncatedGaussianMixture
+from coterie.selection.sample import references
 
 __all__ = ["Criterion", "Resampling", "bic", "convex_merges", "eigengaps", "gap_statistic", "stability"]
 
@@ -26,17 +28,23 @@ _MIXTURE_HALVES = 4
 
 _MAX_ITER = 50
 
-# Graphs of so many rows are decomposed as dense matrices, exactly: Lanczos' method loses equal eigenvalues.
+# The least and the most that the adjusted Rand index can be.
+LEAST_ARI, MOST_ARI = -0.5, 1.0
+
+# Confidence of the intervals.
+_CONFIDENCE = 0.9
+
+# Graphs are decomposed as dense matrices of at most this size: Lanczos' method loses equal eigenvalues.
 _GRAPH_ROWS = 1_000
 _GRAPH_NEIGHBORS = 10
 _GRAPHS = 4
 
-# Rows of a convex path, and the share of them that a cluster must have to count: the last rows to fuse are outliers.
+# Rows of a convex path, and the share of them that a cluster needs to count: the last rows to fuse are outliers.
 _PATH_ROWS = 200
 _PATH_SHARE = 0.02
 _PATHS = 4
 
-# How alike clusterings must be to be called stable.
+# Adjusted Rand index of stable clusterings.
 _STABLE = 0.9
 
 
@@ -49,17 +57,17 @@ class Criterion:
     name : str
         In tables, such as "gap".
     title : str
-        For people.
+        In plots.
     ks : ndarray of shape (m,), int64
         Numbers of clusters.
     values, low, high : ndarray of shape (m,), float64
-        The curve, and what it lies between with a confidence of 90%.
+        The curve with its 90% confidence interval.
     chance : ndarray of shape (m,), float64, or None
-        What data without clusters would show.
+        Value for data without clusters.
     choice : int or None
-        Which number it would take; 1 or None for none.
+        Its choice of k; 1 or None: no clusters.
     why : str
-        How it chooses, and what it favours.
+        Rule of the choice, and the clusters it favors.
     """
 
     name: str
@@ -75,7 +83,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The points of a sample, and how they are clustered again and again.
+    """The points of a sample and the settings of the fits to them.
 
     Attributes
     ----------
@@ -84,7 +92,7 @@ class Resampling:
     ks : sequence of int
         Numbers of clusters, ascending, from 2.
     random : RandomState
-        What draws.
+        Random stream.
     n_threads : int
         Threads of the fits.
     check_time : callable
@@ -130,8 +138,8 @@ def stability(task: Resampling) -> Criterion:
         chance.append(max(float(np.mean(_agreements(task, points, k, _REFERENCE_PAIRS))) for points in drawn))
     stable = [k for k, interval, other in zip(usable, curve, chance) if interval.low >= max(_STABLE, other)]
     why = (
-        f"The most clusters that half samples find again (ARI of {_STABLE} or more, and above that of data without "
-        "clusters). Favours few clusters."
+        f"The largest k with stable clusters on half samples (ARI of {_STABLE} or more, and above that of data without "
+        "clusters). Favors few clusters."
     )
     choice = max(stable, default=None)
     return _criterion("stability", "stability of k-means (ARI)", usable, curve, choice, why, np.array(chance))
@@ -143,14 +151,14 @@ def _agreements(task: Resampling, points: FloatArray, k: int, n_pairs: int) -> l
 
 
 def gap_statistic(task: Resampling) -> Criterion:
-    """How much tighter k-means is than on data without clusters (Tibshirani et al. 2001), also with k = 1."""
+    """Gap statistic: log inertia of k-means against that of reference data (Tibshirani et al. 2001), from k = 1 on."""
     ks = [1, *task.ks]
     own = _log_inertias(task, task.points, ks)
     kinds: dict[str, list[FloatArray]] = {}
     for kind, drawn in references(task.points, _REFERENCE_SETS, task.random):
         kinds.setdefault(kind, []).append(_log_inertias(task, drawn, ks))
     gaps = {kind: np.mean(found, axis=0) - own for kind, found in kinds.items()}
-    # The reference that is the harder to beat.
+    # The reference distribution with the smaller gap.
     kind = min(gaps, key=lambda kind: float(np.max(gaps[kind] - gaps[kind][0])))
     values = gaps[kind]
     errors = np.std(kinds[kind], axis=0, ddof=1) * np.sqrt(1 + 1 / _REFERENCE_SETS)
@@ -158,13 +166,13 @@ def gap_statistic(task: Resampling) -> Criterion:
     enough = values[:-1] >= values[1:] - errors[1:]
     choice = int(ks[int(enough.argmax())]) if enough.any() else None
     words = {"gaussian": "one Gaussian of the same covariance", "box": "uniform data in the box of the rows"}
-    why = f"The fewest clusters whose gap to {words[kind]} the next number does not raise. Favours round clusters."
+    why = f"Smallest k whose gap to {words[kind]} is not exceeded by that of k + 1. Favors round clusters."
     return _criterion("gap", "gap statistic", ks, curve, choice, why)
 
 
 def _log_inertias(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
-    centred = points - points.mean(axis=0)
-    inertias = [float(np.square(centred).sum()) if k == 1 else task.k_means(points, k).inertia_ for k in ks]
+    centered = points - points.mean(axis=0)
+    inertias = [float(np.square(centered).sum()) if k == 1 else task.k_means(points, k).inertia_ for k in ks]
     return np.log(np.maximum(inertias, 1e-300))
 
 
@@ -174,10 +182,7 @@ def bic(task: Resampling) -> Criterion:
     halves = [first for first, _ in half_pairs(len(task.points), _MIXTURE_HALVES, task.random)]
     curve = [interval_of([_bic_per_row(task, task.points[half], k) for half in halves]) for k in [1, *ks]]
     choice = [1, *ks][int(np.argmin([interval.mean for interval in curve]))]
-    why = (
-        "The mixture of Gaussians (one variance a cluster and column) that is the likeliest for its size. Takes "
-        "several clusters where one is no Gaussian."
-    )
+    why = "Lowest BIC of Gaussian mixtures with diagonal covariances. Splits clusters that are not Gaussian."
     return _criterion("bic", "BIC per row of Gaussian mixtures", [1, *ks], curve, choice, why)
 
 
@@ -196,7 +201,7 @@ def _bic_per_row(task: Resampling, points: FloatArray, k: int) -> float:
 
 
 def eigengaps(task: Resampling) -> Criterion:
-    """The gap behind the k-th eigenvalue of the normalised Laplacian of the graph of nearest neighbours."""
+    """Gap after the k-th eigenvalue of the normalized Laplacian of the nearest-neighbor graph."""
     n_rows = min(_GRAPH_ROWS, (len(task.points) + 1) // 2)
     ks = [k for k in range(2, max(task.ks) + 1) if k + 1 < n_rows]
     found = [
@@ -209,8 +214,8 @@ def eigengaps(task: Resampling) -> Criterion:
     best = int(np.argmax([interval.mean for interval in curve]))
     choice = ks[best] if curve[best].low > chance.max() else None
     why = (
-        "The largest gap, if it is larger than any of data without clusters. Favours clusters of any shape with few "
-        "edges between them."
+        "Largest gap, if it exceeds that of data without clusters. Favors clusters with few edges between them, of any "
+        "shape."
     )
     return _criterion("eigengap", "eigengap of the graph", ks, curve, choice, why, chance)
 
@@ -228,7 +233,7 @@ def _gaps(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray
 
 
 def convex_merges(task: Resampling) -> Criterion:
-    """How long a number of clusters lasts on the path of convex clustering, as a share of its logarithm."""
+    """Lifetime of each number of clusters on the convex clustering path, as a share of log gamma."""
     size = min(_PATH_ROWS, len(task.points))
     ks = [k for k in range(2, max(task.ks) + 1) if k <= size * _PATH_SHARE * 10]
     found = [
@@ -239,7 +244,7 @@ def convex_merges(task: Resampling) -> Criterion:
     best = int(np.argmax([interval.mean for interval in curve]))
     choice = ks[best] if curve[best].low > 0 else None
     why = (
-        f"The number that lasts longest, of clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favours round "
+        f"Longest lifetime, counting clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favors round "
         "clusters."
     )
     return _criterion("convex path", "share of the convex path", ks, curve, choice, why)
@@ -256,3 +261,59 @@ def _lifetimes(task: Resampling, points: FloatArray, ks: Sequence[int]) -> Float
     lasts = np.diff(np.log(gammas[1:])) if len(gammas) > 2 else np.zeros(0)
     whole = max(float(lasts.sum()), 1e-300)
     return np.array([lasts[counts[1:-1] == k].sum() / whole for k in ks])
+
+
+# --- agreement of half samples ---------------------------------------------------------------------------------------
+
+
+class Interval(NamedTuple):
+    """A mean with its 90% confidence interval (Student's t); the interval of a single value is the value."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval_of(values: Array | list[float], lowest: float = -np.inf, highest: float = np.inf) -> Interval:
+    """Return the mean of values and its interval, clipped to the possible range.
+
+    Examples
+    --------
+    >>> from coterie.selection.criteria_by_k import interval_of
+    >>> [round(number, 2) for number in interval_of([1.0, 2.0, 3.0])]
+    [2.0, 0.31, 3.69]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    mean = float(numbers.mean())
+    if len(numbers) < 2:
+        return Interval(mean, mean, mean)
+    quantile = float(special.stdtrit(len(numbers) - 1, (1 + _CONFIDENCE) / 2))
+    reach = quantile * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
+    return Interval(mean, max(mean - reach, lowest), min(mean + reach, highest))
+
+
+def half_pairs(
+    n_rows: int, n_pairs: int, random: np.random.RandomState
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Draw pairs of independent halves of the rows, ascending, each without replacement."""
+    size = (n_rows + 1) // 2
+    return [
+        (np.sort(random.permutation(n_rows)[:size]), np.sort(random.permutation(n_rows)[:size]))
+        for _ in range(n_pairs)
+    ]
+
+
+def pair_agreement(pair: tuple[IndexArray, IndexArray], label: Callable[[IndexArray], IntArray]) -> float:
+    """Return the adjusted Rand index of two clusterings on the rows that both have.
+
+    Parameters
+    ----------
+    pair : pair of ndarray
+        The rows of each, ascending.
+    label : callable
+        ``label(rows)`` clusters these rows and gives their labels.
+    """
+    shared, first, second = np.intersect1d(*pair, assume_unique=True, return_indices=True)
+    if not len(shared):
+        return 1.0
+    return float(adjusted_rand_score(label(pair[0])[first], label(pair[1])[second]))

@@ -1,4 +1,4 @@
-"""The rows that decide: a sample of them, in the directions that hold more than noise, and samples without clusters."""
+"""A sample of the rows in their principal directions, and reference data without clusters."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from coterie.rows import Block, RowSource
 
 __all__ = ["Sample", "draw_sample", "references"]
 
-# Directions that are kept: as many as there may be centres of clusters to tell apart, and at least those of a picture.
+# Limits of the number of principal directions.
 _MOST_DIRECTIONS = 60
 _FEWEST_DIRECTIONS = 3
 
-# The largest variance that noise alone shows, in relation to that of shuffled columns; the lower quarter of the
-# variances counts as noise.
+# Directions count if their variance exceeds that of shuffled columns by this factor; the lower quarter is noise.
 _ABOVE_NOISE = 1.1
 _NOISE_QUANTILE = 0.25
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows of a source, along their principal directions.
+    """Some rows of a source in their principal directions.
 
     Attributes
     ----------
     ids : ndarray of shape (m,), int64
         Their numbers, ascending.
     rows : Block
-        They themselves.
+        The rows.
     points : ndarray of shape (m, e), float64
         The rows along their principal directions, 60 at most, the widest first.
     n_above : int
-        How many of these hold more variance than noise, at least 3.
+        Directions with more variance than noise, at least 3.
     directions : ndarray of shape (d, e), float64
-        What takes rows to points.
+        Maps rows to points.
     center : ndarray of shape (d,), float64
         Their mean; zeros for sparse rows.
     n_rows : int
@@ -54,15 +53,15 @@ class Sample:
     n_rows: int
 
     def views(self) -> list[FloatArray]:
-        """Return the points along the directions above noise, and along all, where these are more.
+        """Return the points in the directions above noise, and in all where these are more.
 
-        Noise hides clusters that few directions hold, and where clusters fill all directions none looks like noise.
+        Noise hides clusters in few directions; where clusters fill all directions, none looks like noise.
         """
         some = np.ascontiguousarray(self.points[:, : self.n_above])
         return [some, self.points] if self.n_above < self.points.shape[1] else [self.points]
 
     def project(self, rows: Block) -> FloatArray:
-        """Return other rows along the same directions."""
+        """Return other rows in the same directions."""
         return np.asarray((rows if sp.issparse(rows) else rows - self.center) @ self.directions)
 
 
@@ -72,11 +71,11 @@ def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> 
     Parameters
     ----------
     source : RowSource of shape (n, d)
-        Where they come from; all of them where there are no more than `size`.
+        All rows are taken where there are at most `size`.
     size : int
-        How many.
+        Number of rows.
     random : RandomState
-        What draws.
+        Random stream.
 
     Returns
     -------
@@ -101,14 +100,14 @@ def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> 
     return Sample(ids.astype(np.int64), rows, points, n_above, directions, center, n_rows)
 
 
-def _dense_directions(centred: FloatArray, random: np.random.RandomState) -> tuple[FloatArray, int]:
-    """Return the eigenvectors of the covariance, and how many values are above those of columns shuffled apart."""
-    n_rows, n_columns = centred.shape
-    values, vectors = np.linalg.eigh(centred.T @ centred / n_rows)
+def _dense_directions(centered: FloatArray, random: np.random.RandomState) -> tuple[FloatArray, int]:
+    """Return the eigenvectors of the covariance, and the number of eigenvalues above those of shuffled columns."""
+    n_rows, n_columns = centered.shape
+    values, vectors = np.linalg.eigh(centered.T @ centered / n_rows)
     values, vectors = values[::-1], vectors[:, ::-1][:, :_MOST_DIRECTIONS]
     if n_columns <= _FEWEST_DIRECTIONS:
         return vectors, n_columns
-    shuffled = np.column_stack([random.permutation(column) for column in centred.T])
+    shuffled = np.column_stack([random.permutation(column) for column in centered.T])
     scales = shuffled.std(axis=0)
     shuffled /= np.where(scales > 0, scales, 1)
     of_noise = np.linalg.eigvalsh(shuffled.T @ shuffled / n_rows)
@@ -130,18 +129,18 @@ def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> Flo
 def references(
     points: FloatArray, n_sets: int, random: np.random.RandomState, sides: FloatArray | None = None
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Give data sets without clusters that are alike otherwise: as many rows, as wide.
+    """Yield reference data without clusters, with as many rows and of the same extent.
 
     Parameters
     ----------
     points : ndarray of shape (m, e)
         Along their principal directions.
     n_sets : int
-        How many of each kind.
+        Data sets of each kind.
     random : RandomState
-        What draws.
+        Random stream.
     sides : ndarray of shape (f,), optional
-        Those of a further box; see `coterie.choices.modes.local_sides`.
+        Sides of a further box; see `coterie.selection.modes.local_sides`.
 
     Yields
     ------

@@ -1,9 +1,9 @@
-"""Modes of the density, and whether rows follow one another."""
+"""Modes of the density, serial dependence of rows, rows on a path."""
 
 import numpy as np
 
-from coterie.choices.dependence import succession_of, thread_of
-from coterie.choices.modes import find_modes, local_sides
+from coterie.selection.choose_k import path_likeness, serial_dependence
+from coterie.selection.modes import find_modes, local_sides
 
 
 def blobs(centers, n, seed=0):
@@ -11,7 +11,7 @@ def blobs(centers, n, seed=0):
     return np.concatenate([random.normal(center, 1, (n, 2)) for center in centers])
 
 
-def test_every_blob_is_a_mode_and_its_points_are_one_cluster():
+def test_each_blob_is_one_mode():
     points = blobs([(0, 0), (12, 0), (0, 12)], 80)
     modes = find_modes(points, 1, 10)
     assert modes.count(2.0) == 3
@@ -20,7 +20,7 @@ def test_every_blob_is_a_mode_and_its_points_are_one_cluster():
     assert len(np.unique(labels)) == 3
 
 
-def test_a_threshold_above_all_falls_leaves_one_cluster_where_a_way_leads():
+def test_threshold_above_all_prominences_gives_one_cluster():
     points = np.random.RandomState(0).standard_normal((200, 2))
     modes = find_modes(points, 1, 10)
     assert modes.count(modes.second) == 1
@@ -61,10 +61,10 @@ def test_a_walk_is_a_path_and_its_shuffled_rows_are_none():
     random = np.random.RandomState(1)
     walk = np.cumsum(random.standard_normal((800, 3)), axis=0)
     labels = find_modes(walk, 1, 12).labels(0.5)
-    assert succession_of(walk[:-1], labels[:-1], walk[1:], labels[1:]).is_path
+    assert serial_dependence(walk[:-1], labels[:-1], walk[1:], labels[1:]).is_path
     order = random.permutation(800)
     mixed, of_mixed = walk[order], labels[order]
-    assert not succession_of(mixed[:-1], of_mixed[:-1], mixed[1:], of_mixed[1:]).is_path
+    assert not serial_dependence(mixed[:-1], of_mixed[:-1], mixed[1:], of_mixed[1:]).is_path
 
 
 def test_states_that_are_left_by_leaps_are_no_path():
@@ -72,7 +72,7 @@ def test_states_that_are_left_by_leaps_are_no_path():
     state = np.repeat([0, 1, 0, 1], 150)
     slow = np.cumsum(random.standard_normal((600, 2)) * 0.05, axis=0)
     points = slow + 20.0 * state[:, None]
-    found = succession_of(points[:-1], state[:-1], points[1:], state[1:])
+    found = serial_dependence(points[:-1], state[:-1], points[1:], state[1:])
     assert found.step < 0.5
     assert not found.is_path
 
@@ -80,23 +80,23 @@ def test_states_that_are_left_by_leaps_are_no_path():
 def test_sorted_clusters_are_no_path():
     points = blobs([(0, 0), (12, 0)], 100)
     labels = np.repeat([0, 1], 100)
-    assert not succession_of(points[:-1], labels[:-1], points[1:], labels[1:]).is_path
+    assert not serial_dependence(points[:-1], labels[:-1], points[1:], labels[1:]).is_path
 
 
 def test_a_walk_in_many_directions_is_a_path_in_any_order():
     random = np.random.RandomState(3)
     walk = random.permutation(np.cumsum(random.standard_normal((800, 15)), axis=0))
     labels = find_modes(walk, 1, 12).labels(0.5)
-    found = thread_of(walk, labels, 1)
+    found = path_likeness(walk, labels, 1)
     assert labels.any()
-    assert found.ends < 0.15
+    assert found.leaves < 0.15
     assert found.is_path
 
 
 def test_scattered_points_have_many_ends():
     random = np.random.RandomState(4)
     labels = np.repeat([0, 1], 150)
-    ends = [thread_of(random.standard_normal((300, d)), labels, 1).ends for d in (2, 3, 10)]
+    ends = [path_likeness(random.standard_normal((300, d)), labels, 1).leaves for d in (2, 3, 10)]
     assert 0.2 < ends[0] < ends[1] < ends[2]
 
 
@@ -105,16 +105,16 @@ def test_paths_that_are_apart_are_clusters():
     tracks = np.cumsum(random.standard_normal((600, 20)), axis=0)
     labels = np.repeat([0, 1, 2], 200)
     tracks += 200.0 * np.eye(3, 20)[labels]
-    found = thread_of(tracks, labels, 1)
-    assert found.ends < 0.15
-    assert found.leap > 2
+    found = path_likeness(tracks, labels, 1)
+    assert found.leaves < 0.15
+    assert found.jump > 2
     assert not found.is_path
 
 
 def test_on_a_line_all_points_are_a_path_and_none_is_told():
     points = np.random.RandomState(6).normal(np.repeat([0.0, 5.0], 100), 1)[:, None]
-    assert not thread_of(points, np.repeat([0, 1], 100), 1).is_path
+    assert not path_likeness(points, np.repeat([0, 1], 100), 1).is_path
 
 
 def test_equal_points_have_a_tree():
-    assert thread_of(np.zeros((30, 3)), np.zeros(30, dtype=np.int32), 1).ends < 1
+    assert path_likeness(np.zeros((30, 3)), np.zeros(30, dtype=np.int32), 1).leaves < 1

@@ -1,0 +1,1 @@
+"""Model selection: the number of clusters (`choose_k`) and the method (`compare`)."""

@@ -1,0 +1,187 @@
+"""`compare`: several methods on the same rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import coterie
+from coterie.estimators import find_method
+from coterie.selection.compare import (
+    CRITERIA,
+    _Fit,
+    _information,
+    _neighbor_likelihood,
+    _random_partition,
+    _recommendation,
+    _Scores,
+    _subset_agreement,
+    _Trial,
+    _voters,
+)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    random = np.random.RandomState(0)
+    classes = np.repeat([0, 1, 2], 60)
+    return random.normal(10.0 * np.eye(3)[classes], 1), classes
+
+
+def test_methods_that_find_the_same_clusters(blobs):
+    X, classes = blobs
+    names = ["k-means", "gmm", "laplacian-kmodes"]
+    found = coterie.compare(X, 3, methods=names, labels=classes, random_state=0)
+    assert [record["method"] for record in found.records] == names
+    assert found.agreement.min() > 0.9
+    assert (found.recommended, found.confidence) == ("k-means", "clear")
+    assert found.reasons == ("Take k-means: k-means, gmm, laplacian-kmodes find the same clusters.",)
+    for record in found.records:
+        assert record["accuracy"] > 0.95
+        assert record["neighbors"] > 0.1
+        assert (record["clusters"], record["clusters_lost"]) == (3, 0)
+    assert found.best_model_.n_clusters == found.models["k-means"].n_clusters == 3
+
+
+def test_recommends_the_method_that_separates_moons():
+    from sklearn.datasets import make_moons
+
+    X, classes = make_moons(600, noise=0.05, random_state=0)
+    found = coterie.compare(
+        X, 2, methods=["k-means", "gmm", "total-variation"], labels=classes, random_state=0, n_threads=1
+    )
+    scores = {record["method"]: record["score"] for record in found.records}
+    assert max(scores, key=scores.get) == "total-variation"
+    assert found.best_model_ is found.models["total-variation"]
+    assert {record["method"]: record["accuracy"] for record in found.records}["total-variation"] > 0.98
+
+
+def test_known_classes_may_have_names_and_be_unknown(blobs):
+    X, classes = blobs
+    names = np.array(["a", "b", "c"], dtype=object)[classes]
+    names[::5] = None
+    numbers = np.where(np.arange(180) % 5 == 0, -1, classes)
+    by_name, by_number = (
+        coterie.compare(X, 3, methods=["k-means"], labels=labels, random_state=0, n_threads=1)
+        for labels in (names, numbers)
+    )
+    assert by_name.records[0]["accuracy"] == by_number.records[0]["accuracy"] > 0.95
+    assert by_name.recommended is None
+
+
+def test_methods_that_do_not_suit_are_listed(blobs):
+    pytest.importorskip("pyarrow")
+    found = coterie.compare(blobs[0], 3, sample_size=60, random_state=0, n_threads=1)
+    names = [record["method"] for record in found.records]
+    assert {"k-means", "gmm", "laplacian-kmodes", "total-variation"} <= set(names)
+    assert any(line.startswith("nested: mini-batch k-means, for more than") for line in found.left_out)
+    assert len(found.sample_ids) == 60
+    assert found.table().num_rows == len(names)
+    assert "score" in str(found)
+
+
+def test_short_budget_compares_fewer_rows():
+    random = np.random.RandomState(0)
+    X = random.normal(size=(30_000, 20)) + 4 * np.eye(20)[random.randint(20, size=30_000)]
+    found = coterie.compare(X, 20, methods=["k-means", "laplacian-kmodes"], budget=2.0, random_state=0)
+    assert 1_000 <= len(found.sample_ids) < 20_000
+    assert len(found.records) == 2
+
+
+def fake_trial(name, labels, subsets=()):
+    labels = np.array(labels)
+    fit = _Fit(None, labels, 1.0)
+    return _Trial(find_method(name), {}, [fit], [labels[rows] for rows in subsets])
+
+
+def fake_scores(score, information, consensus, spread=0.0):
+    return _Scores(
+        {"score": score, "agreement": 0.0, "neighbors": 0.0, "information": information}, consensus, spread
+    )
+
+
+A, B = [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]
+
+
+@pytest.fixture(autouse=True)
+def first_fit_is_best(monkeypatch):
+    monkeypatch.setattr(_Trial, "best", property(lambda trial: trial.fits[0]))
+
+
+@pytest.mark.parametrize(
+    ("of_b", "recommended", "confidence"),
+    [
+        (fake_scores(0.5, 0.1, 0.1), "k-means", "clear"),
+        (fake_scores(0.5, 0.9, 0.1), "k-means", "likely"),
+        (fake_scores(0.5, 0.9, 0.9), None, "open"),
+        (fake_scores(0.5, 0.1, 0.1, spread=0.6), None, "open"),
+    ],
+)
+def test_confidence_counts_the_criteria_that_agree(of_b, recommended, confidence):
+    trials = [fake_trial("k-means", A), fake_trial("gmm", B)]
+    scores = {"k-means": fake_scores(1.0, 0.5, 0.5), "gmm": of_b}
+    assert _recommendation(trials, scores, 3)[:2] == (recommended, confidence)
+
+
+def test_method_with_empty_clusters_is_not_recommended():
+    trials = [fake_trial("k-means", [0, 0, 1, 1, 1, 1]), fake_trial("gmm", B), fake_trial("nested", A)]
+    scores = {
+        "k-means": fake_scores(2.0, 1.0, 1.0),
+        "gmm": fake_scores(1.0, 0.5, 0.5),
+        "nested": fake_scores(0.5, 0.1, 0.1),
+    }
+    recommended, _, reasons = _recommendation(trials, scores, 3)
+    assert recommended == "gmm"
+    assert "k-means is not recommended: 1 of 3 clusters are empty." in reasons
+
+
+def test_equal_clusterings_share_one_vote():
+    subsets = [np.arange(6)]
+    trials = [
+        fake_trial(name, labels, subsets) for name, labels in (("k-means", A), ("gmm", A), ("nested", B))
+    ]
+    voters = _voters(trials)
+    assert [[len(bloc) for bloc in blocs] for blocs in voters] == [[1], [1], [2]]
+    assert _subset_agreement(np.array(A), voters[0], subsets) < 0.1
+    assert _subset_agreement(np.array(A), [[trials[1]]], subsets) == 1.0
+    assert _subset_agreement(np.array(A), [], subsets) == 1.0
+
+
+def test_neighbor_likelihood_of_a_known_case():
+    neighbors = np.array([[1, 2], [0, 2], [3, 0], [2, 1]])
+    labels = np.array([0, 0, 1, 1])
+    expected = np.mean(np.log((np.array([1, 1, 1, 1]) + 0.5) / 3 / 0.5))
+    assert _neighbor_likelihood(labels, neighbors) == pytest.approx(expected)
+
+
+def test_information_of_separate_clusters_is_their_entropy():
+    graph = sp.block_diag([np.ones((3, 3)), np.ones((3, 3))]).tocsr()
+    assert _information(np.repeat([0, 1], 3), graph) == pytest.approx(np.log(2))
+    assert _information(np.zeros(6, dtype=int), graph) == pytest.approx(0)
+
+
+def test_random_partitions_have_the_sizes_and_are_grown_along_the_graph():
+    path = sp.diags([np.ones(99), np.ones(99)], [-1, 1]).tocsr()
+    sizes = np.array([50, 30, 20])
+    labels = _random_partition(path, sizes, np.random.RandomState(0))
+    assert np.bincount(labels).tolist() == sizes.tolist()
+    assert np.count_nonzero(np.diff(labels)) < 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_clusters": 100}, "cannot be compared"),
+        ({"n_clusters": 3, "methods": ["unknown"]}, "unknown"),
+        ({"n_clusters": 3, "budget": 0}, "budget"),
+        ({"n_clusters": 3, "labels": [1, 2]}, "one for each row"),
+        ({"n_clusters": 3, "labels": [-1] * 180}, "no known class"),
+    ],
+)
+def test_wrong_arguments(blobs, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        coterie.compare(blobs[0], **arguments)
+
+
+def test_each_record_has_all_criteria(blobs):
+    found = coterie.compare(blobs[0], 3, methods=["k-means", "gmm"], random_state=0, n_threads=1)
+    assert all(set(CRITERIA) <= set(record) for record in found.records)
