@@ -167,6 +167,14 @@ def test_random_partitions_have_the_sizes_and_are_grown_along_the_graph():
     assert np.count_nonzero(np.diff(labels)) < 20
 
 
+def test_equal_clusterings_have_equal_scores():
+    X = np.concatenate([np.random.RandomState(0).normal(center, 1, (60, 2)) for center in (0, 9)])
+    found = coterie.compare(X, 2, methods=["gmm", "total-variation"], random_state=0, n_threads=1)
+    assert found.agreement.min() == 1.0
+    first, second = ({name: record[name] for name in CRITERIA} for record in found.records)
+    assert first == second
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

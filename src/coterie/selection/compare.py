@@ -51,7 +51,10 @@ _MOST_ROWS, _SCORED_ROWS = 20_000, 5_000
 # Fits to all compared rows, which differ in their seed, and fits to random subsets of two thirds of them.
 _SEEDS, _SUBSETS, _SUBSET_SHARE = 3, 3, 2 / 3
 
-_NEIGHBORS, _NULL_PARTITIONS = 15, 6
+_NEIGHBORS = 15
+
+# Rows of all null partitions of a clustering: six of 5,000 rows, more of fewer, which vary more.
+_NULL_ROWS = 6 * _SCORED_ROWS
 
 # Clusterings with a normalized mutual information above this are the same to a user, and have one vote.
 _SAME = 0.95
@@ -474,12 +477,14 @@ def _scores(
     starts = np.arange(0, ids.size + 1, n_neighbors)
     directed = sp.csr_array((np.ones(ids.size), ids.ravel(), starts), shape=(len(scored), len(scored)))
     graph = directed.maximum(directed.T).tocsr()
-    found = {}
+    found, seed = {}, int(random.randint(2**31 - 1))
     for trial, others in zip(trials, _voters(trials)):
         values = []
         for labels in [trial.best.labels, *(fit.labels for fit in trial.fits if fit is not trial.best)]:
             own = np.unique(labels[scored], return_inverse=True)[1]
-            nulls = [_random_partition(graph, np.bincount(own), random) for _ in range(_NULL_PARTITIONS)]
+            # Clusterings of equal sizes get the same null partitions.
+            sizes, null_random = np.sort(np.bincount(own)), np.random.RandomState(seed)
+            nulls = [_random_partition(graph, sizes, null_random) for _ in range(_NULL_ROWS // len(own))]
             neighbors = _neighbor_likelihood(own, ids) - np.mean(
                 [_neighbor_likelihood(null, ids) for null in nulls]
             )
