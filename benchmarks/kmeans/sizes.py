@@ -72,18 +72,18 @@ SIZE_ROWS = {
 }
 
 
-def _plain(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int, **bounds: int) -> Any:
+def _plain(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
     from coterie import KMeans
 
-    n_clusters = len(centers)
-    return KMeans(
-        n_clusters, init=centers, n_init=1, max_iter=row.max_iter, tol=0, n_threads=n_threads, **bounds
-    ).fit(X)
+    options = {"init": centers, "n_init": 1, "max_iter": row.max_iter, "tol": 0, "n_threads": n_threads}
+    return KMeans(len(centers), **options).fit(X)
 
 
 def _sized(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
-    least, most = row.bounds
-    return _plain(row, X, centers, n_threads, size_min=least, size_max=most)
+    from coterie import SizeConstrainedKMeans
+
+    options = {"init": centers, "n_init": 1, "max_iter": row.max_iter, "tol": 0, "n_threads": n_threads}
+    return SizeConstrainedKMeans(len(centers), *row.bounds, **options).fit(X)
 
 
 def _constrained(row: SizeRow, X: np.ndarray, centers: np.ndarray, _: int) -> Any:

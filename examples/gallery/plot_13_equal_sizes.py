@@ -2,8 +2,8 @@
 Clusters of equal size
 ======================
 
-Places that serve as many people each, where people live close together in some regions and far apart in others: bounds
-of the sizes of clusters put a price on each.
+Places that serve as many people each, where people live close together in some regions and far apart in others:
+k-means with size constraints.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +25,9 @@ X = np.concatenate(
 # %%
 # Nine clusters as they come, and nine of 190 to 210 rows.
 plain = coterie.KMeans(9, random_state=0).fit(X)
-bounded = coterie.KMeans(9, size_min=190, size_max=210, random_state=0).fit(X)
+bounded = coterie.SizeConstrainedKMeans(9, size_min=190, size_max=210, random_state=0).fit(X)
 print("sizes as they come:", np.sort(np.bincount(plain.labels_)))
-print("sizes within the bounds:", np.sort(np.bincount(bounded.labels_)))
+print("sizes within the constraints:", np.sort(np.bincount(bounded.labels_)))
 
 # %%
 # Any assignment within the bounds would cost more than the objective less this part of it: a certificate.

@@ -36,6 +36,8 @@ from coterie.mixture.method import GMM
 from coterie.persistence import load, save
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
+from coterie.size_constrained.estimator import SizeConstrainedKMeans
+from coterie.size_constrained.method import SIZE_CONSTRAINED
 from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
@@ -68,6 +70,7 @@ __all__ = [
     "NestedMiniBatchKMeans",
     "Report",
     "RowSource",
+    "SizeConstrainedKMeans",
     "TotalVariationClustering",
     "TruncatedGaussianMixture",
     "__version__",
@@ -91,7 +94,8 @@ __all__ = [
 
 # In the order in which help texts list them.
 for _method in (
-    K_MEANS, NESTED, MINI_BATCH, BISECTING, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH, CONVEX_CLUSTERING,
+    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH,
+    CONVEX_CLUSTERING,
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method

@@ -1,4 +1,4 @@
-"""Lloyd's loop, step by step, against the plain one."""
+"""Lloyd's algorithm, iteration by iteration, against the plain one."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.blocks.dataset import Dataset
-from coterie.centers.lloyd import ALGORITHMS, Lloyd, choose_algorithm, local_passes
+from coterie.centers.lloyd import ALGORITHMS, choose_algorithm, lloyd, local_passes
+from coterie.fitting.report import Report, Stop
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
 
 def some_data(X, weights=None, *, k=5):
     return Dataset(as_rows(X), weights, n_clusters=k, n_threads=2)
+
+
+class Recorded(Report):
+    """Keeps the centers of each iteration."""
+
+    def into(self, seen):
+        self._seen = seen
+        return self
+
+    def __call__(self, objective, centers, **fields):
+        self._seen.append(centers.copy())
+        return super().__call__(objective, centers, **fields)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -30,39 +43,35 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
     weights = random.integers(1, 4, size=n).astype(float) if weighted else None
     masses = np.ones(n) if weights is None else weights
     data, centers = some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d))
-    lloyd = Lloyd(local_passes(data, centers, algorithm), centers)
-    for _ in range(100):
-        before = lloyd.centers.copy()
-        step = lloyd.step()
+    seen, report = [centers], Recorded([("n_changed", int), ("center_shift", float)])
+    result = lloyd(local_passes(data, centers, algorithm), centers, stop=Stop(100), report=report.into(seen))
+    for before, after, row in zip(seen, seen[1:], result.history):
         squares = oracle.square_distances(X, before)
-        np.testing.assert_allclose(step.objective, masses @ squares.min(axis=1), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(row.objective, masses @ squares.min(axis=1), rtol=1e-9, atol=1e-9)
         expected, _, _, _ = oracle.lloyd(X, before, weights=weights, max_iter=1)
-        if step.n_changed == 0:
-            break
-        np.testing.assert_allclose(lloyd.centers, expected, atol=1e-9)
-        np.testing.assert_allclose(step.center_shift, np.sum((expected - before) ** 2), atol=1e-8)
-    assert step.n_changed == step.center_shift == 0
-    squares = oracle.square_distances(X, lloyd.centers)
-    np.testing.assert_allclose(
-        squares[np.arange(n), lloyd.labels_and_squares()[0]], squares.min(axis=1), atol=1e-9
-    )
+        if row.n_changed > 0:
+            np.testing.assert_allclose(after, expected, atol=1e-9)
+            np.testing.assert_allclose(row.center_shift, np.sum((expected - before) ** 2), atol=1e-8)
+    assert result.reason == "converged"
+    assert result.history.center_shift[-1] == 0
+    squares = oracle.square_distances(X, result.centers)
+    np.testing.assert_allclose(squares[np.arange(n), result.labels], squares.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(result.inertia, masses @ squares.min(axis=1), rtol=1e-9, atol=1e-9)
 
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    lloyd = Lloyd(local_passes(some_data(X, k=9), X[:9]), X[:9])
-    lloyd.step()
-    labels, _ = lloyd.labels_and_squares()
-    assert labels.dtype == np.int32
-    np.testing.assert_array_equal(labels, oracle.square_distances(X, lloyd.centers).argmin(axis=1))
+    result = lloyd(local_passes(some_data(X, k=9), X[:9]), X[:9], stop=Stop(1), report=Report())
+    assert result.labels.dtype == np.int32
+    assert result.reason == "max_iter"
+    np.testing.assert_array_equal(result.labels, oracle.square_distances(X, result.centers).argmin(axis=1))
 
 
 def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some():
     X = np.array([[0.0], [1], [2], [50], [90]])
     data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), np.array([[1.0], [500]])
-    lloyd = Lloyd(local_passes(data, centers), centers)
-    lloyd.step()
-    np.testing.assert_allclose(lloyd.centers, [[1], [50]])
+    result = lloyd(local_passes(data, centers), centers, stop=Stop(1), report=Report())
+    np.testing.assert_allclose(result.centers, [[1], [50]])
 
 
 def test_what_auto_stands_for():

@@ -11,7 +11,8 @@ from coterie.blocks.dataset import Dataset
 from coterie.centers import racing
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
-from coterie.centers.lloyd import Lloyd, choose_algorithm, local_passes, races
+from coterie.centers.lloyd import choose_algorithm, iterate, local_passes, races
+from coterie.fitting.report import Report, Stop
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
@@ -31,13 +32,11 @@ def raced(X, k, passes, monkeypatch, seconds):
     monkeypatch.setattr(racing, "_clock", lambda: next(ticks))
     data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
     frame = CenterFrame(X[:k].copy(), data.shift, 2)
-    lloyd = Lloyd(local_passes(data, X[:k].copy(), "lloyd"), X[:k].copy())
-    lloyd.passes._assignment = racing.RacingAssignment(data, frame)
-    ran = []
-    for _ in range(passes):
-        lloyd.step()
-        ran.append(lloyd.passes.algorithm)
-    return lloyd.passes._assignment.labels.copy(), lloyd.centers, ran
+    report, run = Report(fields=(("algorithm", int),)), local_passes(data, X[:k].copy(), "lloyd")
+    run._assignment = racing.RacingAssignment(data, frame)
+    frame, _, _ = iterate(run, X[:k].copy(), stop=Stop(passes, -1.0), report=report)
+    ran = [ALGORITHMS[number] for number in report.history().algorithm]
+    return run._assignment.labels.copy(), frame.centers, ran
 
 
 # The clock is asked when some rows begin and when they end: in the first pass those that have bounds of groups and
@@ -54,11 +53,10 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
     before, after = [0, 1, 0, 1] * n_compared, [0, trial, 0, 1] * (n_compared + 1)
     labels, centers, ran = raced(X, k, 24, monkeypatch, [*bounds, *before, 0, 0, *after])
     data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
-    plain = Lloyd(local_passes(data, X[:k].copy(), "lloyd"), X[:k].copy())
-    for _ in range(24):
-        plain.step()
-    np.testing.assert_array_equal(labels, plain.passes._assignment.labels)
-    np.testing.assert_array_equal(centers, plain.centers)
+    plain = local_passes(data, X[:k].copy(), "lloyd")
+    frame, _, _ = iterate(plain, X[:k].copy(), stop=Stop(24, -1.0), report=Report())
+    np.testing.assert_array_equal(labels, plain._assignment.labels)
+    np.testing.assert_array_equal(centers, frame.centers)
     assert ran[0] == ("elkan" if bounds is CHEAP_BOUNDS else "yinyang")
     assert (len(set(ran)) == 2) == (trial < 1)
 
@@ -94,10 +92,7 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
 def test_a_race_is_for_many_passes():
     rows = SimpleNamespace(is_sparse=False)
     data = SimpleNamespace(n_rows=105_000, n_columns=256, dtype=np.dtype(np.float32), rows=rows)
-    chosen = []
-    for n_passes in (3, 19, 20):
-        data.n_passes_left = n_passes
-        chosen.append(choose_algorithm(data, 60))
+    chosen = [choose_algorithm(data, 60, max_iter) for max_iter in (3, 19, 20)]
     assert chosen == ["lloyd", "yinyang", "race"]
 
 

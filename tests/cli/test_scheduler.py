@@ -66,7 +66,6 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
             2,
             "--method total-variation: TotalVariationClustering needs a graph of nearest",
         ),
-        (["--size-max", "100"], 2, "size_max are for coterie.KMeans"),
         (["--scale", "standard"], 2, "--scheduler takes no --impute, --scale, --one-hot and --normalize"),
         (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
         (["--image", "2x2"], 2, "--scheduler takes no --image"),

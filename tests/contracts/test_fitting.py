@@ -16,7 +16,7 @@ def is_usable(model, case):
     if hasattr(model, "predict"):
         labels = model.predict(X)
         assert labels.shape == (len(X),)
-        if case.reads_blocks:
+        if case.reads_blocks and case.predicts_labels:
             same_bits(labels, model.labels_)
     return getattr(model, case.labels).shape[-1] == len(X)
 

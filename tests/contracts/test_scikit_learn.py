@@ -13,6 +13,7 @@ from coterie import (
     LaplacianKModes,
     MiniBatchKMeans,
     NestedMiniBatchKMeans,
+    SizeConstrainedKMeans,
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         KMeans(),
         MiniBatchKMeans(),
         BisectingKMeans(),
+        SizeConstrainedKMeans(),
         NestedMiniBatchKMeans(),
         TruncatedGaussianMixture(),
         ConvexClustering(n_neighbors=3, max_iter=2000),

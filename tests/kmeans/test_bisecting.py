@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import coterie
 from coterie import BisectingKMeans, KMeans
-from coterie.kmeans.bisection import BisectionTree
+from coterie.kmeans.bisecting import BisectionTree
 from tests.support.bits import same_bits
 
 

@@ -17,7 +17,7 @@ from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
-from coterie.kmeans.votes import LocalVotes
+from coterie.kmeans.nested import LocalSampleSums
 from coterie.rows import as_rows
 from coterie.rows.normalized import NormalizedRows
 from tests.reference import k_means as oracle
@@ -393,7 +393,7 @@ class TestMovingDirections:
             data = ShuffledRows(rows, None, np.arange(n), n_clusters=1, n_threads=1, shift=np.zeros(d))
             data.grow(n)
             means = kind(true.copy(), np.zeros(d), 1, unit_length=True)
-            votes = LocalVotes(data, means, PlainAssignment(data))
+            votes = LocalSampleSums(data, means, PlainAssignment(data))
             for _ in range(2):  # the second time the centroid is at its votes
                 votes.update()
                 _, within = means.move(votes.squares)

@@ -15,8 +15,7 @@ from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment
 from coterie.kmeans import nested as nested_module
-from coterie.kmeans.kept_bounds import n_bounds_per_row
-from coterie.kmeans.nested import BOUNDS
+from coterie.kmeans.nested import BOUNDS, n_bounds_per_row
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
 from tests.support.bits import same_fits

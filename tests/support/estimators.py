@@ -17,6 +17,7 @@ from coterie import (
     LaplacianKModes,
     MiniBatchKMeans,
     NestedMiniBatchKMeans,
+    SizeConstrainedKMeans,
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
@@ -30,6 +31,7 @@ _DENSE, _SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in
 EXPECTED_FAILURES = {
     KMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     NestedMiniBatchKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
+    SizeConstrainedKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     BisectingKMeans: {_DENSE: _SEEDING, _SPARSE: _SEEDING},
     MiniBatchKMeans: {_DENSE: _BATCHES, _SPARSE: _BATCHES},
     TruncatedGaussianMixture: {_DENSE: _SEEDING},
@@ -65,6 +67,8 @@ class Case:
         With which it has something to do on these rows, and ends soon.
     rows : callable
         Returns float64 rows.
+    predicts_labels : bool
+        Whether `predict` gives the rows of the fit their labels.
     takes_sparse, takes_weights : bool
         Whether `fit` does.
     reads_blocks : bool
@@ -83,6 +87,7 @@ class Case:
     estimator: type
     parameters: Mapping[str, Any]
     rows: Callable[[], np.ndarray]
+    predicts_labels: bool = True
     takes_sparse: bool = False
     takes_weights: bool = False
     reads_blocks: bool = False
@@ -107,7 +112,8 @@ def _k_means(name, estimator, /, **options):
     parameters = dict(n_clusters=40) | options
     return Case(
         name, estimator, parameters, many_blobs, takes_sparse=True, takes_weights=True, reads_blocks=True,
-        centers=None if estimator is KMeans else "cluster_centers_",
+        centers=None if estimator in (KMeans, SizeConstrainedKMeans) else "cluster_centers_",
+        predicts_labels=estimator is not SizeConstrainedKMeans,
     )  # fmt: skip
 
 
@@ -134,6 +140,7 @@ CASES = [
     *(_k_means(f"k-means-{name}", KMeans, algorithm=name, max_iter=5) for name in ALGORITHMS[1:]),
     _k_means("mini-batch", MiniBatchKMeans, batch_size=600, max_iter=4),
     _k_means("nested", NestedMiniBatchKMeans, batch_size=200),
+    _k_means("size-constrained", SizeConstrainedKMeans, n_clusters=12, size_min=0.05, max_iter=5),
     _k_means("bisecting", BisectingKMeans, n_clusters=12, max_iter=5),
     _mixture("tied_spherical"),
     _mixture("spherical", random_candidate=True),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -115,8 +114,6 @@ class Dataset(FitRows):
         Weighted sum of the squared distances to the shift, accumulated in float64.
     mean_variance : float
         Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
-    n_passes_left : float
-        How many passes over the rows there is time for, where that is known: see `choose_algorithm`.
     has_far_rows : bool
         Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
         `mean_variance` is that of the others.
@@ -128,7 +125,6 @@ class Dataset(FitRows):
         super().__init__(
             kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
         )
-        self.n_passes_left = math.inf
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
         found = measures(self, is_sparse=self.rows.is_sparse)
         del self._exact

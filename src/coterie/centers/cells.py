@@ -6,7 +6,8 @@ import numpy as np
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
-from coterie.centers.lloyd import Lloyd, local_passes
+from coterie.centers.lloyd import iterate, local_passes
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.rows import as_rows
 
@@ -37,8 +38,6 @@ def cell_centers(rows: Array, n_cells: int, *, seed: int, n_threads: int) -> Arr
     drawn = np.random.RandomState(seed).choice(len(rows), n_cells, replace=False)
     with single_threaded_blas():
         data = Dataset(as_rows(rows), None, n_clusters=n_cells, n_threads=n_threads)
-        lloyd = Lloyd(local_passes(data, rows[drawn]), rows[drawn])
-        for _ in range(_STEPS):
-            if lloyd.step().center_shift == 0:
-                break
-    return lloyd.centers
+        passes = local_passes(data, rows[drawn])
+        frame, _, _ = iterate(passes, rows[drawn], stop=Stop(_STEPS), report=Report())
+    return frame.centers

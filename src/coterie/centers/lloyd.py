@@ -1,12 +1,14 @@
-"""Lloyd's loop: rows to their nearest centroids, centroids to the means of their rows, until nothing changes."""
+"""Lloyd's algorithm, and which bounds speed it up."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
@@ -14,12 +16,16 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses, LocalPasses
 from coterie.centers.racing import RacingAssignment
 from coterie.centers.stored_bounds import StoredBounds
+from coterie.fitting.report import Report, Stop
 
-__all__ = ["ALGORITHMS", "Lloyd", "LloydStep", "algorithm_of", "choose_algorithm", "local_passes", "races"]
+__all__ = [
+    "ALGORITHMS", "KMeansResult", "algorithm_of", "best_of", "choose_algorithm", "iterate", "lloyd", "local_passes",
+    "races",
+]  # fmt: skip
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
-# The first pass with bounds takes as long as two without: where there is no time for so many, they do not pay.
+# The first pass with bounds takes as long as two without: in fewer passes they do not pay.
 _PASSES_FOR_BOUNDS = 4
 
 # Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
@@ -34,103 +40,157 @@ _PASSES_OF_RACE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LloydStep:
-    """What one step did.
+class KMeansResult:
+    """What a run of k-means ends with.
 
     Attributes
     ----------
-    objective : float
-        Inertia of the labels with the centroids that gave them.
-    n_changed : int
-        Labels that changed.
-    center_shift : float
-        Sum of the squared movements of the centroids; 0 once no label changes.
+    centers : ndarray of shape (k, d), dtype of the rows
+        The centroids.
+    labels : ndarray of shape (n,), int32
+        The cluster of each row.
+    squares : ndarray of shape (n,), float64
+        Squared distance of each row to the centroid of its cluster.
+    inertia : float
+        (Weighted) sum of the squared distances, of unit vectors of 1 - cos.
+    history : record array
+        What was reported of each iteration.
+    reason : str
+        What ended the iterations: "converged", "max_iter", "max_time" or "callback".
     """
 
-    objective: float
-    n_changed: int
-    center_shift: float
+    centers: Array
+    labels: IntArray
+    squares: FloatArray
+    inertia: float
+    history: Array
+    reason: str
 
 
-class Lloyd:
-    """Centroids of some rows, moved step by step.
+def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) -> KMeansResult:
+    """Alternate the assignment and the update step until the centers stay.
 
     Parameters
     ----------
     passes : ClusterPasses
-        The rows, here or on other machines; also an attribute.
+        The rows, with the labels and sums of their clusters.
     centers : ndarray of shape (k, d), dtype of the rows
-        Where the centroids begin.
+        The initial centers.
+    stop : Stop
+        Its tolerance is the sum of the squared movements of the centers in an iteration that ends the run.
+    report : Report
+        Told of each iteration: `objective` is the inertia of the labels with the centers that gave them, `n_changed`
+        counts the labels that changed, `center_shift` sums the squared movements of the centers.
+
+    Returns
+    -------
+    KMeansResult
+        Its labels are those of a last assignment to the final centers.
+
+    Notes
+    -----
+    A cluster without mass gets the row that is the farthest from its center. O(n k d) for each iteration, less with
+    bounds.
+
+    References
+    ----------
+    Lloyd, Least squares quantization in PCM, 1982.
     """
+    frame, n_changed, reason = iterate(passes, centers, stop=stop, report=report)
+    if n_changed != 0:
+        _assign(passes, frame, n_changed)
+    labels, squares, total = passes.finish(frame)
+    inertia = passes.sums.inertia_scale * total
+    return KMeansResult(frame.centers, labels, squares, inertia, report.history(), reason)
 
-    def __init__(self, passes: ClusterPasses, centers: Array) -> None:
-        self.passes = passes
-        self._frame = CenterFrame(centers, passes.data.shift, passes.data.n_threads)
-        self._n_changed: int | None = None
 
-    @property
-    def centers(self) -> Array:
-        """The centroids, shape (k, d)."""
-        return self._frame.centers
+def best_of(run: Callable[[], KMeansResult], n_runs: int, report: Report) -> KMeansResult:
+    """Return the result of the lowest inertia of several runs; with `max_time` of those that there is time for.
 
-    def step(self) -> LloydStep:
-        """Assign all rows, move the centroids to the means of theirs."""
-        n_changed = self._assign()
-        objective = self._objective()
-        if n_changed == 0:
-            return LloydStep(objective, 0, 0.0)
-        self._relocate_empty()
-        before = self._frame
-        moved = self.passes.sums.centers(before.centers)
-        self._frame = CenterFrame(moved, self.passes.data.shift, self.passes.data.n_threads)
-        return LloydStep(objective, n_changed, float(np.sum(self._frame.square_distances(before))))
+    Parameters
+    ----------
+    run : callable
+        Draws initial centers, calls `report.start_run()`, and returns the result of a run from there.
+    n_runs : int
+        How many runs there are, if there is time.
+    report : Report
+        That of the runs.
+    """
+    best: KMeansResult | None = None
+    for number in range(1, n_runs + 1):
+        begin = report.seconds
+        result = run()
+        if best is None or result.inertia < best.inertia:
+            best = result
+        # The shortest run draws centers, and takes a step and a last assignment.
+        shortest = 2 * (float(result.history["seconds"][0]) - begin)
+        if report.reason is not None or (number < n_runs and not report.has_time_for(shortest)):
+            break
+    assert best is not None
+    return best
 
-    def labels_and_squares(self) -> tuple[IntArray, FloatArray]:
-        """Return the nearest centroid of each row, and the squared distance to it, accurately: one or two passes."""
-        if self._n_changed != 0:
-            self._assign()
-        return self.passes.labels_and_squares(self._frame)
 
-    def _assign(self) -> int:
-        """One pass over the data: bring labels and sums up to date; return how many labels changed."""
-        passes, is_first = self.passes, self._n_changed is None
-        # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-        afresh = is_first or 2 * (self._n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
-        self._n_changed = passes.assign(self._frame, afresh=afresh)
-        if is_first and passes.rounding_decides(self._frame):
-            passes.settle()
-            passes.assign(self._frame, afresh=True)
-        return self._n_changed
+def iterate(
+    passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report
+) -> tuple[CenterFrame, int | None, str]:
+    """Return the centers of `lloyd`, how many labels changed in its last iteration, and why it stopped."""
+    data, scale = passes.data, passes.sums.inertia_scale
+    frame = CenterFrame(centers, data.shift, data.n_threads)
+    reason, n_changed = "max_iter", None
+    for _ in range(stop.max_iter):
+        n_changed = _assign(passes, frame, n_changed)
+        # From the sums, unless rounding would hide it.
+        measured = passes.measured_inertia(frame)
+        objective, moved = passes.sums.inertia(frame) if measured is None else measured, 0.0
+        if n_changed > 0:
+            _relocate_empty(passes, frame)
+            after = CenterFrame(passes.sums.centers(frame.centers), data.shift, data.n_threads)
+            moved, frame = float(np.sum(after.square_distances(frame))), after
+        is_over = report(
+            scale * objective, frame.centers, n_changed=n_changed, center_shift=moved, **passes.progress()
+        )
+        if is_over or moved <= stop.tolerance:
+            reason = report.reason or "converged"
+            break
+    return frame, n_changed, reason
 
-    def _objective(self) -> float:
-        """Return the inertia of the labels: from the sums, unless rounding would hide what it is."""
-        measured = self.passes.measured_inertia(self._frame)
-        return self.passes.sums.inertia(self._frame) if measured is None else measured
 
-    def _relocate_empty(self) -> None:
-        """Give each cluster without mass a row of its own: those that are the farthest from their centroids."""
-        empty = self._without_mass()
-        if len(empty) == 0:
-            return
-        rows, labels = self.passes.farthest(self._frame, len(empty))
-        self.passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
+def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) -> int:
+    """Bring labels and sums up to date in one pass; return how many labels changed, given how many did before."""
+    is_first = n_changed is None
+    # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
+    afresh = is_first or 2 * (n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
+    n_changed = passes.assign(frame, afresh=afresh)
+    if is_first and passes.rounding_decides(frame):
+        passes.settle()
+        passes.assign(frame, afresh=True)
+    return n_changed
 
-    def _without_mass(self) -> IndexArray:
-        """Return the empty clusters, after removing what rounding left of their sums."""
-        sums = self.passes.sums
-        doubtful = np.flatnonzero(sums.masses <= 1e-9 * self.passes.data.total_weight / len(sums.masses))
-        if len(doubtful) == 0:
-            return doubtful
-        empty = doubtful[self.passes.exact_masses()[doubtful] == 0]
-        sums.masses[empty] = 0
-        sums.sums[empty] = 0
-        return empty
+
+def _relocate_empty(passes: ClusterPasses, frame: CenterFrame) -> None:
+    """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
+    sums = passes.sums
+    doubtful = np.flatnonzero(sums.masses <= 1e-9 * passes.data.total_weight / len(sums.masses))
+    if len(doubtful) == 0:
+        return
+    empty = doubtful[passes.exact_masses()[doubtful] == 0]
+    # Rounding may have left something of their sums.
+    sums.masses[empty] = 0
+    sums.sums[empty] = 0
+    if len(empty) > 0:
+        rows, labels = passes.farthest(frame, len(empty))
+        passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
 
 
 def local_passes(
-    data: Dataset, centers: Array, algorithm: str = "auto", *, unit_length: bool = False
+    data: Dataset,
+    centers: Array,
+    algorithm: str = "auto",
+    *,
+    max_iter: float = math.inf,
+    unit_length: bool = False,
 ) -> LocalPasses:
-    """Return the passes of Lloyd's loop over rows of this process.
+    """Return the passes of Lloyd's algorithm over rows of this process.
 
     Parameters
     ----------
@@ -140,22 +200,24 @@ def local_passes(
         Where the centroids begin.
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
         How rows find their nearest centroids; the labels are the same, bit for bit.
+    max_iter : int
+        Iterations at most: "auto" goes by it.
     unit_length : bool
         Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
         the centroids are from where they were.
     """
     frame = CenterFrame(centers, data.shift, data.n_threads)
-    assignment = _assignment(data, frame, algorithm, unit_length)
+    assignment = _assignment(data, frame, algorithm, max_iter, unit_length)
     return LocalPasses(data, assignment, len(centers), unit_length=unit_length)
 
 
-def choose_algorithm(data: Dataset, n_clusters: int) -> str:
+def choose_algorithm(data: Dataset, n_clusters: int, max_iter: float = math.inf) -> str:
     """Return what `algorithm="auto"` stands for, "race" where that is measured; see the notes of `coterie.KMeans`."""
-    if data.n_passes_left < _PASSES_FOR_BOUNDS:
+    if max_iter < _PASSES_FOR_BOUNDS:
         return "lloyd"
     shape = data.n_rows, data.n_columns
     if races(shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse):
-        return "race" if data.n_passes_left >= _PASSES_OF_RACE else "yinyang"
+        return "race" if max_iter >= _PASSES_OF_RACE else "yinyang"
     return algorithm_of(
         "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
     )
@@ -193,14 +255,14 @@ def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
 
 
 def _assignment(
-    data: Dataset, frame: CenterFrame, algorithm: str, unit_length: bool
+    data: Dataset, frame: CenterFrame, algorithm: str, max_iter: float, unit_length: bool
 ) -> PlainAssignment | BoundedAssignment | RacingAssignment:
     n_clusters = len(frame)
     if algorithm == "auto":
-        algorithm = choose_algorithm(data, n_clusters)
+        algorithm = choose_algorithm(data, n_clusters, max_iter)
     if algorithm == "lloyd" or n_clusters == 1:
         return PlainAssignment(data)
     if algorithm == "race":
-        return RacingAssignment(data, frame, unit_length=unit_length)
+        return RacingAssignment(data, frame, max_iter=max_iter, unit_length=unit_length)
     n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters)
     return BoundedAssignment(data, frame, n_bounds, unit_length=unit_length)

@@ -7,6 +7,7 @@ compared by their angles.
 
 from __future__ import annotations
 
+import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,6 +68,12 @@ class DenseMeans:
     def centers(self) -> Array:
         """The centroids, shape (k, d)."""
         return self.frame.centers
+
+    def copy(self) -> DenseMeans:
+        """Return means that move independently of these."""
+        other = copy.copy(self)
+        other.sums, other.masses = self.sums.copy(), self.masses.copy()
+        return other
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
         """Take over votes that the centroids are at already."""

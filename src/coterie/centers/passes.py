@@ -1,13 +1,13 @@
 """What a fit of centres asks of its rows: passes over blocks, which may be at hand or on other machines.
 
-`Lloyd` decides what is to be done next; a `ClusterPasses` goes through the rows and holds what belongs to each of them,
+`lloyd` decides what is to be done next; a `ClusterPasses` goes through the rows and holds what belongs to each of them,
 its label and its bounds. `LocalPasses` does so for blocks of this process. `coterie.dask` has another one, whose
 blocks, labels and bounds stay where the rows are: centres go there, sums of clusters come back.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
 from coterie.centers.sums import ClusterSums, Totals
 
-__all__ = ["ClusterPasses", "LocalPasses", "MeasuredRows"]
+__all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "LocalPasses", "MeasuredRows"]
+
+# What the numbers in the history's column `algorithm` stand for.
+ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
 
 
 class MeasuredRows(Protocol):
@@ -38,9 +41,8 @@ class ClusterPasses(Protocol):
     def data(self) -> MeasuredRows:
         """The rows as a whole."""
 
-    @property
-    def algorithm(self) -> str:
-        """Which algorithm of `coterie.KMeans` has made the last pass, over most of the rows."""
+    def progress(self) -> dict[str, Any]:
+        """Return what the history of a fit has of the last pass beside the rest, such as the `algorithm`."""
 
     @property
     def sums(self) -> Totals:
@@ -73,8 +75,8 @@ class ClusterPasses(Protocol):
     def move(self, rows: IndexArray, before: IntArray, labels: IntArray) -> None:
         """Give some rows other labels, which no distance chose, and move them between the sums."""
 
-    def labels_and_squares(self, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
-        """Return the labels of the last pass, those in doubt settled, and the squared distances to their centroids."""
+    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
+        """Return the labels of the last pass, near-ties resolved, their squared distances, and the sum of these."""
 
 
 class LocalPasses:
@@ -102,9 +104,8 @@ class LocalPasses:
         self.sums = ClusterSums(data, n_clusters, unit_length=unit_length)
         self._assignment = assignment
 
-    @property
-    def algorithm(self) -> str:
-        return self._assignment.algorithm
+    def progress(self) -> dict[str, Any]:
+        return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._assignment.algorithm)}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
         assignment = self._assignment
@@ -154,10 +155,10 @@ class LocalPasses:
             self.sums.move(row, source, target)
         self._assignment.relabel(rows, labels)
 
-    def labels_and_squares(self, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
+    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
         labels, data = self._assignment.labels, self.data
         doubts, squares = Doubts(frame), np.empty(data.n_rows)
         for part, x in data.blocks():
             doubts.measure(x, labels[part], squares[part])
             doubts.settle(x, data.take, labels[part], squares[part], part.start)
-        return labels, squares
+        return labels, squares, weighted_sum(squares, data.weights)

@@ -7,6 +7,7 @@ some rows try the other kind: bounds of one kind follow from those of the other,
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -64,15 +65,19 @@ class RacingAssignment:
         Dense rows.
     frame : CenterFrame
         The first centroids.
+    max_iter : int
+        Passes at most.
     unit_length : bool
         See `BoundedAssignment`.
     """
 
-    def __init__(self, data: Dataset, frame: CenterFrame, *, unit_length: bool = False) -> None:
+    def __init__(
+        self, data: Dataset, frame: CenterFrame, *, max_iter: float = math.inf, unit_length: bool = False
+    ) -> None:
         self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame))
         self._used = BoundedAssignment(data, frame, self._n_groups, unit_length=unit_length)
         self._other: BoundedAssignment | None = None
-        self._most_passes = data.n_passes_left
+        self._most_passes = max_iter
         self._n_passes = 0
         self._next_trial = _FIRST_TRIAL
         self._seconds: list[_Seconds] = []

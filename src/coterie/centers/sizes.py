@@ -28,9 +28,9 @@ class SizeBounds:
 
     @classmethod
     def of(cls, size_min: Any, size_max: Any, total: float) -> SizeBounds:
-        """Return bounds from sizes, or from fractions of a total weight (below 1); None for no bound."""
+        """Return bounds from sizes, or fractions of a total weight (below 1); None, or a minimum of 0: no bound."""
         return cls(
-            0.0 if size_min is None else _size(size_min, total),
+            _size(size_min, total) if size_min else 0.0,
             total if size_max is None else _size(size_max, total),
         )
 
@@ -68,11 +68,11 @@ def check_sizes(size_min: Any, size_max: Any) -> None:
             continue
         if isinstance(size, bool) or not isinstance(size, Real):
             raise TypeError(f"{name} must be None, a size or a fraction of all rows, got {size!r}.")
-        if not 0 < float(size) < np.inf:
+        if not (0 < float(size) < np.inf or (size == 0 and name == "size_min")):
             raise ValueError(
                 f"{name} must be a size of at least 1 or a fraction of all rows between 0 and 1, got {size!r}."
             )
-    if size_min is None or size_max is None:
+    if not size_min or size_max is None:
         return
     if bool(size_min < 1) == bool(size_max < 1) and size_min > size_max:
         raise ValueError(f"size_min={size_min!r} is more than size_max={size_max!r}.")

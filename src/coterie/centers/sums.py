@@ -36,6 +36,8 @@ class Totals:
     ----------
     sums : ndarray of shape (k, d), float64
     masses : ndarray of shape (k,), float64
+    inertia_scale : float
+        What squared distances count in the inertia: half at length 1, where that is 1 - cos.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Totals:
         self._total_square = total_square
         self._n_threads = n_threads
         self._unit_length = unit_length
+        self.inertia_scale = 0.5 if unit_length else 1.0
         self.sums = np.zeros(shape)
         self.masses = np.zeros(shape[0])
 

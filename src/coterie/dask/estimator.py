@@ -69,7 +69,7 @@ class OnCluster:
         check_is_fitted(self)
         local, own = self._as_local(), self.get_params(deep=False)  # type: ignore[attr-defined]
         for name, value in vars(self).items():
-            if name not in (*own, "traffic_", "_search"):
+            if name not in (*own, "traffic_"):
                 setattr(local, name, value)
         if not isinstance(local.__dict__.get("labels_"), np.ndarray):
             local.__dict__.pop("labels_", None)
@@ -173,12 +173,6 @@ class OnClusterByCentroids(OnCluster, CentroidEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.size_min is not None or self.size_max is not None:
-            name = type(self).__name__
-            raise ValueError(
-                f"size_min and size_max are for coterie.{name}: prices compare all rows with each other, "
-                "in one place. Fit it to rows of coterie.dask.lightweight_coreset, with their weights."
-            )
         if self.zero_rows != "error":
             raise ValueError(
                 f"zero_rows='ignore' is for coterie.{type(self).__name__}: leave such rows out, or use "
@@ -190,12 +184,23 @@ class OnClusterByCentroids(OnCluster, CentroidEstimator):
     ) -> None:
         """Store labels and inertia; labels that are not here as a lazy Dask array."""
         if len(labels):
-            self._store_labels(labels, squares, data.weights)
-            self._warn_of_empty_clusters()
+            self._leave_unlabelled()
+            self.__dict__.update(
+                self._labels_fitted(data.rows, self.cluster_centers_, labels, squares, data.weights)
+            )
+            self._warn_of_empty_clusters(labels)
         else:
             self._forget_distances()
             self.labels_ = by_chunk(self._lean(), "predict", X, self.open_options)
             self.inertia_ = inertia
+
+    def _store_centers(self, centers: Array, shift: FloatArray) -> None:
+        self.__dict__.update(self._centers_fitted(centers, shift))
+
+    def _leave_unlabelled(self) -> None:
+        self.__dict__.pop("labels_", None)
+        self._forget_distances()
+        self.inertia_ = float(self.history_["objective"][-1])
 
 
 class ClusterMonitor(Report):

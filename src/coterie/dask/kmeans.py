@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array
-from coterie.centers.lloyd import Lloyd
+from coterie.centers.lloyd import KMeansResult
 from coterie.dask.chunks import chunks_of
 from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
@@ -30,7 +30,6 @@ from coterie.estimators.parameters import (
     Metric,
     RandomState,
     Runs,
-    SizeBound,
     Threads,
     Tolerance,
     Verbose,
@@ -38,7 +37,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.exact import HISTORY_FIELDS, Run
+from coterie.kmeans.exact import HISTORY_FIELDS
 from coterie.kmeans.exact import KMeans as LocalKMeans
 
 __all__ = ["KMeans"]
@@ -63,8 +62,6 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         the workers.
     zero_rows : {"error"}
         Rows of zeros are refused where `metric` is "cosine".
-    size_min, size_max : None
-        Bounds of sizes are refused: prices compare rows with each other, in one place.
     n_threads : int, optional
         Threads of each worker's kernels. None: as many as the worker has.
     client : distributed.Client, optional
@@ -136,8 +133,6 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         coreset_size: Coreset = None,
         metric: Metric = "euclidean",
         zero_rows: ZeroRows = "error",
-        size_min: SizeBound = None,
-        size_max: SizeBound = None,
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -148,7 +143,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         super().__init__(
             n_clusters, init=init, n_init=n_init, max_iter=max_iter, tol=tol, verbose=verbose,
             random_state=random_state, copy_x=copy_x, algorithm=algorithm, coreset_size=coreset_size, metric=metric,
-            zero_rows=zero_rows, size_min=size_min, size_max=size_max, max_time=max_time, n_threads=n_threads,
+            zero_rows=zero_rows, max_time=max_time, n_threads=n_threads,
             callback=callback,
         )  # fmt: skip
         self.client = client
@@ -177,7 +172,6 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
         self.check_parameters()
         monitor = ClusterMonitor(self, HISTORY_FIELDS, n_runs=self._n_runs())
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
-        self._search = None  # sizes have no bounds here
         random = random_stream(self.random_state)
         try:
             with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
@@ -201,28 +195,23 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
     def _passes(self, data: Any, centers: Array) -> WorkerPasses:
-        data.n_runs = getattr(data, "n_runs", 0) + 1
         return WorkerPasses(
-            data, len(centers), self.algorithm, data.n_runs,
+            data, len(centers), self.algorithm, data.crew.plan.run + 1,
             unit_length=self._by_angle,
             always_afresh=self.checkpoint is not None,
             gathers=data.gathers,
         )  # fmt: skip
 
-    def _finished(self, lloyd: Lloyd, data: Any, history: Array) -> Run:
-        labels, squares = lloyd.labels_and_squares()
-        passes = lloyd.passes
-        assert isinstance(passes, WorkerPasses)
-        return Run(lloyd.centers, labels, squares, self._inertia_of(passes.inertia), history)
-
-    def _run_on_coreset(self, data: WorkerRows, random: np.random.RandomState) -> Run:
+    def _run_on_coreset(self, data: WorkerRows, random: np.random.RandomState) -> KMeansResult:
         """Find centroids of a coreset here, and label all rows where they are."""
         rows, weights, _ = coreset_of(data, int(self.coreset_size or 0), random)
         local = self._as_local(coreset_size=None, random_state=random).fit(rows, sample_weight=weights)
         labels, squares, total = data.labels_and_squares(local.cluster_centers_)
-        return Run(local.cluster_centers_, labels, squares, self._inertia_of(total), local.history_)
+        return KMeansResult(
+            local.cluster_centers_, labels, squares, self._inertia_of(total), local.history_, "converged"
+        )
 
-    def _keep(self, best: Run, data: WorkerRows, X: Any) -> None:
+    def _keep(self, best: KMeansResult, data: WorkerRows, X: Any) -> None:
         self._store_centers(best.centers, data.shift)
         self.history_, self.n_iter_ = best.history, len(best.history)
         self._store_found(best.labels, best.squares, best.inertia, data, X)

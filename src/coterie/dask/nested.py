@@ -28,7 +28,6 @@ from coterie.estimators.parameters import (
     MaxTime,
     Metric,
     RandomState,
-    SizeBound,
     Threads,
     Tolerance,
     Verbose,
@@ -37,10 +36,17 @@ from coterie.estimators.parameters import (
 from coterie.estimators.seeded import SEEDINGS
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.kept_bounds import n_bounds_per_row
-from coterie.kmeans.nested import HISTORY_FIELDS, Bounds, DoublingThreshold, FirstBatch, LeastGain
+from coterie.kmeans.nested import (
+    HISTORY_FIELDS,
+    Bounds,
+    DoublingThreshold,
+    EarlierSums,
+    FirstBatch,
+    LeastGain,
+    NestedResult,
+    n_bounds_per_row,
+)
 from coterie.kmeans.nested import NestedMiniBatchKMeans as LocalNestedMiniBatchKMeans
-from coterie.kmeans.votes import EarlierVotes
 
 __all__ = ["NestedMiniBatchKMeans"]
 
@@ -61,8 +67,6 @@ metric, bounds, max_time, callback
         Where to begin. What is drawn is drawn from the first batch, which comes to the client.
     zero_rows : {"error"}
         Rows of zeros are refused where `metric` is "cosine".
-    size_min, size_max : None
-        Bounds of sizes are refused: prices compare rows with each other, in one place.
     n_threads : int, optional
         Threads of each worker's kernels. None: as many as the worker has.
     client : distributed.Client, optional
@@ -129,8 +133,6 @@ metric, bounds, max_time, callback
         metric: Metric = "euclidean",
         zero_rows: ZeroRows = "error",
         bounds: Bounds = "auto",
-        size_min: SizeBound = None,
-        size_max: SizeBound = None,
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -141,7 +143,7 @@ metric, bounds, max_time, callback
         super().__init__(
             n_clusters, init=init, batch_size=batch_size, doubling_threshold=doubling_threshold, least_gain=least_gain,
             max_iter=max_iter, tol=tol, verbose=verbose, compute_labels=compute_labels, random_state=random_state,
-            metric=metric, zero_rows=zero_rows, bounds=bounds, size_min=size_min, size_max=size_max, max_time=max_time,
+            metric=metric, zero_rows=zero_rows, bounds=bounds, max_time=max_time,
             n_threads=n_threads, callback=callback,
         )  # fmt: skip
         self.client = client
@@ -178,7 +180,6 @@ metric, bounds, max_time, callback
         client = client_of(self.client)
         self.check_parameters()
         monitor = ClusterMonitor(self, HISTORY_FIELDS)
-        self._search = None  # sizes have no bounds here
         plan = Plan(self.n_clusters, by_angle=self._by_angle, n_threads=self.n_threads)
         votes: list[WorkerVotes] = []
         try:
@@ -188,7 +189,8 @@ metric, bounds, max_time, callback
         except ClusterLostError as error:
             if self.max_time is None or not len(monitor.history()):
                 raise
-            self._store_votes(votes[0], monitor.shift, monitor)
+            result = NestedResult(votes[0].means.centers, votes[0], monitor.history(), "lost")
+            self.__dict__.update(self._result_fitted(result, monitor.shift))
             self._leave_unlabelled()
             self._warn_of_end(error)
         monitor.warn_if_out_of_time()
@@ -210,7 +212,7 @@ metric, bounds, max_time, callback
         centers = self.cluster_centers_.astype(data.dtype) if goes_on else self._given_centers(data.rows)
         if not goes_on:
             self._check_n_rows(data.rows)
-        earlier = self._earlier_votes(data.rows) if goes_on else None
+        earlier = self._earlier_sums(data.rows) if goes_on else None
         begun = None if goes_on else self._begun(centers)
         drawn = copy.deepcopy(random if begun is None else begun["random"])
         sample = self._sampled(data, random if begun is None else begun["random"], earlier)
@@ -234,7 +236,8 @@ metric, bounds, max_time, callback
         if self.checkpoint is not None and not goes_on:
             votes.is_kept = True
             monitor.unfinished = lambda: votes.begun | {"random": drawn}
-        self._run(sample, votes, monitor, votes.rounds)
+        result = self._solve(sample, votes, monitor, votes.rounds)
+        self.__dict__.update(self._result_fitted(result, sample.shift))
         if self.compute_labels:
             labels, squares, total = data.labels_and_squares(self.cluster_centers_)
             self._store_found(labels, squares, self._inertia_of(total), data, X)
@@ -250,7 +253,7 @@ metric, bounds, max_time, callback
         return copy.deepcopy(begun) if (its.shape, its.dtype) == (centers.shape, centers.dtype) else None
 
     def _sampled(
-        self, data: WorkerRows, random: np.random.RandomState, earlier: EarlierVotes | None
+        self, data: WorkerRows, random: np.random.RandomState, earlier: EarlierSums | None
     ) -> WorkerSample:
         """Return the rows in the random order of one machine, the first batch taken in."""
         size = self._first_size()

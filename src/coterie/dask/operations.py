@@ -16,7 +16,7 @@ from coterie.centers.means import DenseMeans
 from coterie.centers.rounding import Doubts, SettledAssignment
 from coterie.coresets import Moments, block_moments, draw_from_block
 from coterie.dask.worker import Visit, measure_chunk
-from coterie.kmeans.votes import LocalVotes
+from coterie.kmeans.nested import LocalSampleSums
 
 __all__ = [
     "add_rows", "assign", "convert", "count", "describe", "differ", "doubt", "draw", "draw_coreset", "farthest",
@@ -197,7 +197,7 @@ def vote(visit: Visit, new: IndexArray) -> int:
     if chunk.sample is None or chunk.sample.size == 0:
         return 0
     means = DenseMeans(visit.payload["centers"], chunk.shift, chunk.n_threads)
-    votes = LocalVotes(chunk.sample, means, visit.assignment())
+    votes = LocalSampleSums(chunk.sample, means, visit.assignment())
     n_changed = votes.update()
     touched = np.flatnonzero((means.masses != 0) | (votes.squares != 0) | means.sums.any(axis=1))
     _add(visit, touched, means.sums, means.masses)

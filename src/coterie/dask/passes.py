@@ -12,6 +12,7 @@ from coterie.blocks.middle import some_numbers
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import algorithm_of
+from coterie.centers.passes import ALGORITHMS_OF_HISTORY
 from coterie.centers.sums import Totals
 from coterie.dask import operations
 from coterie.dask.exact_sums import ExactSum, Steps, exact
@@ -64,7 +65,6 @@ class WorkerPasses:
         self._exact = {name: empty() for name, empty in self._empty.items()}
         self._always_afresh = always_afresh
         self._gathers = gathers
-        self.inertia = float("nan")
         crew, itemsize = data.crew, data.dtype.itemsize
         held = data.rows_per_worker, data.n_columns
         chosen = algorithm_of(algorithm, held, n_clusters, itemsize=itemsize, is_sparse=False)
@@ -138,12 +138,15 @@ class WorkerPasses:
         moved = {number: pair for number, pair in enumerate(given) if pair is not None}
         self.data.crew.moved = moved
 
-    def labels_and_squares(self, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
-        """See `ClusterPasses`; empty arrays where the labels stay on the workers, and `inertia` for all."""
+    def progress(self) -> dict[str, Any]:
+        """See `ClusterPasses`."""
+        return {"algorithm": ALGORITHMS_OF_HISTORY.index(self.algorithm)}
+
+    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
+        """See `ClusterPasses`; the arrays are empty where the labels stay on the workers."""
         payload = {"centers": frame.centers, "with_rows": self._gathers}
         found = self.data.crew.run("finish", operations.finish, payload).results
-        labels, squares, self.inertia = gathered(found)
-        return labels, squares
+        return gathered(found)
 
     def _add(self, sums: dict[str, ExactSum]) -> None:
         for name, held in self._exact.items():

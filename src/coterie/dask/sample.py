@@ -1,4 +1,4 @@
-"""A sample of rows on workers that grows, and the votes of its rows: see `coterie.kmeans.votes`."""
+"""A sample of rows on workers that grows, and the votes of its rows: see `coterie.kmeans.nested`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from coterie.centers.means import Means
 from coterie.dask import operations
 from coterie.dask.exact_sums import Steps, exact
 from coterie.dask.rows import WorkerRows
-from coterie.kmeans.rounds import Rounds
-from coterie.kmeans.votes import EarlierVotes, Votes
+from coterie.kmeans.nested import EarlierSums, NestedProgress, SampleSums
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["ROUND", "WorkerSample", "WorkerVotes"]
@@ -99,7 +98,7 @@ class WorkerSample:
         self.new = [numbers[:0] for numbers in self.new]
 
 
-class WorkerVotes(Votes):
+class WorkerVotes(SampleSums):
     """Votes of rows of workers, added without rounding.
 
     Parameters
@@ -110,19 +109,19 @@ class WorkerVotes(Votes):
         The centroids.
     n_bounds : int or None
         Lower bounds per row; see `Plan`.
-    earlier : EarlierVotes or None
+    earlier : EarlierSums or None
         What earlier calls have left.
 
     Attributes
     ----------
-    rounds : Rounds
+    rounds : NestedProgress
         What they have told.
     is_kept : bool
         Whether what a fit that goes on needs to know is noted at the beginning of each round, as `begun`.
     """
 
     def __init__(
-        self, sample: WorkerSample, means: Means, n_bounds: int | None, earlier: EarlierVotes | None
+        self, sample: WorkerSample, means: Means, n_bounds: int | None, earlier: EarlierSums | None
     ) -> None:
         super().__init__(sample, means, earlier)
         self._data, self._crew = sample, sample.data.crew
@@ -140,13 +139,13 @@ class WorkerVotes(Votes):
         self._exact = {name: empty() for name, empty in self._empty.items()}
         self._before = (np.zeros(shape) + means.sums, means.masses.copy(), self.squares.copy())
         self._has_rounds_before = False
-        self.rounds = Rounds()
+        self.rounds = NestedProgress()
         self.is_kept = False
         self.begun: dict[str, Any] = {}
         self._crew.plan = replace(self._crew.plan, n_bounds=n_bounds, is_sampled=True)
 
     def update(self) -> int:
-        """See `Votes`."""
+        """See `SampleSums`."""
         centers = self.means.centers
         if self.is_kept:
             self.begun = self._now()
@@ -214,7 +213,7 @@ class WorkerVotes(Votes):
             crew.reopen()
 
     def rounding_decides(self) -> bool:
-        """See `Votes`."""
+        """See `SampleSums`."""
         if self._has_rounds_before:  # in the first of which it was told
             return False
         data = self._data
@@ -228,19 +227,19 @@ class WorkerVotes(Votes):
         return any(answer.results.values())
 
     def settle(self) -> None:
-        """See `Votes`."""
+        """See `SampleSums`."""
         self._crew.plan, self.is_settled = replace(self._crew.plan, is_settled=True), True
 
     def counts(self) -> Array:
-        """See `Votes`."""
+        """See `SampleSums`."""
         return self._counts
 
     def measured(self) -> FloatArray:
-        """See `Votes`."""
+        """See `SampleSums`."""
         return self._within
 
     def empty_clusters(self) -> IndexArray:
-        """See `Votes`."""
+        """See `SampleSums`."""
         empty = super().empty_clusters()
         for held in self._exact.values():
             held.high[empty] = 0

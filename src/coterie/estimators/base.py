@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted
 from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import validate
-from coterie.estimators.preparation import Preparation, prepared_rows, remember_preparation
+from coterie.estimators.preparation import Preparation, columns_of, prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
 from coterie.fitting.checks import check_seed_and_threads
 from coterie.persistence import Persistable
@@ -111,6 +111,38 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._rows_of(X, reset=False)
+
+    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+        """Return the rows of X and the fitted attributes that tell of their columns; the model stays as it is."""
+        rows = as_rows(X)
+        columns = columns_of(X, rows)
+        check_fit_memory(self, rows)
+        return rows, columns
+
+    def _known_columns(self) -> dict[str, Any]:
+        """Return the fitted attributes that tell of the columns of the last fit."""
+        return {name: value for name, value in vars(self).items() if name in _ATTRIBUTES}
+
+    def _store_fitted(self, fitted: Mapping[str, Any]) -> None:
+        """Replace all that an earlier fit has left; a fit ends with this.
+
+        Parameters
+        ----------
+        fitted : mapping of str to object
+            The fitted attributes, of those in `fitted_attributes`.
+
+        Raises
+        ------
+        ValueError
+            If a number among them is not finite; the model is as it was then.
+        """
+        declared = self.fitted_attributes()
+        found = strange_number(fitted, declared)
+        if found is not None:
+            raise ValueError(overflow_message(type(self).__name__, *found))
+        for name in declared:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
 
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; note their columns and preparation (reset), or give them those of the fit."""

@@ -328,7 +328,7 @@ ZeroRows = Annotated[
 
 SizeBound = Annotated[
     float | None,
-    Param("Bound of the size of each cluster: a number of rows, or below 1 a fraction of all.", above=0),
+    Param("Bound of the size of each cluster: a number of rows, or below 1 a fraction of all.", least=0),
 ]
 
 SizeGap = Annotated[

@@ -22,7 +22,7 @@ from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.prepare import LEARNED, STEPS
 from coterie.rows.selected import SelectedColumns
 
-__all__ = ["Preparation", "prepared_rows", "remember_preparation"]
+__all__ = ["Preparation", "columns_of", "prepared_rows", "remember_preparation"]
 
 _MOST_LISTED = 12
 
@@ -94,21 +94,35 @@ def _problem_of_categories(categories: Any, handle_unknown: Any) -> str | None:
     return None
 
 
-def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:
-    """Note the names of the columns and the preparation of the rows of a fit, where they have any.
+def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
+    """Return the fitted attributes that tell of the columns of some rows.
 
     Parameters
     ----------
-    model : estimator
-        Gets `feature_names_in_` and `preparation_`, or loses those of an earlier fit.
     X : array-like, table or RowSource
         What was given to `fit`.
     rows : RowSource
         The same.
+
+    Returns
+    -------
+    dict
+        `n_features_in_`; `feature_names_in_` and `preparation_` where there are names and a preparation.
     """
     names = _names_of(X, rows)
-    _set(model, "feature_names_in_", None if names is None else np.asarray(names, dtype=object))
-    _set(model, "preparation_", rows.preparation or None)
+    found: dict[str, Any] = {"n_features_in_": rows.shape[1]}
+    if names is not None:
+        found["feature_names_in_"] = np.asarray(names, dtype=object)
+    if rows.preparation:
+        found["preparation_"] = rows.preparation
+    return found
+
+
+def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:
+    """Set the attributes of `columns_of`, and remove those of an earlier fit."""
+    for name in ("feature_names_in_", "preparation_"):
+        model.__dict__.pop(name, None)
+    model.__dict__.update(columns_of(X, rows))
 
 
 def prepared_rows(model: Any, X: Any) -> RowSource:
@@ -218,13 +232,6 @@ def _is_frame(X: Any) -> bool:
     )  # fmt: skip
     loaded = [getattr(sys.modules[library], name) for library, name in tables if library in sys.modules]
     return isinstance(X, tuple(loaded)) or hasattr(X, "__arrow_c_stream__")
-
-
-def _set(model: Any, name: str, value: Any) -> None:
-    if value is not None:
-        setattr(model, name, value)
-    elif hasattr(model, name):
-        delattr(model, name)
 
 
 def _positions(

@@ -1,4 +1,4 @@
-"""Estimators that begin with centres: given ones, or drawn as `init` says."""
+"""Estimators that begin with centers: given ones, or drawn as `init` says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.seeds import Seeds
 from coterie.seeding.uniform import seed_at_random
 
-__all__ = ["SEEDINGS", "SeededEstimator"]
+__all__ = ["SEEDINGS", "SeededEstimator", "checked_centers", "draw_centers"]
 
 
 class _Seeding(Protocol):
@@ -36,7 +36,7 @@ SEEDINGS: dict[str, _Seeding] = {
 
 
 class SeededEstimator(Estimator):
-    """A model that begins with centres that are given or drawn as `init` says."""
+    """A model that begins with centers that are given or drawn as `init` says."""
 
     init: Any
     random_state: int | np.random.RandomState | None
@@ -86,13 +86,47 @@ class SeededEstimator(Estimator):
         """Draw centroids as `init` says, by the deadline; X is what a function gets."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
-        return SEEDINGS[self.init](data, self._n_centers, random, deadline=deadline)[0]
+        return draw_centers(self.init, X, data, self._n_centers, random, deadline)
 
     def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
-        centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name=name)
-        if centers.shape != (self._n_centers, rows.shape[1]):
-            raise ValueError(
-                f"The shape of the initial centers {centers.shape} does not match the number of clusters "
-                f"{self._n_centers} and of features {rows.shape[1]}."
-            )
-        return centers
+        return checked_centers(centers, rows, self._n_centers, name)
+
+
+def draw_centers(
+    init: Any, X: Any, data: Dataset, n_centers: int, random: np.random.RandomState, deadline: Deadline
+) -> Array:
+    """Return initial centers drawn as `init` says.
+
+    Parameters
+    ----------
+    init : str or callable
+        A name in `SEEDINGS`, or a function of X, the number of centers and `random_state`.
+    X : array-like or RowSource
+        What the function gets.
+    data : Dataset
+        The rows.
+    n_centers : int
+        Number of centers.
+    random : RandomState
+        Of the draw.
+    deadline : Deadline
+        When to make do with a faster initialization.
+
+    Returns
+    -------
+    ndarray of shape (n_centers, d), dtype of the rows
+    """
+    if callable(init):
+        return checked_centers(init(X, n_centers, random_state=random), data.rows, n_centers)
+    return SEEDINGS[init](data, n_centers, random, deadline=deadline)[0]
+
+
+def checked_centers(centers: Any, rows: RowSource, n_centers: int, name: str = "init") -> Array:
+    """Return a copy of given centers in the dtype of the rows; raise a ValueError if they have another shape."""
+    centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name=name)
+    if centers.shape != (n_centers, rows.shape[1]):
+        raise ValueError(
+            f"The shape of the initial centers {centers.shape} does not match the number of clusters "
+            f"{n_centers} and of features {rows.shape[1]}."
+        )
+    return centers

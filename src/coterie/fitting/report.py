@@ -73,14 +73,16 @@ class Report:
 
     Parameters
     ----------
-    estimator : estimator with `max_time`, `callback` and `verbose`
-        Whose fit it is. The time counts from here.
+    estimator : estimator with `max_time`, `callback` and `verbose`, optional
+        Whose fit it is. The time counts from here. None: a fit inside another one, which nobody is told of.
     fields : tuple of (name, dtype)
         What each row of the history has beside `iteration`, `seconds` and `objective`.
     n_runs : int
         How many runs (restarts) the fit makes.
     n_steps : int, optional
         How many iterations each run makes, where that is known in advance.
+    deadline : Deadline, optional
+        When the fit is to end, if not by the `max_time` of the estimator.
 
     Attributes
     ----------
@@ -91,8 +93,8 @@ class Report:
         None: as long as the last one.
     reason : str or None
         "callback" or "max_time", if one of these has ended the iterations.
-    n_runs : int
-        See above; a fit may change it.
+    n_runs, n_steps : int
+        See above; a fit may set them before its first run.
 
     Notes
     -----
@@ -102,14 +104,18 @@ class Report:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any = None,
         fields: tuple[tuple[str, Any], ...] = (),
         *,
         n_runs: int = 1,
         n_steps: int | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
+        self._callback = getattr(estimator, "callback", None)
+        self._is_verbose = bool(getattr(estimator, "verbose", False))
+        self._max_time = getattr(estimator, "max_time", None)
         self._estimator = estimator
-        self.n_runs, self._n_steps = n_runs, n_steps
+        self.n_runs, self.n_steps = n_runs, n_steps
         self._dtype = [
             ("iteration", np.int64),
             ("seconds", np.float64),
@@ -121,7 +127,7 @@ class Report:
         self._run = 0
         self._begin_of_runs = self._last = self._first_step = 0.0
         self._context: Any = None
-        self.deadline = Deadline(estimator.max_time)
+        self.deadline = Deadline(self._max_time) if deadline is None else deadline
         self.n_final_steps: float | None = None
         self._in_callbacks = 0.0
         self.reason: str | None = None
@@ -144,7 +150,7 @@ class Report:
         if not getattr(self._estimator, "_skl_callbacks", None):
             yield
             return
-        n_steps = None if self._n_steps is None else self.n_runs * self._n_steps
+        n_steps = None if self.n_steps is None else self.n_runs * self.n_steps
         self._context = self._estimator._init_callback_context(max_subtasks=n_steps)
         self._context.call_on_fit_task_begin(estimator=self._estimator, X=X)
         yield
@@ -179,7 +185,7 @@ class Report:
         if iteration == 1:
             self._first_step = last_step
         self._rows.append((iteration, seconds, objective, *(fields[name] for name, _ in self._dtype[3:])))
-        if self._estimator.verbose:
+        if self._is_verbose:
             print(
                 f"run {self._run}, iteration {iteration}: objective {objective:.6g}, {seconds:.2f} s",
                 flush=True,
@@ -217,7 +223,7 @@ class Report:
         """Warn if `max_time` ended the fit."""
         if self.reason == "max_time":
             warn(
-                f"max_time={self._estimator.max_time:g} s was reached before convergence: "
+                f"max_time={self._max_time:g} s was reached before convergence: "
                 "this is the best model found by then.",
                 ConvergenceWarning,
             )
@@ -226,11 +232,11 @@ class Report:
         self, iteration: int, objective: float, seconds: float, centers: Array | Callable[[], Array]
     ) -> bool:
         stop = False
-        if self._estimator.callback is not None:
+        if self._callback is not None:
             view = (centers() if callable(centers) else centers).view()
             view.flags.writeable = False
             remaining = self._remaining(iteration, seconds)
-            stop = bool(self._estimator.callback(FitProgress(iteration, objective, seconds, remaining, view)))
+            stop = bool(self._callback(FitProgress(iteration, objective, seconds, remaining, view)))
         if self._context is not None:
             step = self._context.subcontext(task_name="iteration")
             step.call_on_fit_task_begin(estimator=self._estimator)
@@ -240,8 +246,8 @@ class Report:
     def _remaining(self, iteration: int, seconds: float) -> float | None:
         """Return the seconds left by the mean time of the steps, or of the runs, that are over."""
         spent = seconds - self._begin_of_runs
-        if self._n_steps is not None:
-            done, all_steps = (self._run - 1) * self._n_steps + iteration, self.n_runs * self._n_steps
+        if self.n_steps is not None:
+            done, all_steps = (self._run - 1) * self.n_steps + iteration, self.n_runs * self.n_steps
             remaining = spent * (all_steps - done) / done
         elif self._run > 1:
             before_run = float(self._earlier[-1]["seconds"][-1]) - self._begin_of_runs

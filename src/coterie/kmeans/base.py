@@ -22,16 +22,12 @@ from coterie.blocks.kernel_rows import dense
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
 from coterie.centers.positions import unit_centers
-from coterie.centers.sized import SizedSearch
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.checks import (
-    check_sample_weight,
-)
+from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
-from coterie.kmeans.sizes import SIZE_ATTRIBUTES, SizeBounded
 from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, RowsWithDirection, rows_of_zeros
@@ -66,10 +62,9 @@ class CentroidEstimator(
     TransformerMixin,
     ClusterMixin,
     OutlierScoring,
-    SizeBounded,
     SeededEstimator,
 ):
-    """A model that is a set of centroids. A subclass has `fit`, which calls `_store_centers` at its end."""
+    """A model that is a set of centers. A subclass has `fit`, which ends with `_store_fitted`."""
 
     _WITHOUT_SCALES = (
         "it has not labelled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
@@ -80,6 +75,7 @@ class CentroidEstimator(
     metric: str
     zero_rows: str
     n_threads: int | None
+    n_init: int | str
     history_: Array
     max_time: float | None
     cluster_centers_: Array
@@ -93,9 +89,9 @@ class CentroidEstimator(
         return tags
 
     def __getstate__(self) -> Any:
-        # The means in motion hold the memory of kernels; they are made again from the votes. Prices are found anew.
+        # The means in motion hold the memory of kernels; they are made again from the cluster sums.
         state = super().__getstate__().items()
-        return {name: value for name, value in state if name not in ("_means", "_search")}
+        return {name: value for name, value in state if name != "_means"}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""
@@ -131,8 +127,7 @@ class CentroidEstimator(
         array([5.  , 0.25], dtype=float32)
         """
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
-        n_threads = effective_n_threads(self.n_threads)
+        rows, n_threads = self._rows_of(X, reset=False), self._n_threads
         squares = None
         if return_distance:
             self._check_scales()
@@ -193,7 +188,7 @@ class CentroidEstimator(
             Minus the (weighted) sum of squared distances to the nearest centroids, or of 1 - cos.
         """
         check_is_fitted(self)
-        rows = self._fit_rows_of(X, reset=False)
+        rows = self._with_direction(self._rows_of(X, reset=False))
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
@@ -222,8 +217,7 @@ class CentroidEstimator(
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def fitted_attributes(self) -> dict[str, Declared]:
-        of_sizes = SIZE_ATTRIBUTES if "size_min" in self.__dict__ else {}
-        return {**super().fitted_attributes(), **_ATTRIBUTES, **of_sizes}
+        return {**super().fitted_attributes(), **_ATTRIBUTES}
 
     def check_state(self, fitted: Mapping[str, Any]) -> None:
         super().check_state(fitted)
@@ -237,7 +231,6 @@ class CentroidEstimator(
 
     def _check_goes_on(self) -> None:
         """Raise a ValueError if a stream cannot go on with the clusters that it has."""
-        self._check_fractions()
         counts = self.__dict__.get("counts_")
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
@@ -252,7 +245,6 @@ class CentroidEstimator(
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        self._check_sizes()
         self._check_init()
 
     @property
@@ -264,20 +256,26 @@ class CentroidEstimator(
     def _ignores_zeros(self) -> bool:
         return self._by_angle and self.zero_rows == "ignore"
 
+    @property
+    def _n_threads(self) -> int:
+        return effective_n_threads(self.n_threads)
+
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; with the cosine metric at length 1, those of zeros as they are or refused."""
-        rows = super()._rows_of(X, reset)
+        return self._normalized(super()._rows_of(X, reset))
+
+    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+        rows, columns = super()._rows_to_fit(X)
+        return self._with_direction(self._normalized(rows)), columns
+
+    def _normalized(self, rows: RowSource) -> RowSource:
         if not self._by_angle:
             return rows
-        n_threads = effective_n_threads(self.n_threads)
-        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros, n_threads=n_threads)
+        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
 
-    def _fit_rows_of(self, X: Any, reset: bool) -> RowSource:
-        """Return the rows of X that have a direction, where others are ignored: a fit is that of these, to the bit."""
-        rows = self._rows_of(X, reset)
-        if not self._ignores_zeros:
-            return rows
-        zeros = _zeros_among(rows)
+    def _with_direction(self, rows: RowSource) -> RowSource:
+        """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""
+        zeros = _zeros_among(rows) if self._ignores_zeros else ()
         if len(zeros) == 0:
             return rows
         others = np.delete(np.arange(rows.shape[0]), zeros)
@@ -291,17 +289,6 @@ class CentroidEstimator(
             return check_sample_weight(sample_weight, rows)
         weights = check_sample_weight(sample_weight, rows.source)
         return None if weights is None else check_sample_weight(weights[rows.numbers], rows)
-
-    def _mark_ignored(self, rows: RowSource) -> None:
-        """Give all rows labels, where those of a fit are not all."""
-        if not isinstance(rows, RowsWithDirection) or not hasattr(self, "labels_"):
-            return
-        self.labels_ = rows.scattered(self.labels_, missing=_NO_CLUSTER)
-        if "_own_distances" in self.__dict__:
-            own = self._own_distances
-            weights = None if own.weights is None else rows.scattered(own.weights, missing=0)
-            distances = rows.scattered(own.distances, missing=0)
-            self._note_distances(OwnDistances(self.labels_, distances, own.rounding, weights))
 
     def _inertia_of(self, squares: float) -> float:
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
@@ -322,13 +309,8 @@ class CentroidEstimator(
         """Return means of votes of such rows, without a vote."""
         return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._by_angle)
 
-    def _store_centers(self, centers: Array, shift: FloatArray) -> None:
-        self.cluster_centers_ = centers
-        self._shift = shift
-        self._n_features_out = len(centers)
-
-    def _warn_of_empty_clusters(self) -> None:
-        distinct = np.count_nonzero(np.bincount(self.labels_))
+    def _warn_of_empty_clusters(self, labels: IntArray) -> None:
+        distinct = np.count_nonzero(np.bincount(labels))
         if distinct < self.n_clusters:
             warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
@@ -336,29 +318,38 @@ class CentroidEstimator(
                 ConvergenceWarning,
             )
 
-    def _label(self, rows: RowSource, weights: Array | None, search: SizedSearch | None = None) -> None:
-        """Label all rows with the centroids that are stored, and measure them: one pass, or a few within bounds."""
-        if search is None:
-            found = self._labels_and_squares(rows)
-        else:
-            found = self._labels_within(rows, weights, self.cluster_centers_, search)
-        self._store_labels(*found, weights)
+    def _centers_fitted(self, centers: Array, shift: FloatArray) -> dict[str, Any]:
+        """Return the fitted attributes that hold the centers."""
+        return {"cluster_centers_": centers, "_shift": shift, "_n_features_out": len(centers)}
 
-    def _store_labels(self, labels: IntArray, squares: FloatArray, weights: Array | None) -> None:
-        """Store the labels of the rows of a fit, and what their squared distances to the stored centroids tell."""
-        self.labels_, self.inertia_ = labels, self._inertia_of(weighted_sum(squares, weights))
-        self._note_sizes(labels, weights)
-        rounding = self._distances_of(center_rounding(self.cluster_centers_) ** 2)
-        self._note_distances(OwnDistances(labels, self._distances_of(squares), rounding, weights))
+    def _n_runs(self) -> int:
+        """Return how many runs `n_init` asks for."""
+        if not self._draws_centers():
+            return 1
+        if self.n_init != "auto":
+            return int(self.n_init)
+        return 10 if callable(self.init) or self.init == "random" else 1
 
-    def _leave_unlabelled(self) -> None:
-        self.__dict__.pop("labels_", None)
-        self._forget_distances()
-        self.inertia_ = float(self.history_["objective"][-1])
+    @staticmethod
+    def _scattered(rows: RowSource, labels: IntArray) -> IntArray:
+        """Return labels of all rows, of those of a fit: -1 for those that were ignored."""
+        return rows.scattered(labels, missing=_NO_CLUSTER) if isinstance(rows, RowsWithDirection) else labels
+
+    def _labels_fitted(
+        self, rows: RowSource, centers: Array, labels: IntArray, squares: FloatArray, weights: Array | None
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of the rows of a fit; those that were ignored get the label -1."""
+        inertia, distances = self._inertia_of(weighted_sum(squares, weights)), self._distances_of(squares)
+        rounding = self._distances_of(center_rounding(centers) ** 2)
+        labels = self._scattered(rows, labels)
+        if isinstance(rows, RowsWithDirection):
+            distances = rows.scattered(distances, missing=0)
+            weights = None if weights is None else rows.scattered(weights, missing=0)
+        own = OwnDistances(labels, distances, rounding, weights)
+        return {"labels_": labels, "inertia_": inertia, "_own_distances": own}
 
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
-        n_threads = effective_n_threads(self.n_threads)
-        return labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
+        return labels_and_squares(rows, self.cluster_centers_, self._shift, self._n_threads)
 
     def _distances_of(self, squares: FloatArray) -> FloatArray:
         """Return the distances that `transform` would, of squared ones: 1 - cos is half of one, at length 1."""
@@ -368,8 +359,8 @@ class CentroidEstimator(
         if to_centers is not None:
             return to_centers
         check_is_fitted(self)
-        rows, n_threads = self._rows_of(X, reset=False), effective_n_threads(self.n_threads)
-        return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, n_threads))
+        rows = self._rows_of(X, reset=False)
+        return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads))
 
 
 def _distances(block: Block, centers: Array) -> Array:

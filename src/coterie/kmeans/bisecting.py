@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import weighted_sum
+from coterie.blocks.dataset import Dataset, weighted_sum
 from coterie.blocks.kernel_rows import kept_rows
-from coterie.centers.labels import squares_to_centers
+from coterie.centers.labels import nearest_labels, squares_to_centers
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd, local_passes
 from coterie.estimators.declared import Declared, Numbers
 from coterie.estimators.parameters import (
     Algorithm,
@@ -28,18 +30,21 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
+from coterie.estimators.seeded import draw_centers
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
-from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.kmeans.bisection import BisectionTree, Halves, Leaf
-from coterie.kmeans.within import k_means_within
 from coterie.rows import RowSource, as_rows
 from coterie.rows.normalized import SelectedRows
 
-__all__ = ["STRATEGIES", "BisectingKMeans"]
+__all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
+
+# Part of the time left that the initialization of a split may take.
+_SEEDING_SHARE = 0.25
 
 RunsOfSplit = Annotated[int, Param("Number of runs of each split; the best one is kept.", least=1)]
 Strategy = Annotated[
@@ -49,6 +54,190 @@ Strategy = Annotated[
 STRATEGIES = get_args(get_args(Strategy)[0])
 
 _HISTORY_FIELDS = (("divided", np.int64), ("n_clusters", np.int64))
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The rows of a node that is not halved, by number, and their inertia."""
+
+    rows: IndexArray
+    inertia: float
+
+
+class BisectionTree:
+    """Splits of nodes: node 0 is the root, and split number i makes the nodes 2 i + 1 and 2 i + 2.
+
+    Parameters
+    ----------
+    root : ndarray of shape (d,)
+        The centroid of all rows.
+    """
+
+    def __init__(self, root: Array) -> None:
+        self._splits: list[int] = []
+        self._centers: list[Array] = [root]
+        self._shifts: list[FloatArray] = []
+
+    @classmethod
+    def of(cls, splits: IntArray, centers: Array, shifts: FloatArray) -> BisectionTree:
+        """Return the tree of these arrays, which are those that it has."""
+        tree = cls(centers[0])
+        tree._splits, tree._centers, tree._shifts = splits.tolist(), list(centers), list(shifts)
+        return tree
+
+    @staticmethod
+    def problem(splits: IntArray, centers: Array) -> str | None:
+        """Return what is wrong with such arrays, or None."""
+        if len(centers) != 2 * len(splits) + 1:
+            return f"tree_centers_ has {len(centers)} rows, splits_ makes {2 * len(splits) + 1} nodes"
+        if np.any(splits > 2 * np.arange(len(splits))) or len(np.unique(splits)) < len(splits):
+            return "splits_ holds a node twice, or before there is one of that number"
+        return None
+
+    @property
+    def splits(self) -> IntArray:
+        """Which node each split halves, shape (m,)."""
+        return np.array(self._splits, dtype=np.int64)
+
+    @property
+    def centers(self) -> Array:
+        """The centroids of the nodes, shape (2 m + 1, d)."""
+        return np.stack(self._centers)
+
+    @property
+    def shifts(self) -> FloatArray:
+        """The shift of each split, shape (m, d)."""
+        return np.array(self._shifts, dtype=np.float64).reshape(len(self._splits), len(self._centers[0]))
+
+    def divide(self, node: int, centers: Array, shift: FloatArray) -> tuple[int, int]:
+        """Halve a leaf at two centers, compared with rows by a shift; return the numbers of the halves."""
+        first = len(self._centers)
+        self._splits.append(node)
+        self._centers += list(centers)
+        self._shifts.append(shift)
+        return first, first + 1
+
+    def centers_of(self, nodes: Iterable[int]) -> Array:
+        """Return the centroids of some nodes."""
+        return np.stack([self._centers[node] for node in nodes])
+
+    def leaves(self, n_splits: int | None = None) -> IndexArray:
+        """Return the nodes that are not halved by the first splits, from left to right: the order of labels."""
+        halved = {node: number for number, node in enumerate(self._splits[:n_splits])}
+        found, waiting = [], [0]
+        while waiting:
+            node = waiting.pop()
+            if node in halved:
+                left = 2 * halved[node] + 1
+                waiting += [left + 1, left]
+            else:
+                found.append(node)
+        return np.array(found)
+
+    def labels_at(self, n_clusters: int) -> IntArray:
+        """Return for each leaf of the whole tree its label when there were so many clusters."""
+        labels = np.full(len(self._centers), -1, dtype=np.int32)
+        few = self.leaves(n_clusters - 1)
+        labels[few] = np.arange(len(few))
+        # Later nodes are made of earlier ones, and those above the cut are of no cluster.
+        for number, node in enumerate(self._splits):
+            for half in (2 * number + 1, 2 * number + 2):
+                labels[half] = labels[node] if labels[node] >= 0 else labels[half]
+        return labels[self.leaves()]
+
+    def labels_of(self, rows: RowSource, n_threads: int) -> IntArray:
+        """Return the label of each row: at each split it goes to the nearer centroid."""
+        places = np.empty(len(self._centers), dtype=np.int32)
+        leaves = self.leaves()
+        places[leaves] = np.arange(len(leaves))
+        labels = np.empty(rows.shape[0], dtype=np.int32)
+        centers = self.centers.astype(rows.dtype, copy=False)
+        for start, block in rows.blocks():
+            members = {0: np.arange(block.shape[0])}
+            for number, node in enumerate(self._splits):
+                numbers = members.pop(node)
+                left = 2 * number + 1
+                side = np.empty(0, dtype=np.int32)
+                if len(numbers):
+                    some = as_rows(block[numbers])
+                    side = nearest_labels(some, centers[left : left + 2], self._shifts[number], n_threads)
+                members[left], members[left + 1] = numbers[side == 0], numbers[side == 1]
+            for node, numbers in members.items():
+                labels[start + numbers] = places[node]
+        return labels
+
+
+def bisecting(
+    rows: RowSource,
+    weights: Array | None,
+    split: Callable[[Any, Array | None, int], tuple[KMeansResult, FloatArray]],
+    *,
+    n_clusters: int,
+    strategy: str,
+    report: Report,
+) -> tuple[BisectionTree, str]:
+    """Halve the worst cluster until there are enough, or none has rows that differ.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        The data.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    split : callable
+        `split(rows, weights, n_clusters)` returns k-means of some rows, and their shift.
+    n_clusters : int
+        Number of clusters.
+    strategy : {"biggest_inertia", "largest_cluster"}
+        Which cluster is halved next.
+    report : Report
+        Told of each split.
+
+    Returns
+    -------
+    tree : BisectionTree
+    reason : str
+        "converged", "callback" or "max_time".
+
+    References
+    ----------
+    Steinbach, Karypis and Kumar, A comparison of document clustering techniques, KDD workshop on text mining, 2000.
+    """
+    whole, _ = split(rows, weights, 1)
+    tree = BisectionTree(whole.centers[0])
+    leaves = {0: Leaf(np.arange(rows.shape[0]), whole.inertia)}
+    while len(leaves) < n_clusters:
+        worst = _worst(leaves, strategy)
+        if worst is None:
+            break
+        numbers = leaves.pop(worst).rows
+        some = rows.take(numbers) if rows.in_memory else SelectedRows(rows, numbers)
+        own = None if weights is None else weights[numbers]
+        halves, shift = split(some, own, 2)
+        for label, node in enumerate(tree.divide(worst, halves.centers, shift)):
+            part = np.flatnonzero(halves.labels == label)
+            inertia = weighted_sum(halves.squares[part], None if own is None else own[part])
+            leaves[node] = Leaf(numbers[part], inertia)
+        is_over = report(
+            sum(leaf.inertia for leaf in leaves.values()),
+            lambda: tree.centers_of(tree.leaves()),
+            divided=worst,
+            n_clusters=len(leaves),
+        )
+        if is_over:
+            break
+    return tree, report.reason or "converged"
+
+
+def _worst(leaves: Mapping[int, Leaf], strategy: str) -> int | None:
+    """Return the leaf that is to be halved; None if no leaf has rows that differ."""
+    divisible = [node for node, leaf in leaves.items() if leaf.inertia > 0 and len(leaf.rows) > 1]
+    by_rows = strategy == "largest_cluster"
+    return max(
+        divisible,
+        key=lambda node: len(leaves[node].rows) if by_rows else leaves[node].inertia,
+        default=None,
+    )
 
 
 class BisectingKMeans(CentroidEstimator):
@@ -187,23 +376,58 @@ class BisectingKMeans(CentroidEstimator):
         BisectingKMeans
             This estimator.
         """
-        n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
-        rows = kept_rows(self._fit_rows_of(X, reset=True), n_threads)
+        rows, columns = self._rows_to_fit(X)
+        rows = kept_rows(rows, self._n_threads)
         self._check_n_rows(rows)
-        weights = self._weights_of(rows, sample_weight)
-        random = random_stream(self.random_state)
+        weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
+
+        def split(some: Any, weights: Array | None, n_clusters: int) -> tuple[KMeansResult, FloatArray]:
+            return self._split(some, weights, n_clusters, random, report.deadline)
+
         with report.scikit_learn_callbacks(X), single_threaded_blas():
-            report.start_run()
-            tree = self._tree(rows, weights, random, report)
-            self._store(tree, rows, weights)
-        self.history_ = report.history()
-        self.n_iter_ = len(self.history_)
-        if report.reason is None:
-            self._warn_of_empty_clusters()
+            tree, reason = bisecting(
+                rows, weights, split, n_clusters=self.n_clusters, strategy=self.bisecting_strategy,
+                report=report.start_run(),
+            )  # fmt: skip
+            centers, labels = tree.centers[tree.leaves()], tree.labels_of(rows, self._n_threads)
+            squares = squares_to_centers(rows, centers, labels, self._n_threads)
+        if reason not in ("callback", "max_time"):
+            self._warn_of_empty_clusters(labels)
+        history = report.history()
+        self._store_fitted(
+            columns
+            | self._centers_fitted(centers, np.zeros(rows.shape[1]))
+            | self._labels_fitted(rows, centers, labels, squares, weights)
+            | {"splits_": tree.splits, "tree_centers_": tree.centers, "_shifts": tree.shifts}
+            | {"history_": history, "n_iter_": len(history)}
+        )
         report.warn_if_out_of_time()
         return self
+
+    def _split(
+        self,
+        some: Any,
+        weights: Array | None,
+        n_clusters: int,
+        random: np.random.RandomState,
+        deadline: Deadline,
+    ) -> tuple[KMeansResult, FloatArray]:
+        """Return k-means of some rows, and the shift by which these were compared with its centers."""
+        data = Dataset(as_rows(some), weights, n_clusters=n_clusters, n_threads=self._n_threads)
+        report, stop = Report(deadline=deadline), Stop(self.max_iter, self.tol * data.mean_variance)
+        init, n_init, algorithm = self.init, self.n_init, self.algorithm
+        if n_clusters == 1:
+            init, n_init, algorithm = "random", 1, "lloyd"
+
+        def run() -> KMeansResult:
+            centers = draw_centers(init, some, data, n_clusters, random, deadline.share(_SEEDING_SHARE))
+            self._check_distances(centers, data.shift)
+            passes = local_passes(data, centers, algorithm, max_iter=self.max_iter)
+            return lloyd(passes, centers, stop=stop, report=report.start_run())
+
+        return best_of(run, int(n_init), report), data.shift
 
     def labels_at(self, n_clusters: int) -> IntArray:
         """Return the labels of the rows of the fit when there were so many clusters.
@@ -231,93 +455,6 @@ class BisectingKMeans(CentroidEstimator):
             )
         return self._bisection.labels_at(n_clusters)[self.labels_]
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
-
-    def _tree(
-        self, rows: RowSource, weights: Array | None, random: np.random.RandomState, report: Report
-    ) -> BisectionTree:
-        """Halve the worst cluster, until there are enough or none can be halved."""
-        whole = self._run(rows, weights, 1, random, report)
-        everything = np.arange(rows.shape[0])
-        tree = BisectionTree(whole.cluster_centers_[0])
-        leaves = {0: Leaf(everything, whole.inertia_)}
-        while len(leaves) < self.n_clusters:
-            worst = self._worst(leaves)
-            if worst is None:
-                break
-            halves = self._halves(rows, weights, leaves.pop(worst).rows, random, report)
-            leaves.update(zip(tree.divide(worst, halves), halves.leaves))
-            stop = report(
-                sum(leaf.inertia for leaf in leaves.values()),
-                lambda: tree.centers_of(tree.leaves()),
-                divided=worst,
-                n_clusters=len(leaves),
-            )
-            if stop:
-                break
-        return tree
-
-    def _worst(self, leaves: Mapping[int, Leaf]) -> int | None:
-        """Return the leaf that is to be halved; None if no leaf has rows that differ."""
-        divisible = [node for node, leaf in leaves.items() if leaf.inertia > 0 and len(leaf.rows) > 1]
-        by_rows = self.bisecting_strategy == "largest_cluster"
-        return max(
-            divisible,
-            key=lambda node: len(leaves[node].rows) if by_rows else leaves[node].inertia,
-            default=None,
-        )
-
-    def _halves(
-        self,
-        rows: RowSource,
-        weights: Array | None,
-        numbers: IndexArray,
-        random: np.random.RandomState,
-        report: Report,
-    ) -> Halves:
-        some = rows.take(numbers) if rows.in_memory else SelectedRows(rows, numbers)
-        own = None if weights is None else weights[numbers]
-        model = self._run(some, own, 2, random, report)
-        squares = squares_to_centers(
-            as_rows(some), model.cluster_centers_, model.labels_, effective_n_threads(self.n_threads)
-        )
-        leaves = []
-        for label in (0, 1):
-            part = np.flatnonzero(model.labels_ == label)
-            inertia = weighted_sum(squares[part], None if own is None else own[part])
-            leaves.append(Leaf(numbers[part], inertia))
-        return Halves(model.cluster_centers_, model._shift, (leaves[0], leaves[1]))
-
-    def _run(
-        self,
-        rows: Any,
-        weights: Array | None,
-        n_clusters: int,
-        random: np.random.RandomState,
-        report: Report,
-    ) -> Any:
-        return k_means_within(
-            report.deadline,
-            rows,
-            n_clusters,
-            sample_weight=weights,
-            init=self.init if n_clusters > 1 else "random",
-            n_init=self.n_init if n_clusters > 1 else 1,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            algorithm="lloyd" if n_clusters == 1 else self.algorithm,
-            random_state=random,
-            n_threads=self.n_threads,
-        )
-
-    def _store(self, tree: BisectionTree, rows: RowSource, weights: Array | None) -> None:
-        self.splits_, self.tree_centers_ = tree.splits, tree.centers
-        self._shifts = tree.shifts
-        self._store_centers(tree.centers[tree.leaves()], np.zeros(rows.shape[1]))
-        self._store_labels(*self._labels_and_squares(rows), weights)
-
-    # --- a fitted model ------------------------------------------------------------------------------------------
-
     @property
     def _bisection(self) -> BisectionTree:
         return BisectionTree.of(self.splits_, self.tree_centers_, self._shifts)
@@ -342,15 +479,14 @@ class BisectingKMeans(CentroidEstimator):
         check_is_fitted(self)
         rows = self._rows_of(X, reset=False)
         if not return_distance:
-            return self._bisection.labels_of(rows, effective_n_threads(self.n_threads))
+            return self._bisection.labels_of(rows, self._n_threads)
         self._check_scales()
         labels, squares = self._labels_and_squares(rows)
         return labels, self._relative(self._distances_of(squares), labels)
 
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
-        n_threads = effective_n_threads(self.n_threads)
-        labels = self._bisection.labels_of(rows, n_threads)
-        return labels, squares_to_centers(rows, self.cluster_centers_, labels, n_threads)
+        labels = self._bisection.labels_of(rows, self._n_threads)
+        return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
 
     def fitted_attributes(self) -> dict[str, Declared]:
         return {

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import Dataset, weighted_sum
-from coterie.centers.lloyd import Lloyd, local_passes
+from coterie.arrays import Array
+from coterie.blocks.dataset import Dataset
+from coterie.centers.labels import labels_and_squares
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd, local_passes
 from coterie.centers.passes import ClusterPasses
-from coterie.centers.sized import SizedPasses
 from coterie.coresets import lightweight_coreset
 from coterie.estimators.declared import Declared, History
 from coterie.estimators.parameters import (
@@ -28,8 +27,6 @@ from coterie.estimators.parameters import (
     Metric,
     RandomState,
     Runs,
-    SizeBound,
-    SizeGap,
     Threads,
     Tolerance,
     Verbose,
@@ -37,13 +34,13 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
-from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
-from coterie.rows import as_rows
+from coterie.rows import RowSource, as_rows
 
-__all__ = ["HISTORY_FIELDS", "KMeans", "Run"]
+__all__ = ["HISTORY_FIELDS", "KMeans"]
 
 # Part of the time left that an initialization may take.
 _SEEDING_SHARE = 0.25
@@ -52,20 +49,6 @@ HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("algor
 
 # Runs that were not kept may have ended anywhere.
 _RUNS = History(needed=False, finite=False)
-
-# What the numbers in the history's column `algorithm` stand for.
-_RUNNING = ("lloyd", "elkan", "yinyang", "hamerly")
-
-
-@dataclass
-class Run:
-    """What one start of k-means arrived at."""
-
-    centers: Array
-    labels: IntArray
-    squares: FloatArray
-    inertia: float
-    history: Array
 
 
 class KMeans(CentroidEstimator):
@@ -109,13 +92,6 @@ class KMeans(CentroidEstimator):
         What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
         out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
         to find them takes one more pass over the rows.
-    size_min, size_max : float, optional
-        Bounds of the sizes of all clusters: a number of rows (of weights), or below 1 a fraction of all. Each row then
-        goes where its squared distance plus a price of the cluster is least, and prices are such that the sizes are
-        within the bounds; see Notes. Equal sizes: both n / k, or both 1 / k.
-    size_gap : float
-        How much more than the least possible the inertia of each assignment within the bounds may be, relative to it.
-        What it really is at most, its duality gap, `history_` tells; it is mostly far less.
     max_time : float, optional
         Seconds, from the call on, labels included. The best model found by then is returned, with a ConvergenceWarning;
         where even the seeding takes too long, another warning says that a faster one was taken. Never less is done than
@@ -137,16 +113,13 @@ class KMeans(CentroidEstimator):
         Distance of each row to its centroid over the scale of the cluster: 1 for the median row. See Notes.
     cluster_scales_ : ndarray of shape (k,), float64
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
-    size_range_ : ndarray of shape (2,), float64
-        The smallest and the largest (weighted) size of a cluster; only with `size_min` or `size_max`.
     n_iter_ : int
         Iterations of the best start.
     history_ : record array
         One row per iteration of the best start: `iteration`, `seconds` (since the fit began), `objective` (inertia
         of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
         movements of the centroids), `algorithm` (which one ran over most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3
-        "hamerly"; a clock chooses it, so it need not be the same again), and with bounds of sizes `gap` (what could be
-        gained by other labels within the bounds at most, relative to the objective).
+        "hamerly"; a clock chooses it, so it need not be the same again).
     runs_ : record array
         What each start reported: `iteration`, `seconds`, `objective` and `run`, the number of the start; of each 100
         iterations at most, of those after the hundredth start the last one.
@@ -177,15 +150,6 @@ class KMeans(CentroidEstimator):
     (`history_.algorithm`); in fewer iterations it is "yinyang". Bounds of both kinds are exact, so a clock decides
     which ones there are, never a label.
     Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
-
-    Bounds of sizes. The prices are the dual variables of the bounds, so they give a lower bound of the inertia of any
-    assignment within them, fractions of rows included. They are found by Newton's method on lists of the nearest
-    centroids of each row, and what is left is moved along shortest paths between clusters. Sizes of rows with equal
-    weights, or none, are whole numbers within the bounds; where weights differ, sizes may be off by the largest
-    weight, for rows are not divided, and the gap may be slightly below 0. If 1 / k of the rows is no whole number,
-    sizes differ by one. Each iteration compares all rows with all centroids, whatever `algorithm` is, and takes some
-    200 bytes a row. A row need not be with its nearest centroid; `predict` gives the nearest one, for new rows have no
-    places.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -246,9 +210,6 @@ class KMeans(CentroidEstimator):
         coreset_size: Coreset = None,
         metric: Metric = "euclidean",
         zero_rows: ZeroRows = "error",
-        size_min: SizeBound = None,
-        size_max: SizeBound = None,
-        size_gap: SizeGap = 1e-3,
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -265,9 +226,6 @@ class KMeans(CentroidEstimator):
         self.coreset_size = coreset_size
         self.metric = metric
         self.zero_rows = zero_rows
-        self.size_min = size_min
-        self.size_max = size_max
-        self.size_gap = size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -293,105 +251,63 @@ class KMeans(CentroidEstimator):
         KMeans
             This estimator.
         """
-        n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        report = Report(self, self._history_fields(HISTORY_FIELDS), n_runs=self._n_runs())
-        rows = self._fit_rows_of(X, reset=True)
+        report = Report(self, HISTORY_FIELDS, n_runs=self._n_runs())
+        rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
-        weights = self._weights_of(rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
-        random = random_stream(self.random_state)
+        weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
             )
         with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            if self.coreset_size is None:
-                fitted_rows, fitted_weights = rows, weights
-            else:
-                coreset, fitted_weights, _ = lightweight_coreset(
-                    rows,
-                    self.coreset_size,
-                    sample_weight=weights,
-                    random_state=random,
-                    n_threads=n_threads,
-                )
-                fitted_rows = as_rows(coreset)
-                report.n_final_steps = rows.shape[0] / fitted_rows.shape[0]
-            data = Dataset(fitted_rows, fitted_weights, n_clusters=self.n_clusters, n_threads=n_threads)
-            data.n_passes_left = self.max_iter
-            self._store(self._best_run(X, data, given, random, report), data)
-            self.runs_ = report.runs()
+            data = self._data_of(rows, weights, random, report)
+            best = self._best_run(X, data, given, random, report)
+            labels, squares = best.labels, best.squares
             if self.coreset_size is not None:
-                self._label(rows, weights, self._search)
-        self._warn_of_empty_clusters()
-        self._mark_ignored(rows)
+                labels, squares = labels_and_squares(rows, best.centers, data.shift, self._n_threads)
+        self._warn_of_empty_clusters(labels)
+        self._store_fitted(
+            columns
+            | self._centers_fitted(best.centers, data.shift)
+            | self._labels_fitted(rows, best.centers, labels, squares, weights)
+            | {"history_": best.history, "n_iter_": len(best.history), "runs_": report.runs()}
+        )
         report.warn_if_out_of_time()
         return self
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
+    def _data_of(
+        self, rows: RowSource, weights: Array | None, random: np.random.RandomState, report: Report
+    ) -> Dataset:
+        """Return the rows that centers are fitted to: all of them, or a coreset."""
+        n_threads = self._n_threads
+        if self.coreset_size is not None:
+            report.n_final_steps = rows.shape[0] / self.coreset_size
+            coreset, weights, _ = lightweight_coreset(
+                rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
+            )
+            rows = as_rows(coreset)
+        return Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=n_threads)
 
     def _best_run(
-        self,
-        X: Any,
-        data: Any,
-        given: Array | None,
-        random: np.random.RandomState,
-        report: Report,
-    ) -> Run:
-        """Run from each start, while there is time for a seeding, a step and labels; return the best run."""
-        best: Run | None = None
-        for number in range(self._n_runs()):
-            begin = report.seconds
+        self, X: Any, data: Any, given: Array | None, random: np.random.RandomState, report: Report
+    ) -> KMeansResult:
+        """Return the best of the runs; `data` are the rows as a whole, wherever they are."""
+        stop = Stop(self.max_iter, self.tol * data.mean_variance)
+
+        def run() -> KMeansResult:
             centers = given
             if centers is None:
                 centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
-            report.start_run()
-            run = self._run(data, centers, report)
-            if best is None or run.inertia < best.inertia:
-                best = run
-            shortest = 2 * (float(run.history["seconds"][0]) - begin)
-            if report.reason is not None or (
-                number + 1 < self._n_runs() and not report.has_time_for(shortest)
-            ):
-                break
-        assert best is not None
-        return best
+            self._check_distances(centers, data.shift)
+            return lloyd(self._passes(data, centers), centers, stop=stop, report=report.start_run())
+
+        return best_of(run, self._n_runs(), report)
 
     def _passes(self, data: Any, centers: Array) -> ClusterPasses:
-        """Return the passes over the rows of a fit, wherever they are; `data` is what is known of them as a whole."""
-        if self._search is not None:
-            self._search = self._search.anew()
-            return SizedPasses(data, self._search, len(centers), unit_length=self._by_angle)
-        return local_passes(data, centers, self.algorithm, unit_length=self._by_angle)
-
-    def _run(self, data: Any, centers: Array, report: Report) -> Run:
-        """One start: assign, move, until nothing changes."""
-        self._check_distances(centers, data.shift)
-        lloyd = Lloyd(self._passes(data, centers), centers)
-        tolerance = self.tol * data.mean_variance
-        for _ in range(self.max_iter):
-            step = lloyd.step()
-            stop = report(
-                self._inertia_of(step.objective),
-                lloyd.centers,
-                n_changed=step.n_changed,
-                center_shift=step.center_shift,
-                algorithm=_RUNNING.index(lloyd.passes.algorithm),
-                gap=0.0 if self._search is None else self._search.gap,
-            )
-            if stop or step.center_shift <= tolerance:
-                break
-        return self._finished(lloyd, data, report.history())
-
-    def _finished(self, lloyd: Lloyd, data: Any, history: Array) -> Run:
-        """Return what a start has arrived at."""
-        labels, squares = lloyd.labels_and_squares()
-        inertia = self._inertia_of(weighted_sum(squares, data.weights))
-        return Run(lloyd.centers, labels, squares, inertia, history)
-
-    # --- checks and bookkeeping ----------------------------------------------------------------------------------
+        """Return the passes over the rows of a fit, wherever they are."""
+        return local_passes(data, centers, self.algorithm, max_iter=self.max_iter, unit_length=self._by_angle)
 
     def fitted_attributes(self) -> dict[str, Declared]:
         return {**super().fitted_attributes(), "runs_": _RUNS}
@@ -400,16 +316,3 @@ class KMeans(CentroidEstimator):
         super().check_parameters()
         if self.coreset_size is not None and self.coreset_size < self.n_clusters:
             raise ValueError(f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}.")
-
-    def _n_runs(self) -> int:
-        if not self._draws_centers():
-            return 1
-        if self.n_init != "auto":
-            return int(self.n_init)
-        return 10 if callable(self.init) or self.init == "random" else 1
-
-    def _store(self, run: Run, data: Any) -> None:
-        self._store_centers(run.centers, data.shift)
-        self._store_labels(run.labels, run.squares, data.weights)
-        self.history_ = run.history
-        self.n_iter_ = len(run.history)

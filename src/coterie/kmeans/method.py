@@ -7,27 +7,26 @@ from typing import Any
 
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.lloyd import ALGORITHMS, algorithm_of, races
-from coterie.centers.sized import listed
 from coterie.centers.stored_bounds import StoredBounds
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Option, Progress
-from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT, SIZES
-from coterie.kmeans.base import CentroidEstimator
+from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
 from coterie.kmeans.bisecting import STRATEGIES, BisectingKMeans
 from coterie.kmeans.exact import KMeans
-from coterie.kmeans.kept_bounds import n_bounds_per_row
 from coterie.kmeans.mini_batch import MiniBatchKMeans
-from coterie.kmeans.nested import NestedMiniBatchKMeans
+from coterie.kmeans.nested import NestedMiniBatchKMeans, n_bounds_per_row
 from coterie.rows import RowSource
 
-__all__ = ["BISECTING", "K_MEANS", "MINI_BATCH", "NESTED", "needs_of_lists"]
+__all__ = [
+    "BISECTING", "INERTIA", "K_MEANS", "METRIC", "MINI_BATCH", "NESTED", "ZERO_ROWS", "copy_of_compared_rows",
+]  # fmt: skip
 
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
 _NESTED_ROWS = 100_000
 
 _PAGE = "docs/decisions/kmeans.md"
 
-_INERTIA = Objective("inertia_", "inertia")
+INERTIA = Objective("inertia_", "inertia")
 
 _ALGORITHM = Option(
     "algorithm",
@@ -36,14 +35,14 @@ _ALGORITHM = Option(
     choices=dict.fromkeys(ALGORITHMS, ""),
 )
 
-_METRIC = Option(
+METRIC = Option(
     "metric",
     "--metric",
     "what is near",
     choices={"euclidean": "by distance", "cosine": "by angle, whatever the lengths of rows are"},
 )
 
-_ZERO_ROWS = Option(
+ZERO_ROWS = Option(
     "zero_rows",
     "--zero-rows",
     "rows of zeros, which have no angle",
@@ -51,19 +50,8 @@ _ZERO_ROWS = Option(
 )
 
 
-# Bytes of what rows choose, bounds of what they do not list, and arrays in between.
-_PER_ROW = 200
-
-
-def needs_of_lists(model: CentroidEstimator, n_rows: int, itemsize: int) -> list[Need]:
-    """Return what lists of near centroids take, which bounds of sizes ask for."""
-    if model.size_min is None and model.size_max is None:
-        return []
-    n_bytes = n_rows * (listed(n_rows, model.n_clusters, itemsize) * (4.0 + itemsize) + _PER_ROW)
-    return [Need(n_bytes, "lists of the nearest centroids of each row", "set no size_min and size_max")]
-
-
-def _copy_of_rows(model: Any, rows: RowSource) -> Need:
+def copy_of_compared_rows(model: Any, rows: RowSource) -> Need:
+    """Return what a copy of the rows takes, which the cosine metric makes."""
     return copy_of_rows(rows, is_changed=model.metric == "cosine")
 
 
@@ -83,15 +71,14 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
         way_out = "take a smaller coreset_size (--coreset)"
         needs.append(Need(2.0 * n_rows * (rows.row_bytes() + 16), "the coreset", way_out))
     else:
-        needs.append(_copy_of_rows(model, rows))
+        needs.append(copy_of_compared_rows(model, rows))
     algorithm = algorithm_of(
         model.algorithm, (n_rows, n_columns), n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse
     )
     shape = n_rows, n_columns
     if model.algorithm == "auto" and races(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse):
         algorithm = "elkan"  # the one that takes more
-    needs += needs_of_lists(model, n_rows, itemsize)
-    if algorithm != "lloyd" and n_clusters > 1 and model.size_min is None and model.size_max is None:
+    if algorithm != "lloyd" and n_clusters > 1:
         n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
         way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
         needs.append(_lower_bounds(n_rows, n_bounds, n_clusters, itemsize, way_out))
@@ -101,9 +88,8 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
 def _memory_of_nested(model: NestedMiniBatchKMeans, rows: RowSource) -> list[Need]:
     n_rows, n_columns = rows.shape
     n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
-    needs = [labels_and_centers(rows, n_clusters), _copy_of_rows(model, rows)]
+    needs = [labels_and_centers(rows, n_clusters), copy_of_compared_rows(model, rows)]
     needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
-    needs += needs_of_lists(model, n_rows, itemsize)
     n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, model.bounds)
     if n_bounds != 0 and not rows.is_sparse:
         way_out = "take bounds='off', which has none"
@@ -116,8 +102,7 @@ def _memory_of_mini_batch(model: MiniBatchKMeans, rows: RowSource) -> list[Need]
     batch = min(model.batch_size, rows.shape[0])
     return [
         labels_and_centers(rows, n_clusters),
-        *needs_of_lists(model, rows.shape[0], rows.dtype.itemsize),
-        _copy_of_rows(model, rows),
+        copy_of_compared_rows(model, rows),
         Need(4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"),
     ]
 
@@ -139,8 +124,8 @@ K_MEANS = Method(
     name="k-means",
     estimator=KMeans,
     summary="exact k-means",
-    objective=_INERTIA,
-    options=(_ALGORITHM, _METRIC, _ZERO_ROWS, *SIZES, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
+    objective=INERTIA,
+    options=(_ALGORITHM, METRIC, ZERO_ROWS, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
     memory=_memory_of_k_means,
     page=_PAGE,
@@ -150,11 +135,10 @@ NESTED = Method(
     name="nested",
     estimator=NestedMiniBatchKMeans,
     summary="k-means by nested mini-batches, within 1% of exact k-means far sooner",
-    objective=_INERTIA,
+    objective=INERTIA,
     options=(
-        _METRIC,
-        _ZERO_ROWS,
-        *SIZES,
+        METRIC,
+        ZERO_ROWS,
         INIT,
         Option("batch_size", "--batch-size", "rows of the first batch", type=int),
         Option(
@@ -179,13 +163,12 @@ MINI_BATCH = Method(
     name="mini-batch",
     estimator=MiniBatchKMeans,
     summary="k-means by mini-batches that are drawn anew each time",
-    objective=_INERTIA,
+    objective=INERTIA,
     # `max_iter` limits epochs, but each batch is reported.
     progress=Progress(step="step", limit=None),
     options=(
-        _METRIC,
-        _ZERO_ROWS,
-        *SIZES,
+        METRIC,
+        ZERO_ROWS,
         INIT,
         N_INIT,
         Option("batch_size", "--batch-size", "rows of a batch", type=int),
@@ -199,7 +182,7 @@ BISECTING = Method(
     name="bisecting",
     estimator=BisectingKMeans,
     summary="k-means that halves the worst cluster again and again: a tree, which can be cut at any number of clusters",
-    objective=_INERTIA,
+    objective=INERTIA,
     progress=Progress(step="split", limit="n_clusters"),
     options=(
         _ALGORITHM,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -30,8 +31,6 @@ from coterie.estimators.parameters import (
     Param,
     RandomState,
     Runs,
-    SizeBound,
-    SizeGap,
     Threads,
     Tolerance,
     Verbose,
@@ -40,22 +39,21 @@ from coterie.estimators.parameters import (
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
-from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
-from coterie.kmeans.smoothed_inertia import BatchStep, SmoothedInertia
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["MiniBatchKMeans"]
+__all__ = ["MiniBatchKMeans", "MiniBatchResult", "MiniBatchState", "mini_batch"]
 
 # Part of the time left that the initialization may take.
 _SEEDING_SHARE = 0.5
 
 _HISTORY_FIELDS = (("center_shift", np.float64),)
 
-# Votes between two searches for starved centroids, per centroid, as in scikit-learn.
-_VOTES_BETWEEN_REASSIGNMENTS = 10
+# Rows between two searches for clusters of few rows, per cluster, as in scikit-learn.
+_ROWS_BETWEEN_REASSIGNMENTS = 10
 
 # Inertia and weight of a batch, of which a thousand can be summed up.
 _MOST_IN_A_BATCH = float(np.finfo(np.float64).max) / 1024
@@ -75,6 +73,208 @@ ReassignmentRatio = Annotated[
         "Centers with fewer rows than this fraction of the largest cluster are moved now and then.", least=0
     ),
 ]
+
+
+@dataclass
+class MiniBatchState:
+    """What mini-batches move, and a stream goes on with.
+
+    Attributes
+    ----------
+    means : Means
+        The centers, with the sums and masses of the rows that they are means of.
+    shift : ndarray of shape (d,), float64
+        What rows and centers are relative to.
+    mean_variance : float
+        Mean variance of the columns, of the rows that the centers were drawn from.
+    random : RandomState
+        Of batches and reassignments.
+    n_since_reassignment : int
+        Rows since the last search for clusters with few rows.
+    n_steps : int
+        Batches.
+    """
+
+    means: Means
+    shift: FloatArray
+    mean_variance: float
+    random: np.random.RandomState
+    n_since_reassignment: int = 0
+    n_steps: int = 0
+
+    def copy(self) -> MiniBatchState:
+        """Return a state that moves independently of this one, but for the random numbers."""
+        return replace(self, means=self.means.copy())
+
+
+@dataclass(frozen=True, slots=True)
+class MiniBatchResult:
+    """What a run of mini-batch k-means ends with.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, d)
+        The centers.
+    history : record array
+        What was reported of each batch.
+    reason : str
+        What ended it: "converged", "max_iter", "max_time" or "callback".
+    """
+
+    centers: Array
+    history: Array
+    reason: str
+
+
+def mini_batch(
+    rows: RowSource,
+    weights: Array | None,
+    state: MiniBatchState,
+    *,
+    batch_size: int,
+    reassignment_ratio: float,
+    patience: int | None,
+    stop: Stop,
+    report: Report,
+) -> MiniBatchResult:
+    """Move centers to the running means of random batches.
+
+    Parameters
+    ----------
+    rows : RowSource of shape (n, d)
+        The data.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    state : MiniBatchState
+        The initial centers; changed.
+    batch_size : int
+        Rows of a batch, at most n.
+    reassignment_ratio : float
+        See `MiniBatchKMeans`.
+    patience : int or None
+        Batches without a lower smoothed inertia that end the run.
+    stop : Stop
+        Batches at most, and the squared movement of the centers in a batch that ends the run.
+    report : Report
+        Told of each batch: `objective` is its inertia scaled up to all rows, with the centers that gave its labels.
+
+    Returns
+    -------
+    MiniBatchResult
+
+    References
+    ----------
+    Sculley, Web-scale k-means clustering, WWW 2010, Algorithm 1.
+    """
+    n_rows, n_clusters = rows.shape[0], len(state.means.masses)
+    mass = total_weight(n_rows, weights)
+    run, reader, reason = run_length(rows, batch_size), RowReader(rows), "max_iter"
+    smoothed = SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), patience)
+    for _ in range(stop.max_iter):
+        numbers = draw_batch(n_rows, batch_size, run, state.random)
+        batch = Batch(rows, weights, numbers, reader, n_clusters)
+        inertia, center_shift = take_batch(state, batch, reassignment_ratio)
+        objective = inertia / batch.mass if batch.mass > 0 else 0.0
+        is_over = report(objective * mass, lambda: state.means.centers, center_shift=center_shift)
+        if is_over or center_shift <= stop.tolerance or smoothed.has_stalled(objective):
+            reason = report.reason or "converged"
+            break
+    return MiniBatchResult(state.means.centers, report.history(), reason)
+
+
+def take_batch(state: MiniBatchState, batch: Batch, reassignment_ratio: float) -> tuple[float, float]:
+    """Assign the rows of a batch and move the centers to the means of all rows so far.
+
+    Returns
+    -------
+    inertia : float
+        Of the batch, with the centers before the move.
+    center_shift : float
+        Sum of the squared movements of the centers.
+    """
+    means = state.means
+    labels, inertia = assign_batch(state, batch)
+    # Before any row counts: a batch that is refused leaves all as it was.
+    most = inertia + batch.mass
+    if not most <= _MOST_IN_A_BATCH:
+        raise ValueError(overflow_message("MiniBatchKMeans", "inertia", most))
+    for part, x in batch.blocks():
+        means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
+    shifts, _ = means.move(np.zeros(len(means.masses)))
+    state.n_since_reassignment += batch.n_rows
+    state.n_steps += 1
+    _reassign_starved(state, batch, reassignment_ratio)
+    return inertia, float((shifts**2).sum())
+
+
+def assign_batch(state: MiniBatchState, batch: Batch) -> tuple[IntArray, float]:
+    """Return the labels of the rows of a batch, and their inertia."""
+    means = state.means
+    squares = batch.squares(state.shift, means.n_threads)
+    labels, scores = np.empty(batch.n_rows, dtype=np.int32), np.empty(batch.n_rows, dtype=means.dtype)
+    for part, x in batch.blocks():
+        means.frame.nearest(x, labels[part], scores[part])
+    resolved = _resolve_near_ties(means, batch, labels)
+    own = np.maximum(squares + scores, 0) if resolved is None else resolved
+    return labels, (0.5 if means.unit_length else 1.0) * weighted_sum(own, batch.weights)
+
+
+def _resolve_near_ties(means: Means, batch: Batch, labels: IntArray) -> FloatArray | None:
+    """Give rows whose labels rounding may have chosen their nearest centers; return squared distances.
+
+    Where the first batch has no such row, none is looked for in others: None then.
+    """
+    if isinstance(means, SparseMeans) or means.settles is False:
+        return None
+    doubts, squares = Doubts(means.frame), np.empty(batch.n_rows)
+    for part, x in batch.blocks():
+        doubts.measure(x, labels[part], squares[part])
+    if means.settles is None:
+        means.settles = len(doubts.doubtful(labels, squares)) > 0
+    for part, x in batch.blocks() if means.settles else ():
+        doubts.settle(x, batch.take, labels[part], squares[part], part.start)
+    return squares if means.settles else None
+
+
+def _reassign_starved(state: MiniBatchState, batch: Batch, ratio: float) -> None:
+    """Move centers of too few rows to rows of the batch; they count as many as the fewest of the others."""
+    masses = state.means.masses
+    waited = state.n_since_reassignment >= _ROWS_BETWEEN_REASSIGNMENTS * len(masses)
+    if ratio == 0 or not (waited or (masses == 0).any()):
+        return
+    state.n_since_reassignment = 0
+    starved = np.flatnonzero(masses < ratio * masses.max())
+    if len(starved) == 0:
+        return
+    starved = np.sort(starved[np.argsort(masses[starved], kind="stable")][: batch.n_rows // 2])
+    numbers = np.sort(state.random.choice(batch.numbers, len(starved), replace=False))
+    least = float(np.delete(masses, starved).min())
+    state.means.put(starved, dense(batch.rows.take(numbers)), least)
+
+
+class SmoothedInertia:
+    """An exponentially weighted mean of the inertia per row, and how long it has not fallen."""
+
+    def __init__(self, weight: float, patience: int | None) -> None:
+        self._weight = weight
+        self._patience = patience
+        self._n_batches = 0
+        self._value = 0.0
+        self._lowest = np.inf
+        self._n_without_progress = 0
+
+    def has_stalled(self, inertia: float) -> bool:
+        """Take in the next batch; return whether it is time to stop. The first one only tells of the start."""
+        self._n_batches += 1
+        if self._n_batches == 1 or self._patience is None:
+            return False
+        first = self._n_batches == 2
+        self._value = inertia if first else (1 - self._weight) * self._value + self._weight * inertia
+        self._n_without_progress += 1
+        if self._value < self._lowest:
+            self._lowest = self._value
+            self._n_without_progress = 0
+        return self._n_without_progress >= self._patience
 
 
 class MiniBatchKMeans(CentroidEstimator):
@@ -113,8 +313,8 @@ class MiniBatchKMeans(CentroidEstimator):
     reassignment_ratio : float
         A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
         to time. 0: never.
-    metric, zero_rows, size_min, size_max, size_gap
-        See `KMeans`. Each batch has bounds of sizes in proportion; in `partial_fit` they are fractions.
+    metric, zero_rows
+        See `KMeans`.
     max_time : float, optional
         Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads, callback
@@ -137,8 +337,8 @@ class MiniBatchKMeans(CentroidEstimator):
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
         centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
-        centroids), and with bounds of sizes `gap`.
-    size_range_, n_features_in_, feature_names_in_, preparation_
+        centroids).
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
@@ -178,6 +378,10 @@ class MiniBatchKMeans(CentroidEstimator):
     _means: Means
     _centers: Array | None
     _n_since_reassignment: int
+    _votes: tuple[FloatArray, FloatArray]
+    _mean_variance: float
+    _random: np.random.RandomState
+    n_steps_: int
 
     def __init__(
         self,
@@ -196,9 +400,6 @@ class MiniBatchKMeans(CentroidEstimator):
         reassignment_ratio: ReassignmentRatio = 0.01,
         metric: Metric = "euclidean",
         zero_rows: ZeroRows = "error",
-        size_min: SizeBound = None,
-        size_max: SizeBound = None,
-        size_gap: SizeGap = 1e-3,
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -217,7 +418,6 @@ class MiniBatchKMeans(CentroidEstimator):
         self.reassignment_ratio = reassignment_ratio
         self.metric = metric
         self.zero_rows = zero_rows
-        self.size_min, self.size_max, self.size_gap = size_min, size_max, size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -241,31 +441,39 @@ class MiniBatchKMeans(CentroidEstimator):
             This estimator.
         """
         self.check_parameters()
-        fit_rows = self._fit_rows_of(X, reset=True)
-        is_fixed = self.max_no_improvement is None and self.tol == 0
-        n_steps = self._most_steps(fit_rows.shape[0])
-        report = Report(self, self._history_fields(_HISTORY_FIELDS), n_steps=n_steps if is_fixed else None)
-        n_threads = effective_n_threads(self.n_threads)
-        rows = kept_rows(fit_rows, n_threads)
+        report = Report(self, _HISTORY_FIELDS)
+        fit_rows, columns = self._rows_to_fit(X)
+        rows = kept_rows(fit_rows, self._n_threads)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
-        weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
-        n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, n_threads)
-        random = random_stream(self.random_state)
+        weights, random = self._weights_of(fit_rows, sample_weight), random_stream(self.random_state)
+        n_rows = rows.shape[0]
+        batch_size = min(self.batch_size, n_rows)
+        n_steps = self.max_iter * n_rows // batch_size
+        report.n_steps = n_steps if self.max_no_improvement is None and self.tol == 0 else None
+        report.n_final_steps = n_steps / self.max_iter if self.compute_labels else 0.0
+        n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, self._n_threads)
         with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            self._start(rows, weights, given, random, n_threads, report.deadline.share(_SEEDING_SHARE))
-            report.start_run()
-            report.n_final_steps = n_steps / self.max_iter if self.compute_labels else 0.0
-            self._run(rows, weights, random, report)
-            self._random = random
-            self._store_centers(self._means.centers, self._shift)
+            state = self._begin(
+                rows, weights, given, random, n_threads, report.deadline.share(_SEEDING_SHARE)
+            )
+            tolerance = self.tol * state.mean_variance if self.tol > 0 else -math.inf
+            result = mini_batch(
+                rows, weights, state,
+                batch_size=batch_size, reassignment_ratio=self.reassignment_ratio,
+                patience=self.max_no_improvement, stop=Stop(n_steps, tolerance), report=report.start_run(),
+            )  # fmt: skip
+            found = {"inertia_": float(result.history["objective"][-1])}
             if self.compute_labels:
-                self._label(rows, weights, self._search)
-                self._warn_of_empty_clusters()
-                self._mark_ignored(fit_rows)
-            else:
-                self._leave_unlabelled()
+                labels, squares = labels_and_squares(rows, result.centers, state.shift, self._n_threads)
+                self._warn_of_empty_clusters(labels)
+                found = self._labels_fitted(fit_rows, result.centers, labels, squares, weights)
+        self._store_fitted(
+            columns
+            | self._state_fitted(state, result.centers)
+            | found
+            | {"history_": result.history, "n_iter_": -(-state.n_steps * batch_size // n_rows)}
+        )
         report.warn_if_out_of_time()
         return self
 
@@ -288,31 +496,32 @@ class MiniBatchKMeans(CentroidEstimator):
         MiniBatchKMeans
             This estimator.
         """
-        first = not hasattr(self, "_centers")
         self.check_parameters()
         self._check_goes_on()
-        rows = fit_rows = self._fit_rows_of(X, reset=first)
+        is_first = not hasattr(self, "_centers")
+        if is_first:
+            fit_rows, columns = self._rows_to_fit(X)
+        else:
+            fit_rows = self._with_direction(self._rows_of(X, reset=False))
+            kept = {name: value for name, value in vars(self).items() if name in ("history_", "n_iter_")}
+            columns = self._known_columns() | kept
         weights = self._weights_of(fit_rows, sample_weight)
-        n_threads = effective_n_threads(self.n_threads)
-        self._search = self._size_search(rows.shape[0], weights, n_threads)
-        with single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            if first:
-                self._random = random_stream(self.random_state)
+        with single_threaded_blas(math.prod(fit_rows.shape) * self.n_clusters):
+            if is_first:
+                rows, random = fit_rows, random_stream(self.random_state)
                 given = self._given_centers(rows, self.n_init)
                 self._check_n_rows(rows)
-                self.n_steps_ = 0
-                self._start(rows, weights, given, self._random, n_threads)
+                state = self._begin(rows, weights, given, random, self._n_threads)
             else:
-                rows = self._means_for(rows)
+                state = self._state_for(fit_rows)
+                rows = fit_rows.with_dtype(state.means.dtype)
             batch = Batch(rows, weights, np.arange(rows.shape[0]), RowReader(rows), self.n_clusters)
-            self._step(batch, self._random)
-            self._centers = None
-            self._forget_distances()
+            take_batch(state, batch, self.reassignment_ratio)
+            fitted = columns | self._state_fitted(state, None)
             if self.compute_labels:
-                self.labels_, self.inertia_ = self._assigned(batch)
-                self._note_sizes(self.labels_, weights)
-                self._mark_ignored(fit_rows)
-        self.n_steps_ += 1
+                labels, fitted["inertia_"] = assign_batch(state, batch)
+                fitted["labels_"] = self._scattered(fit_rows, labels)
+        self._store_fitted(fitted)
         return self
 
     @property
@@ -342,106 +551,7 @@ class MiniBatchKMeans(CentroidEstimator):
             "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
         }  # fmt: skip
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
-
-    def _run(
-        self,
-        rows: RowSource,
-        weights: Array | None,
-        random: np.random.RandomState,
-        report: Report,
-    ) -> None:
-        """Batch after batch, until the centroids have settled."""
-        n_rows, mass = rows.shape[0], total_weight(rows.shape[0], weights)
-        batch_size = min(self.batch_size, n_rows)
-        run, reader = run_length(rows, batch_size), RowReader(rows)
-        smoothed = SmoothedInertia(min(1.0, 2 * batch_size / (n_rows + 1)), self.max_no_improvement)
-        for _ in range(self._most_steps(n_rows)):
-            numbers = draw_batch(n_rows, batch_size, run, random)
-            batch = Batch(rows, weights, numbers, reader, self.n_clusters)
-            step = self._step(batch, random)
-            objective = step.inertia / batch.mass if batch.mass > 0 else 0.0
-            stop = report(
-                objective * mass,
-                lambda: self._means.centers,
-                center_shift=step.center_shift,
-                gap=0.0 if self._search is None else self._search.gap,
-            )
-            settled = self.tol > 0 and step.center_shift <= self.tol * self._mean_variance
-            if stop or settled or smoothed.has_stalled(objective):
-                break
-        self.history_ = report.history()
-        self.n_steps_ = len(self.history_)
-        self.n_iter_ = -(-self.n_steps_ * batch_size // n_rows)
-
-    def _most_steps(self, n_rows: int) -> int:
-        """Return how many batches are as many rows as `max_iter` passes."""
-        return self.max_iter * n_rows // min(self.batch_size, n_rows)
-
-    def _step(self, batch: Batch, random: np.random.RandomState) -> BatchStep:
-        """Assign the rows of a batch, let them vote, move the centroids."""
-        means = self._means
-        labels, inertia = self._assigned(batch)
-        # Before any vote counts: a step that fails leaves all as it was.
-        most = inertia + batch.mass
-        if not most <= _MOST_IN_A_BATCH:
-            raise ValueError(overflow_message(type(self).__name__, "inertia", most))
-        for part, x in batch.blocks():
-            means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
-        shifts, _ = means.move(np.zeros(self.n_clusters))
-        self._n_since_reassignment += batch.n_rows
-        self._reassign_starved(batch, random)
-        return BatchStep(inertia, float((shifts**2).sum()))
-
-    def _assigned(self, batch: Batch) -> tuple[IntArray, float]:
-        """Return the labels of the rows of a batch and their inertia."""
-        squares = batch.squares(self._shift, self._means.n_threads)
-        if self._search is not None:
-            found, inertia = self._search.labels(
-                batch.blocks, self._means.frame, squares, batch.weights, batch.take, are_others=True
-            )
-            return found, self._inertia_of(inertia)
-        labels = np.empty(batch.n_rows, dtype=np.int32)
-        scores = np.empty(batch.n_rows, dtype=self._means.dtype)
-        for part, x in batch.blocks():
-            self._means.frame.nearest(x, labels[part], scores[part])
-        settled = self._settled(batch, labels)
-        own = np.maximum(squares + scores, 0) if settled is None else settled
-        return labels, self._inertia_of(weighted_sum(own, batch.weights))
-
-    def _settled(self, batch: Batch, labels: IntArray) -> FloatArray | None:
-        """Give rows in doubt their nearest centroids; return squared distances, None if there is no doubt.
-
-        Where no row of the first batch is in doubt, none is looked for in others.
-        """
-        means = self._means
-        if isinstance(means, SparseMeans) or means.settles is False:
-            return None
-        doubts, squares = Doubts(means.frame), np.empty(batch.n_rows)
-        for part, x in batch.blocks():
-            doubts.measure(x, labels[part], squares[part])
-        if means.settles is None:
-            means.settles = len(doubts.doubtful(labels, squares)) > 0
-        for part, x in batch.blocks() if means.settles else ():
-            doubts.settle(x, batch.take, labels[part], squares[part], part.start)
-        return squares if means.settles else None
-
-    def _reassign_starved(self, batch: Batch, random: np.random.RandomState) -> None:
-        """Move centroids with too few votes to rows of the batch, with as many votes as the least of the others."""
-        masses = self._means.masses
-        waited = self._n_since_reassignment >= _VOTES_BETWEEN_REASSIGNMENTS * self.n_clusters
-        if self.reassignment_ratio == 0 or not (waited or (masses == 0).any()):
-            return
-        self._n_since_reassignment = 0
-        starved = np.flatnonzero(masses < self.reassignment_ratio * masses.max())
-        if len(starved) == 0:
-            return
-        starved = np.sort(starved[np.argsort(masses[starved], kind="stable")][: batch.n_rows // 2])
-        numbers = np.sort(random.choice(batch.numbers, len(starved), replace=False))
-        least = float(np.delete(masses, starved).min())
-        self._means.put(starved, dense(batch.rows.take(numbers)), least)
-
-    def _start(
+    def _begin(
         self,
         rows: RowSource,
         weights: Array | None,
@@ -449,14 +559,14 @@ class MiniBatchKMeans(CentroidEstimator):
         random: np.random.RandomState,
         n_threads: int,
         deadline: Deadline = UNLIMITED,
-    ) -> None:
-        """Set the first centroids: those given, or the best of some drawn from a sample."""
-        shift, self._mean_variance = np.zeros(rows.shape[1]), 0.0
+    ) -> MiniBatchState:
+        """Return the initial state: at given centers, or at the best of some drawn from a sample."""
+        shift, mean_variance = np.zeros(rows.shape[1]), 0.0
         centers = given
         if given is None or self.tol > 0 or not rows.is_sparse:
-            # Given centroids leave the stream of random numbers alone, for sparse rows need no sample.
+            # Given centers leave the stream of random numbers alone, for sparse rows need no sample.
             sample = self._sample(rows, weights, random if given is None else np.random.RandomState(0))
-            shift, self._mean_variance = sample.shift, sample.mean_variance
+            shift, mean_variance = sample.shift, sample.mean_variance
         if centers is None:
             drawn = []
             for _ in range(self._n_draws()):
@@ -468,11 +578,33 @@ class MiniBatchKMeans(CentroidEstimator):
                 test = self._sample(rows, weights, random)
                 centers = min(drawn, key=lambda tried: _inertia(tried, test))
         self._check_distances(centers, shift)
-        self._means = self._new_means(rows, centers, shift, n_threads)
-        self._votes = (self._means.sums, self._means.masses)
-        self._store_centers(centers, shift)
-        self._n_since_reassignment = 0
-        self.counts_ = self._means.masses
+        means = self._new_means(rows, centers, shift, n_threads)
+        return MiniBatchState(means, shift, mean_variance, random)
+
+    def _state_for(self, rows: RowSource) -> MiniBatchState:
+        """Return a copy of the state that the last batch has left, for more rows."""
+        means, shift = self.__dict__.get("_means"), self._shift
+        if means is None or isinstance(means, SparseMeans) != rows.is_sparse:
+            sums, masses = (part.copy() for part in self._votes)
+            if rows.is_sparse:  # there are no shifts between sparse rows
+                sums, shift = sums + masses[:, None] * shift, np.zeros_like(shift)
+            means = self._new_means(rows, self.cluster_centers_, shift, self._n_threads)
+            means.restore(sums, masses)
+        else:
+            means = means.copy()
+        return MiniBatchState(
+            means, shift, self._mean_variance, self._random, self._n_since_reassignment, self.n_steps_
+        )
+
+    def _state_fitted(self, state: MiniBatchState, centers: Array | None) -> dict[str, Any]:
+        """Return the fitted attributes that hold a state; centers that are None are computed when asked for."""
+        means = state.means
+        return {
+            "_centers": centers, "_shift": state.shift, "_n_features_out": len(means.masses), "_means": means,
+            "_votes": (means.sums, means.masses), "counts_": means.masses, "_random": state.random,
+            "_mean_variance": state.mean_variance, "_n_since_reassignment": state.n_since_reassignment,
+            "n_steps_": state.n_steps,
+        }  # fmt: skip
 
     def _sample(self, rows: RowSource, weights: Array | None, random: np.random.RandomState) -> Dataset:
         size = self.init_size or 3 * self.batch_size
@@ -489,26 +621,13 @@ class MiniBatchKMeans(CentroidEstimator):
             as_rows(rows.take(numbers)),
             None if weights is None else weights[numbers],
             n_clusters=self.n_clusters,
-            n_threads=effective_n_threads(self.n_threads),
+            n_threads=self._n_threads,
         )
 
     def _n_draws(self) -> int:
         if self.n_init != "auto":
             return int(self.n_init)
         return 3 if callable(self.init) or self.init == "random" else 1
-
-    def _means_for(self, rows: RowSource) -> RowSource:
-        """Make the means ready for more rows; return these in the float type of the means."""
-        if not hasattr(self, "_means") or isinstance(self._means, SparseMeans) != rows.is_sparse:
-            sums, masses = self._votes
-            if rows.is_sparse:  # there are no shifts between sparse rows
-                sums, self._shift = sums + masses[:, None] * self._shift, np.zeros_like(self._shift)
-            n_threads = effective_n_threads(self.n_threads)
-            self._means = self._new_means(rows, self.cluster_centers_, self._shift, n_threads)
-            self._means.restore(sums, masses)
-            self._votes = (sums, masses)
-            self.counts_ = masses
-        return rows.with_dtype(self._means.dtype)
 
 
 def _inertia(centers: Array, data: Dataset) -> float:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment
+from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
-from coterie.centers.sized import SizedAssignment
+from coterie.centers.rounding import SettledAssignment, rounding_decides
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
 from coterie.estimators.parameters import (
@@ -27,8 +30,6 @@ from coterie.estimators.parameters import (
     Metric,
     Param,
     RandomState,
-    SizeBound,
-    SizeGap,
     Threads,
     Tolerance,
     Verbose,
@@ -36,17 +37,22 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.callbacks import with_callbacks
 from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
-from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.kmeans.kept_bounds import n_bounds_per_row
-from coterie.kmeans.rounds import Rounds
-from coterie.kmeans.votes import EarlierVotes, LocalVotes, Sample, Votes
 from coterie.rows import RowSource, as_rows
 
 __all__ = [
     "BOUNDS",
+    "EarlierSums",
     "HISTORY_FIELDS",
+    "LocalSampleSums",
+    "NestedProgress",
+    "NestedResult",
+    "Sample",
+    "SampleSums",
+    "n_bounds_per_row",
+    "nested",
     "Bounds",
     "DoublingThreshold",
     "FirstBatch",
@@ -85,7 +91,390 @@ _FIRST_ROWS_PER_CLUSTER = 64
 # Part of the time left that the initialization may take.
 _SEEDING_SHARE = 0.25
 
+# Rounds on the same sample in which rows near a tie may go to and fro by rounding, before that counts as settled.
+_ROUNDS_WITHOUT_PROGRESS = 5
+
+# Lower bounds may take this much of the memory of the rows themselves.
+_BOUNDS_OF_ROW = 0.5
+_LANE_BOUNDS_OF_ROW = 0.1
+
 HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
+
+
+class Sample(Protocol):
+    """What is known of a sample that grows, wherever its rows are; see `coterie.blocks.shuffled.ShuffledRows`."""
+
+    rows: RowSource
+    order: IndexArray
+    size: int
+    weights: Array | None
+    n_rows: int
+    n_threads: int
+    total_weight: float
+    shift: FloatArray
+
+    def grow(self, size: int) -> None:
+        """Take in the rows up to a position."""
+
+
+@dataclass
+class EarlierSums:
+    """Cluster sums of the rows of earlier calls; see `SampleSums`."""
+
+    sums: FloatArray
+    masses: FloatArray
+    squares: FloatArray
+    shift: FloatArray
+
+
+class SampleSums:
+    """Sums over the rows of the sample, each in the cluster that it was last assigned to.
+
+    A subclass knows where the rows are: it has `update`, `rounding_decides`, `settle`, `counts` and `measured`.
+
+    Attributes
+    ----------
+    means : Means
+        The centroids.
+    squares : ndarray of shape (k,), float64
+        Weighted sum of the squared distances of each cluster's rows to the shift.
+    is_settled : bool
+        Whether rows in doubt are given their nearest centroids; see `coterie.centers.rounding`.
+    """
+
+    is_settled = False
+
+    def __init__(self, data: Sample, means: Means, earlier: EarlierSums | None) -> None:
+        self._sample = data
+        self.means = means
+        self.squares = np.zeros(len(means.masses))
+        self._goes_on = earlier is not None
+        if earlier is not None:
+            means.restore(earlier.sums, earlier.masses)
+            self.squares = earlier.squares
+        self._earlier_masses = means.masses.copy()
+
+    def update(self) -> int:
+        """Assign all rows of the sample and bring the sums up to date; return how many labels have changed."""
+        raise NotImplementedError
+
+    def rounding_decides(self) -> bool:
+        """Tell by some rows of the first sample whether rounding may choose labels."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """From now on give rows that are in doubt their nearest centroids."""
+        raise NotImplementedError
+
+    def counts(self) -> IndexArray:
+        """Return how many rows of positive weight each cluster has among these rows."""
+        raise NotImplementedError
+
+    def measured(self) -> FloatArray:
+        """Return what `Means.move` returns as within, without sums that rounding would spoil; of these rows alone."""
+        raise NotImplementedError
+
+    def move(self) -> tuple[FloatArray, FloatArray]:
+        """Bring each center to the mean of its rows; see `Means.move`."""
+        shifts, within = self.means.move(self.squares, self.empty_clusters())
+        return shifts, self.measured() if self.is_settled and not self._goes_on else within
+
+    def empty_clusters(self) -> IndexArray:
+        """Return the clusters without a row of positive weight, now or earlier."""
+        return np.flatnonzero((self.counts() == 0) & (self._earlier_masses == 0))
+
+    def standard_errors(self, within: FloatArray) -> FloatArray:
+        """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two rows."""
+        unit = self._sample.total_weight / self._sample.n_rows
+        votes = self.means.masses / unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.means.unit_length:
+                within = _across(within, self.means.masses)
+            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
+
+    def scaled_up(self, within: FloatArray) -> float:
+        """Return the inertia of the sample, scaled up to all rows."""
+        mass = float(self.means.masses.sum())
+        return float(within.sum()) * self._sample.total_weight / mass if mass > 0 else 0.0
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean variance of the columns; to be asked for when all rows are in the sample, and constant from then on."""
+        return self.variance_of_sample()
+
+    def variance_of_sample(self) -> float:
+        """Return the mean variance of the columns, of the sample."""
+        mass = self.means.masses.sum()
+        mean = self.means.sums.sum(axis=0) / mass
+        return float(self.squares.sum() / mass - mean @ mean) / len(mean)
+
+
+class LocalSampleSums(SampleSums):
+    """SampleSums of rows of this process.
+
+    Parameters
+    ----------
+    data : ShuffledRows
+        The rows.
+    means : Means
+        The centroids.
+    assignment : Assignment
+        Gives rows their clusters.
+    earlier : EarlierSums or None
+        What earlier calls have left.
+    """
+
+    def __init__(
+        self, data: ShuffledRows, means: Means, assignment: Assignment, earlier: EarlierSums | None = None
+    ) -> None:
+        super().__init__(data, means, earlier)
+        self._data = data
+        self._assignment = assignment
+        self.is_settled = isinstance(assignment, SettledAssignment)
+
+    def update(self) -> int:
+        """See `SampleSums`."""
+        data, assignment = self._data, self._assignment
+        labels = assignment.labels[: data.size]
+        before = labels.copy()
+        assignment.start(self.means.frame)
+        for part, x in data.blocks():
+            assignment.assign(part, x)
+            self.means.vote(x, labels[part], before[part], data.weights_of(part))
+        changed = np.flatnonzero(labels != before)
+        self._move_squares(changed, labels[changed], before[changed])
+        return len(changed)
+
+    def _move_squares(self, rows: IndexArray, labels: IntArray, before: IntArray) -> None:
+        squares = self._data.squares[rows].astype(np.float64)
+        if self._data.weights is not None:
+            squares *= self._data.weights[rows]
+        k = len(self.squares)
+        self.squares += np.bincount(labels, squares, minlength=k)
+        self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
+
+    def rounding_decides(self) -> bool:
+        """See `SampleSums`."""
+        data = self._data
+        return rounding_decides(data, self.means.frame, self._assignment.labels[: data.size])
+
+    def settle(self) -> None:
+        """See `SampleSums`."""
+        self._assignment, self.is_settled = SettledAssignment(self._data, self._assignment), True
+
+    def measured(self) -> FloatArray:
+        """See `SampleSums`."""
+        assert isinstance(self._assignment, SettledAssignment)
+        squares = self._assignment.squares[: self._data.size]
+        if self._data.weights is not None:
+            squares = squares * self._data.weights[: self._data.size]
+        labels = self._assignment.labels[: self._data.size]
+        return np.bincount(labels, squares, minlength=len(self.squares)).astype(np.float64)
+
+    def counts(self) -> IndexArray:
+        """See `SampleSums`."""
+        weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
+        labels = self._assignment.labels[: self._data.size]
+        return np.bincount(labels, weights, minlength=len(self.squares))
+
+
+def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
+
+    A direction c = S / |S| moves only by what its votes add at right angles to it, over |S| = r v, with r the mean of
+    cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
+    within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
+    error is too large if at all, by the votes' spread along c, one direction of d. Without a direction it is infinite.
+    """
+    mean_cosine = 1 - within / (2 * masses)
+    return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
+
+
+class Growth:
+    """By how much the energy of a sample fell since rows joined it, as a part of it; infinite before any did.
+
+    Attributes
+    ----------
+    size : int
+        Of the sample.
+    at_first, energy : float
+        The energies of the first round of the sample, and of the latest.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.at_first = self.energy = np.inf
+
+    def note(self, size: int, energy: float) -> None:
+        """Take in the energy of a round: in the first of a sample by the centroids of the one before."""
+        if 0 < self.size < size:
+            self.at_first = energy
+        self.size, self.energy = size, energy
+
+    def gain(self) -> float:
+        """Return by which part of itself the energy fell."""
+        return 0.0 if self.energy <= 0 else (self.at_first - self.energy) / self.energy
+
+
+class Descent:
+    """The energy of one sample. It falls from round to round, until only rounding is left to gain.
+
+    Attributes
+    ----------
+    lowest : float
+        The lowest energy by now.
+    n_without_progress : int
+        NestedProgress since then.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another sample."""
+        self.lowest = np.inf
+        self.n_without_progress = 0
+
+    def has_stalled(self, energy: float) -> bool:
+        """Take in the energy of a round; return whether it has not fallen for some rounds."""
+        self.n_without_progress = 0 if energy < self.lowest else self.n_without_progress + 1
+        self.lowest = min(energy, self.lowest)
+        return self.n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
+
+
+class NestedProgress:
+    """Energies of the rounds so far, by which a sample is kept or grows."""
+
+    def __init__(self) -> None:
+        self.descent, self.growth = Descent(), Growth()
+
+
+@dataclass(frozen=True, slots=True)
+class NestedResult:
+    """What a run of nested mini-batch k-means ends with.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, d)
+        The centers.
+    sums : SampleSums
+        Sums over the rows of the sample.
+    history : record array
+        What was reported of each round.
+    reason : str
+        What ended the rounds: "converged", "least_gain", "max_iter", "max_time" or "callback".
+    """
+
+    centers: Array
+    sums: SampleSums
+    history: Array
+    reason: str
+
+
+def nested(
+    data: Sample,
+    sums: SampleSums,
+    *,
+    doubling_threshold: float,
+    least_gain: float,
+    stop: Stop,
+    report: Report,
+    labels_follow: bool,
+    progress: NestedProgress | None = None,
+) -> NestedResult:
+    """Assign the sample and move the centers, round by round; double the sample once the centers have settled.
+
+    Parameters
+    ----------
+    data : Sample
+        The rows; its sample grows.
+    sums : SampleSums
+        Sums over the sample, and the initial centers; changed.
+    doubling_threshold, least_gain : float
+        See `NestedMiniBatchKMeans`.
+    stop : Stop
+        Rounds at most, and the squared movement of the centers, relative to the mean variance of the columns, that ends
+        them once all rows are in the sample.
+    report : Report
+        Told of each round: `objective` is the inertia of the sample scaled up to all rows, with `batch_size`,
+        `n_changed` and `center_shift`.
+    labels_follow : bool
+        Whether labels of all rows follow, for which time is kept.
+    progress : NestedProgress, optional
+        That of earlier rounds, where there were some.
+
+    Returns
+    -------
+    NestedResult
+
+    References
+    ----------
+    Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5.
+    """
+    means, progress = sums.means, progress or NestedProgress()
+    descent, growth, first_size = progress.descent, progress.growth, data.size
+    scale, reason, begin = 0.5 if means.unit_length else 1.0, "max_iter", report.seconds
+    # The first round compares its rows with all centers, as labels do.
+    report.n_final_steps = data.n_rows / first_size if labels_follow else 0.0
+    for iteration in range(stop.max_iter):
+        n_changed = sums.update()
+        if iteration == 0 and sums.rounding_decides():
+            sums.settle()
+            sums.update()
+        shifts, within = sums.move()
+        center_shift = float(np.sum(shifts**2))
+        if iteration == 0:
+            per_row = (report.seconds - begin) / first_size
+        is_over = report(
+            scale * sums.scaled_up(within),
+            lambda: means.centers,
+            batch_size=data.size,
+            n_changed=n_changed,
+            center_shift=center_shift,
+        )
+        energy = float(within.sum())
+        stalled = descent.has_stalled(energy)
+        growth.note(data.size, energy)
+        if is_over:
+            reason = report.reason or "converged"
+            break
+        if data.size < data.n_rows:
+            errors = sums.standard_errors(within)
+            if stalled or have_settled(errors, shifts, doubling_threshold):
+                if growth.gain() < least_gain:
+                    reason = "least_gain"
+                    break
+                size = min(2 * data.size, data.n_rows)
+                if not report.has_time_for(per_row * size):
+                    reason = "max_time"
+                    break
+                data.grow(size)
+                descent.begin()
+        elif stalled or n_changed == 0 or center_shift <= stop.tolerance * sums.mean_variance:
+            reason = "converged"
+            break
+    return NestedResult(means.centers, sums, report.history(), reason)
+
+
+def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
+    """Return whether every center moved by less than its standard error over the threshold: more rows are needed."""
+    return bool(np.all((shifts == 0) | (errors > threshold * shifts)))
+
+
+def n_bounds_per_row(
+    n_rows: int, n_columns: int, n_clusters: int, itemsize: int, kind: str = "auto"
+) -> int | None:
+    """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
+    if kind == "off" or (kind == "auto" and n_clusters < 4):
+        return 0
+    if kind != "auto":
+        return n_bounds_of(kind, n_rows, n_clusters)
+    lanes = LINE_BYTES // itemsize
+    if -(-n_clusters // lanes) * lanes <= _LANE_BOUNDS_OF_ROW * n_columns:
+        return None
+    groups = n_bounds_of("yinyang", n_rows, n_clusters)
+    assert groups is not None
+    return max(1, min(groups, int(_BOUNDS_OF_ROW * n_columns)))
 
 
 class NestedMiniBatchKMeans(CentroidEstimator):
@@ -135,8 +524,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Which lower bounds skip distances when rows are gone over again: one per row and centroid, the paper's; one per
         row and group of centroids, which takes less memory; or none. The clusters are the same, bit for bit. "auto"
         chooses by a measured rule, see Notes.
-    size_min, size_max, size_gap
-        Bounds of the sizes of all clusters, of each sample in proportion; see `KMeans`. In `partial_fit` fractions.
     max_time : float, optional
         Seconds, from the call on, labels included; see `KMeans`.
     random_state, n_threads
@@ -159,14 +546,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
     counts_ : ndarray of shape (k,), float64
         (Weighted) votes that each centroid is the mean of.
-    size_range_ : ndarray of shape (2,), float64
-        The smallest and the largest (weighted) size of a cluster; only with `size_min` or `size_max`.
     n_iter_ : int
         Number of rounds.
     history_ : record array
         One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
         centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
-        included), `center_shift` (sum of the squared movements of the centroids), and with bounds of sizes `gap`.
+        included), `center_shift` (sum of the squared movements of the centroids).
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -237,9 +622,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         metric: Metric = "euclidean",
         zero_rows: ZeroRows = "error",
         bounds: Bounds = "auto",
-        size_min: SizeBound = None,
-        size_max: SizeBound = None,
-        size_gap: SizeGap = 1e-3,
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -257,9 +639,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.metric = metric
         self.zero_rows = zero_rows
         self.bounds = bounds
-        self.size_min = size_min
-        self.size_max = size_max
-        self.size_gap = size_gap
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -310,36 +689,55 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
-        n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        report = Report(self, self._history_fields(HISTORY_FIELDS))
-        fit_rows = self._fit_rows_of(X, reset=not goes_on)
+        report = Report(self, HISTORY_FIELDS)
+        if goes_on:
+            fit_rows = self._with_direction(self._rows_of(X, reset=False))
+            columns = self._known_columns()
+        else:
+            fit_rows, columns = self._rows_to_fit(X)
         self._check_bounds(fit_rows)
-        rows = kept_rows(fit_rows, n_threads)
+        rows = kept_rows(fit_rows, self._n_threads)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
             self._check_n_rows(rows)
-        weights = self._weights_of(fit_rows, sample_weight)
-        self._search = self._size_search(rows.shape[0], weights, n_threads, report.deadline)
-        random = random_stream(self.random_state)
+        weights, random = self._weights_of(fit_rows, sample_weight), random_stream(self.random_state)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
-            earlier = self._earlier_votes(rows) if goes_on else None
+            earlier = self._earlier_sums(rows) if goes_on else None
             data = self._shuffled(rows, weights, random, None if earlier is None else earlier.shift)
             if centers is None:
                 centers = self._centers_from_first_batch(data, random, report)
             self._check_distances(centers, data.shift)
-            means = self._new_means(rows, centers, data.shift, n_threads)
-            votes = LocalVotes(data, means, self._assignment(data, means), earlier)
-            self._run(data, votes, report)
+            means = self._new_means(rows, centers, data.shift, self._n_threads)
+            sums = LocalSampleSums(data, means, self._assignment(data, means), earlier)
+            result = self._solve(data, sums, report)
+            fitted = columns | self._result_fitted(result, data.shift)
             if self.compute_labels:
-                self._label(rows, weights, self._search)
-            else:
-                self._leave_unlabelled()
-        if self.compute_labels and not goes_on:
-            self._warn_of_empty_clusters()
-        self._mark_ignored(fit_rows)
+                labels, squares = labels_and_squares(rows, result.centers, data.shift, self._n_threads)
+                fitted |= self._labels_fitted(fit_rows, result.centers, labels, squares, weights)
+                if not goes_on:
+                    self._warn_of_empty_clusters(labels)
+        self._store_fitted(fitted)
         report.warn_if_out_of_time()
         return self
+
+    def _solve(
+        self, data: Sample, sums: SampleSums, report: Report, progress: NestedProgress | None = None
+    ) -> NestedResult:
+        return nested(
+            data, sums,
+            doubling_threshold=self.doubling_threshold, least_gain=self.least_gain,
+            stop=Stop(self.max_iter, self.tol), report=report.start_run(),
+            labels_follow=self.compute_labels, progress=progress,
+        )  # fmt: skip
+
+    def _result_fitted(self, result: NestedResult, shift: FloatArray) -> dict[str, Any]:
+        """Return the fitted attributes of a result without labels."""
+        means, history = result.sums.means, result.history
+        return self._centers_fitted(result.centers, shift) | {
+            "_votes": (means.sums, means.masses, result.sums.squares), "counts_": means.masses,
+            "history_": history, "n_iter_": len(history), "inertia_": float(history["objective"][-1]),
+        }  # fmt: skip
 
     def _shuffled(
         self,
@@ -351,9 +749,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         """Return the rows in random order, the first batch taken in."""
         size = self._first_size()
         order = shuffled(rows.shape[0], run_length(rows, size), random)
-        order, n_threads = self._those_that_count_first(order, weights), effective_n_threads(self.n_threads)
+        order = self._those_that_count_first(order, weights)
         data = ShuffledRows(
-            rows, weights, order, n_clusters=self.n_clusters, n_threads=n_threads, shift=shift
+            rows, weights, order, n_clusters=self.n_clusters, n_threads=self._n_threads, shift=shift
         )
         data.grow(min(size, data.n_rows))
         return data
@@ -369,15 +767,15 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             return max(_FIRST_ROWS, _FIRST_ROWS_PER_CLUSTER * self.n_clusters)
         return max(int(self.batch_size), self.n_clusters)
 
-    def _earlier_votes(self, rows: RowSource) -> EarlierVotes:
-        """Return a copy of the votes of earlier calls, relative to a shift that suits the rows."""
+    def _earlier_sums(self, rows: RowSource) -> EarlierSums:
+        """Return a copy of the sums of earlier calls, relative to a shift that suits the rows."""
         sums, masses, squares = (part.copy() for part in self._votes)
         shift = self._shift
         if rows.is_sparse:  # they are never shifted
             squares += 2 * sums @ shift + masses * (shift @ shift)
             sums += masses[:, None] * shift
             shift = np.zeros_like(shift)
-        return EarlierVotes(sums, masses, squares, shift)
+        return EarlierSums(sums, masses, squares, shift)
 
     def _check_bounds(self, rows: RowSource) -> None:
         if rows.is_sparse and self.bounds in ("elkan", "yinyang"):
@@ -389,67 +787,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def fitted_attributes(self) -> dict[str, Declared]:
         return {**super().fitted_attributes(), **self._votes_of(3)}
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
-
-    def _run(
-        self,
-        data: Sample,
-        votes: Votes,
-        report: Report,
-        rounds: Rounds | None = None,
-    ) -> None:
-        """Rounds over the sample: assign, let each row vote, move; double it when the centroids have settled.
-
-        `rounds` is what those before have told, where there were some.
-        """
-        means, rounds = votes.means, rounds or Rounds()
-        descent, growth, first_size = rounds.descent, rounds.growth, data.size
-        report.start_run()
-        # The first round compares its rows with all centroids, as labels do.
-        report.n_final_steps = data.n_rows / first_size if self.compute_labels else 0.0
-        begin = report.seconds
-        for iteration in range(self.max_iter):
-            n_changed = votes.update()
-            if iteration == 0 and self._search is None and votes.rounding_decides():
-                votes.settle()
-                votes.update()
-            shifts, within = votes.move()
-            center_shift = float(np.sum(shifts**2))
-            if iteration == 0:
-                per_row = (report.seconds - begin) / first_size
-            stop = report(
-                self._inertia_of(votes.scaled_up(within)),
-                lambda: means.centers,
-                batch_size=data.size,
-                n_changed=n_changed,
-                center_shift=center_shift,
-                gap=0.0 if self._search is None else self._search.gap,
-            )
-            stalled = descent.has_stalled(float(within.sum()))
-            growth.note(data.size, float(within.sum()))
-            if data.size < data.n_rows and not stop:
-                errors = votes.standard_errors(within)
-                if stalled or have_settled(errors, shifts, self.doubling_threshold):
-                    if growth.gain() < self.least_gain:
-                        break
-                    size = min(2 * data.size, data.n_rows)
-                    if not report.has_time_for(per_row * size):
-                        break
-                    data.grow(size)
-                    descent.begin()
-            elif stop or stalled or n_changed == 0 or center_shift <= self.tol * votes.mean_variance:
-                break
-        self._store_votes(votes, data.shift, report)
-
-    def _store_votes(self, votes: Votes, shift: FloatArray, report: Report) -> None:
-        """Store what the rounds have found by now."""
-        means = votes.means
-        self._store_centers(means.centers, shift)
-        self._votes = (means.sums, means.masses, votes.squares)
-        self.counts_ = means.masses
-        self.history_ = report.history()
-        self.n_iter_ = len(self.history_)
-
     def _centers_from_first_batch(self, data: Sample, random: np.random.RandomState, report: Report) -> Array:
         batch = data.rows.take(data.order[: data.size])
         weights = None if data.weights is None else data.weights[: data.size]
@@ -457,8 +794,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         return self._drawn_centers(batch, sample, random, report.deadline.share(_SEEDING_SHARE))
 
     def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
-        if self._search is not None:
-            return SizedAssignment(data, self._search)
         if isinstance(means, SparseMeans):
             return PlainAssignment(data)
         n_bounds = n_bounds_per_row(
@@ -467,8 +802,3 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         if n_bounds == 0:
             return PlainAssignment(data)
         return BoundedAssignment(data, means.frame, n_bounds, unit_length=self._by_angle)
-
-
-def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
-    """Whether every centroid moved by less than its standard error over the threshold: more rows will tell more."""
-    return bool(np.all((shifts == 0) | (errors > threshold * shifts)))

@@ -1,27 +1,46 @@
-"""Assignment of rows to centroids with bounds of the sizes of clusters: the plain one, under prices."""
+"""Assignment of rows to centers with size constraints, by the dual variables of the constraints ("prices").
+
+Each row goes where its squared distance plus the price of the cluster is least; see `coterie.centers.prices`. Prices
+are found on lists of the nearest centers of each row (`Listing`), which are made anew where they turn out too short.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, FitRows, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.dataset import Dataset, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
-from coterie.centers.levelling import levelled
-from coterie.centers.listing import FOLLOWED, Blocks, Listing, longest_list
 from coterie.centers.passes import LocalPasses
 from coterie.centers.price_ascent import PriceProblem, climb
-from coterie.centers.priced_lists import PricedLists
+from coterie.centers.priced_lists import Followed, PricedLists, Pricing
 from coterie.centers.prices import PricedAssignment, assign_within
 from coterie.centers.sizes import SizeBounds, common_weight
-from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.deadline import Deadline
 
-__all__ = ["SizedAssignment", "SizedPasses", "SizedSearch", "listed", "sized_labels_and_squares"]
+__all__ = ["FOLLOWED", "Listing", "SizedAssignment", "SizedPasses", "SizedSearch", "balanced", "listed"]
+
+Blocks = Callable[[], Iterator[tuple[slice, Any]]]
+
+# All centroids of each row are listed where that takes no more than this.
+_WHOLE_BYTES = 4 << 20
+
+# Lists grow to this, where they are not right as they are.
+_LONGEST_BYTES = 128 << 20
+
+# Rows that are taken at a time to be listed once more.
+_TAKEN = 1 << 16
+
+# Places for centroids whose prices have fallen far.
+FOLLOWED = 4
 
 # Centroids on the list of a row.
 _LISTED = 8
@@ -47,6 +66,120 @@ _LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNSURE_SAMPLE = 32, 8, 0.001
 
 # Prices that leave no more than this part of a sample out of place stay: so much is chance (0.8 / sqrt(50), and a bit).
 _NOISE = 0.14
+
+
+def list_length(n_rows: int, n_clusters: int, itemsize: int, at_least: int) -> int:
+    """Return how many centroids the lists of so many rows have, with scores of a size."""
+    is_whole = n_rows * n_clusters * (4 + itemsize) <= _WHOLE_BYTES
+    return n_clusters if is_whole else min(n_clusters, at_least)
+
+
+def longest_list(n_rows: int, n_clusters: int, itemsize: int, at_least: int) -> int:
+    """Return how many centroids the lists of so many rows may have: so many, or more in memory that is not much."""
+    return min(n_clusters, max(at_least, _LONGEST_BYTES // (n_rows * (4 + itemsize))))
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lists the cheapest centroids of rows under prices.
+
+    Attributes
+    ----------
+    blocks : callable
+        Yields (slice of the rows, kernel rows) each time.
+    take : callable
+        Returns rows of ascending numbers.
+    n_rows : int
+        Number of rows n.
+    frame : CenterFrame
+        The centroids.
+    n_threads : int
+        Threads of the kernel.
+    """
+
+    blocks: Blocks
+    take: Callable[[IndexArray], Any]
+    n_rows: int
+    frame: CenterFrame
+    n_threads: int
+
+    def of_all(self, prices: FloatArray, at_least: int) -> PricedLists:
+        """List centroids of all rows, so many or all: one pass over the rows."""
+        return self._of(self.blocks, self.n_rows, prices, self._length(self.n_rows, at_least))
+
+    def some(self, numbers: IndexArray) -> Listing:
+        """Return what lists the rows of ascending numbers: they are held."""
+        held = self.take(numbers)
+        x = kernel_rows(held)
+        whole = slice(0, len(numbers))
+        return replace(
+            self, blocks=lambda: iter([(whole, x)]), take=lambda places: held[places], n_rows=len(numbers)
+        )
+
+    def again(self, lists: PricedLists, numbers: IndexArray, prices: FloatArray) -> PricedLists:
+        """List centroids of some of all rows under other prices. The lists that are given are changed."""
+        first = 0 if lists.followed is None else lists.followed.length
+        new = self._of(lambda: self._taken(numbers), len(numbers), prices, lists.ids.shape[1] - first)
+        for place in range(first):
+            new.scores[new.ids == lists.ids[numbers, place, None]] = np.inf
+        lists.ids[numbers, first:], lists.scores[numbers, first:] = new.ids, new.scores
+        lists.last[numbers], lists.under[numbers] = new.last, len(lists.prices)
+        return replace(lists, prices=np.concatenate([lists.prices, new.prices]))
+
+    def following(self, lists: PricedLists, clusters: IndexArray, prices: FloatArray) -> PricedLists:
+        """List some centroids by themselves for all rows, beside the others: a pass over the rows with these alone.
+
+        Those that are followed already stay so.
+        """
+        if lists.followed is not None:
+            clusters = np.union1d(clusters, lists.followed.clusters)
+        length = min(FOLLOWED, len(clusters))
+        part = replace(self, frame=self.frame.some(clusters))
+        # One more, which bounds the others.
+        new = part._of(self.blocks, self.n_rows, prices[clusters], min(length + 1, len(clusters)))
+        ids = clusters.astype(np.int32)[new.ids[:, :length]]
+        others = slice(0 if lists.followed is None else lists.followed.length, None)
+        all_ids = np.concatenate([ids, lists.ids[:, others]], axis=1)
+        all_scores = np.concatenate([new.scores[:, :length], lists.scores[:, others]], axis=1)
+        for place in range(length):
+            all_scores[:, length:][all_ids[:, length:] == ids[:, place, None]] = np.inf
+        under = prices.astype(new.scores.dtype).astype(np.float64)
+        return replace(
+            lists,
+            ids=all_ids,
+            scores=all_scores,
+            followed=Followed(clusters, under, new.last, length),
+        )
+
+    def nearest(self) -> IntArray:
+        """Return the nearest centroid of each row: one pass over the rows."""
+        return self._of(self.blocks, self.n_rows, np.zeros(len(self.frame)), 1).ids[:, 0]
+
+    def _length(self, n_rows: int, at_least: int) -> int:
+        return list_length(n_rows, len(self.frame), self.frame.centers.dtype.itemsize, at_least)
+
+    def _taken(self, numbers: IndexArray) -> Iterator[tuple[slice, Any]]:
+        for start in range(0, len(numbers), _TAKEN):
+            some = numbers[start : start + _TAKEN]
+            yield slice(start, start + len(some)), kernel_rows(self.take(some))
+
+    def _of(self, blocks: Blocks, n_rows: int, prices: FloatArray, length: int) -> PricedLists:
+        frame = self.frame
+        n_clusters, dtype = len(frame), frame.centers.dtype
+        is_whole = length == n_clusters
+        added: Array = np.zeros(n_clusters, dtype=dtype) if is_whole else prices.astype(dtype)
+        ids, scores = np.empty((n_rows, length), dtype=np.int32), np.empty((n_rows, length), dtype=dtype)
+        for part, x in blocks():
+            _kernels.nearest(
+                x, frame.relative, frame.offsets + added, ids[part], scores[part], self.n_threads
+            )
+        last = np.full(n_rows, np.inf) if is_whole else scores[:, -1].astype(np.float64)
+        if not is_whole:
+            for start in range(0, n_rows, _TAKEN):
+                part = slice(start, start + _TAKEN)
+                scores[part] -= added[ids[part]]
+        under = np.zeros(n_rows, dtype=np.int32)
+        return PricedLists(ids, scores, added.astype(np.float64)[None, :], last, under, self.n_threads)
 
 
 def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
@@ -115,12 +248,10 @@ class SizedSearch:
     def labels(
         self,
         blocks: Blocks,
-        frame: Frame,
+        frame: CenterFrame,
         squares: Array,
         weights: Array | None,
         take: Callable[[IndexArray], Any],
-        *,
-        are_others: bool = False,
     ) -> tuple[IntArray, float]:
         """Assign rows.
 
@@ -128,7 +259,7 @@ class SizedSearch:
         ----------
         blocks : callable
             Yields (slice of the rows, kernel rows) each time.
-        frame : Frame
+        frame : CenterFrame
             The centroids.
         squares : ndarray of shape (n,)
             Squared distances of the rows to the shift.
@@ -136,8 +267,6 @@ class SizedSearch:
             None for 1.
         take : callable
             Returns rows of ascending numbers.
-        are_others : bool
-            Whether the rows are others than the last time, although they are as many.
 
         Returns
         -------
@@ -150,10 +279,7 @@ class SizedSearch:
         ValueError
             If weights are so uneven that no sizes within the bounds were found.
         """
-        frame = _dense(frame, self.n_threads)
         n_rows = len(squares)
-        if are_others:
-            self._strata = np.empty(0, dtype=np.int32)
         listing = Listing(blocks, take, n_rows, frame, self.n_threads)
         if n_rows >= _TIMES_SAMPLED * _SAMPLED * len(frame) and not self._is_late():
             self._price_sample(listing, weights)
@@ -168,7 +294,7 @@ class SizedSearch:
                     "differ too much. Widen the bounds, or cap the weights."
                 )
             bounds = self._bounds_of(n_rows, weights)
-            labels = levelled(lists.price(found.prices), bounds, len(frame), weights)
+            labels = balanced(lists.price(found.prices), bounds, len(frame), weights)
             value = self._inertia_of(blocks, frame, labels, weights) - constant
         inertia = max(value + constant, 0.0)
         self._excess = max(value - found.bound, 0.0)
@@ -288,13 +414,13 @@ class SizedSearch:
 
 
 class SizedAssignment:
-    """The labels of the rows of a fit within bounds of the sizes of clusters.
+    """The labels of the rows of a fit with size constraints.
 
     They are those of the last pass where new ones would not lower the inertia, so that it never rises.
 
     Parameters
     ----------
-    data : FitRows
+    data : Dataset
         The rows.
     search : SizedSearch
         Assigns them.
@@ -302,22 +428,20 @@ class SizedAssignment:
 
     algorithm = "lloyd"
 
-    def __init__(self, data: FitRows, search: SizedSearch) -> None:
+    def __init__(self, data: Dataset, search: SizedSearch) -> None:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
     def start(self, frame: Frame) -> None:
-        """Take the centroids of the coming pass, and assign all rows."""
+        """Take the centers of the coming pass, and assign all rows."""
+        assert isinstance(frame, CenterFrame)
         data = self._data
-        n_rows = max(part.stop for part, _ in data.blocks())
-        weights = data.weights_of(slice(0, n_rows))
-        self._found, _ = self._search.labels(data.blocks, frame, data.squares[:n_rows], weights, data.take)
-        before = self.labels[:n_rows]
-        if np.all(before >= 0):
-            difference = _difference(data, _dense(frame, data.n_threads).centers, before, self._found)
+        self._found, _ = self._search.labels(data.blocks, frame, data.squares, data.weights, data.take)
+        if np.all(self.labels >= 0):
+            difference = _difference(data, frame.centers, self.labels, self._found)
             if difference >= 0:
                 self._search.keep(difference)
-                self._found = before.copy()
+                self._found = self.labels.copy()
 
     def assign(self, part: slice, x: Any) -> None:
         """Bring the labels of one block up to date."""
@@ -329,7 +453,7 @@ class SizedAssignment:
 
 
 class SizedPasses(LocalPasses):
-    """Passes over blocks of this process whose labels are within bounds of the sizes of clusters.
+    """Passes over blocks of this process whose labels satisfy size constraints.
 
     Parameters
     ----------
@@ -345,25 +469,22 @@ class SizedPasses(LocalPasses):
         self, data: Dataset, search: SizedSearch, n_clusters: int, *, unit_length: bool = False
     ) -> None:
         super().__init__(data, SizedAssignment(data, search), n_clusters, unit_length=unit_length)
+        self._search = search
+
+    def progress(self) -> dict[str, Any]:
+        return {"gap": self._search.gap}
 
     def rounding_decides(self, frame: CenterFrame) -> bool:
-        # Rows need not be with their nearest centroids.
+        # Rows need not be with their nearest centers.
         return False
 
-    def labels_and_squares(self, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
+    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
         labels = self._assignment.labels
-        return labels, self.data.own_square_distances(frame.centers, labels)
+        squares = self.data.own_square_distances(frame.centers, labels)
+        return labels, squares, weighted_sum(squares, self.data.weights)
 
 
-def sized_labels_and_squares(
-    data: Dataset, frame: CenterFrame, search: SizedSearch
-) -> tuple[IntArray, FloatArray]:
-    """Return labels of all rows within bounds of sizes, and the squared distances to their centroids, accurately."""
-    labels, _ = search.labels(data.blocks, frame, data.squares, data.weights, data.take)
-    return labels, data.own_square_distances(frame.centers, labels)
-
-
-def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> float:
+def _difference(data: Dataset, centers: Array, before: IntArray, after: IntArray) -> float:
     """Return by how much labels cost more than those before, measured accurately."""
     distances = SquareDistances(centers, data.n_threads)
     difference = 0.0
@@ -381,9 +502,61 @@ def _spread(n_rows: int, n_sampled: int) -> IndexArray:
     return ((np.arange(n_sampled) + places) * (n_rows / n_sampled)).astype(np.int64)
 
 
-def _dense(frame: Frame, n_threads: int) -> CenterFrame:
-    """Return centroids as they are, or those of sparse rows as a frame: such rows have no shift."""
-    if isinstance(frame, SparseMeans):
-        return CenterFrame(frame.centers, np.zeros(frame.centers.shape[1]), n_threads)
-    assert isinstance(frame, CenterFrame)
-    return frame
+def balanced(pricing: Pricing, bounds: SizeBounds, n_clusters: int, weights: Array | None) -> IntArray:
+    """Give rows of the largest clusters to the smallest ones until all sizes are within bounds.
+
+    Parameters
+    ----------
+    pricing : Pricing
+        What the rows would choose. Those go first that have another centroid nearly as near.
+    bounds : SizeBounds
+        Of the (weighted) sizes.
+    n_clusters : int
+        Number of clusters k.
+    weights : ndarray of shape (n,) or None
+        None for 1. Where they differ, sizes hold up to the largest.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    labels = pricing.labels.copy()
+    common = common_weight(weights)
+    masses = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
+    counted = np.flatnonzero(masses > 0)
+    grain = 0.0 if common is not None else float(masses.max())
+    if common is not None:
+        bounds, masses = bounds.in_units(common, n_clusters, len(counted)), (masses > 0).astype(np.float64)
+    order = counted[np.lexsort((pricing.margins[counted], labels[counted]))]
+    starts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    _balance(labels, order, starts, masses, bounds, grain)
+    return labels
+
+
+def _balance(
+    labels: IntArray, order: IndexArray, starts: IndexArray, masses: Array, bounds: SizeBounds, grain: float
+) -> None:
+    """Move rows, those of each cluster in their order: they are where it starts and before where the next one does."""
+    n_clusters = len(starts) - 1
+    sizes = np.bincount(labels, masses, minlength=n_clusters)
+    waiting, stops = starts[:-1].tolist(), starts[1:].tolist()
+    largest = [(-size, c) for c, size in enumerate(sizes.tolist())]
+    smallest = [(size, c) for c, size in enumerate(sizes.tolist())]
+    heapq.heapify(largest)
+    heapq.heapify(smallest)
+    while largest and smallest:
+        (size, source), (least, target) = largest[0], smallest[0]
+        if -size != sizes[source] or waiting[source] == stops[source]:
+            heapq.heappop(largest)
+        elif least != sizes[target]:
+            heapq.heappop(smallest)
+        elif -size <= bounds.most + grain and least >= bounds.least - grain:
+            return
+        else:
+            row = order[waiting[source]]
+            waiting[source] += 1
+            labels[row] = target
+            for cluster, more in ((source, -masses[row]), (target, masses[row])):
+                sizes[cluster] += more
+                heapq.heappush(largest, (-sizes[cluster], cluster))
+                heapq.heappush(smallest, (sizes[cluster], cluster))

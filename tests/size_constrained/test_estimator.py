@@ -1,4 +1,4 @@
-"""K-means with bounds of the sizes of its clusters."""
+"""K-means with size constraints."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import coterie
-from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.centers.listing import Listing
-
-ESTIMATORS = [KMeans, MiniBatchKMeans, NestedMiniBatchKMeans]
+from coterie import KMeans, SizeConstrainedKMeans
+from coterie.size_constrained.assignment import Listing
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +18,9 @@ def uneven():
     return X
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("sizes", [(90, 90), (80, 100), (None, 120), (0.08, None), (0.1, 0.1)])
-def test_sizes_are_within_the_bounds(estimator, sizes, uneven):
-    model = estimator(10, size_min=sizes[0], size_max=sizes[1], random_state=0).fit(uneven)
+def test_sizes_are_within_the_bounds(sizes, uneven):
+    model = SizeConstrainedKMeans(10, size_min=sizes[0], size_max=sizes[1], random_state=0).fit(uneven)
     counts = np.bincount(model.labels_, minlength=10)
     np.testing.assert_array_equal(model.size_range_, [counts.min(), counts.max()])
     least, most = (0 if sizes[0] is None else sizes[0]), (900 if sizes[1] is None else sizes[1])
@@ -32,18 +29,20 @@ def test_sizes_are_within_the_bounds(estimator, sizes, uneven):
     assert np.all(model.history_.gap <= 1e-3)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_sizes_of_sparse_rows_and_of_angles(estimator, uneven):
-    sparse = estimator(9, size_min=100, size_max=100, random_state=0).fit(sp.csr_array(uneven))
-    by_angle = estimator(9, size_min=100, size_max=100, metric="cosine", random_state=0).fit(uneven)
+def test_sizes_of_sparse_rows_and_of_angles(uneven):
+    sparse = SizeConstrainedKMeans(9, size_min=100, size_max=100, random_state=0).fit(sp.csr_array(uneven))
+    by_angle = SizeConstrainedKMeans(9, size_min=100, size_max=100, metric="cosine", random_state=0).fit(
+        uneven
+    )
     for model in (sparse, by_angle):
         np.testing.assert_array_equal(np.bincount(model.labels_), 100)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_weighted_sizes_hold_up_to_a_weight(estimator, uneven):
+def test_weighted_sizes_hold_up_to_a_weight(uneven):
     weights = np.random.default_rng(1).uniform(0, 2, size=900)
-    model = estimator(10, size_min=0.09, size_max=0.11, random_state=0).fit(uneven, sample_weight=weights)
+    model = SizeConstrainedKMeans(10, size_min=0.09, size_max=0.11, random_state=0).fit(
+        uneven, sample_weight=weights
+    )
     sizes = np.bincount(model.labels_, weights, minlength=10)
     assert sizes.min() >= 0.09 * weights.sum() - 2
     assert sizes.max() <= 0.11 * weights.sum() + 2
@@ -51,7 +50,7 @@ def test_weighted_sizes_hold_up_to_a_weight(estimator, uneven):
 
 
 def test_inertia_never_rises_and_is_that_of_the_labels(uneven):
-    model = KMeans(12, size_min=75, size_max=75, random_state=0, tol=0).fit(uneven)
+    model = SizeConstrainedKMeans(12, size_min=75, size_max=75, random_state=0, tol=0).fit(uneven)
     assert np.all(np.diff(model.history_.objective) <= 1e-9)
     assert model.history_.n_changed[-1] == 0
     distances = np.sum((uneven - model.cluster_centers_[model.labels_]) ** 2)
@@ -60,15 +59,14 @@ def test_inertia_never_rises_and_is_that_of_the_labels(uneven):
 
 def test_bounds_that_do_not_bind_change_nothing(uneven):
     plain = KMeans(5, random_state=0, algorithm="lloyd").fit(uneven)
-    bounded = KMeans(5, random_state=0, size_max=900, size_min=1).fit(uneven)
+    bounded = SizeConstrainedKMeans(5, random_state=0, size_max=900, size_min=1).fit(uneven)
     np.testing.assert_array_equal(bounded.labels_, plain.labels_)
     np.testing.assert_array_equal(bounded.cluster_centers_, plain.cluster_centers_)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_same_bits_for_any_number_of_threads(estimator, uneven):
+def test_same_bits_for_any_number_of_threads(uneven):
     fits = [
-        estimator(10, size_min=85, size_max=95, random_state=0, n_threads=n_threads).fit(
+        SizeConstrainedKMeans(10, size_min=85, size_max=95, random_state=0, n_threads=n_threads).fit(
             uneven.astype(np.float32)
         )
         for n_threads in (1, 3)
@@ -77,25 +75,26 @@ def test_same_bits_for_any_number_of_threads(estimator, uneven):
     np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
 
 
-def test_a_coreset_and_a_saved_model(uneven, tmp_path):
-    model = KMeans(9, size_min=100, size_max=100, coreset_size=300, random_state=0).fit(uneven)
-    np.testing.assert_array_equal(np.bincount(model.labels_), 100)
+def test_a_saved_model_keeps_its_sizes(uneven, tmp_path):
+    model = SizeConstrainedKMeans(9, size_min=100, size_max=100, random_state=0).fit(uneven)
     model.save(tmp_path / "model.coterie")
     again = coterie.load(tmp_path / "model.coterie")
     np.testing.assert_array_equal(again.size_range_, model.size_range_)
 
 
-def test_streams_have_fractions(uneven):
-    model = MiniBatchKMeans(9, size_max=0.2, random_state=0)
-    for start in range(0, 900, 300):
-        model.partial_fit(uneven[start : start + 300])
-        assert model.size_range_[1] <= 60
-    for estimator in (MiniBatchKMeans, NestedMiniBatchKMeans):
-        with pytest.raises(ValueError, match="size_max=100 is a number of rows, and partial_fit"):
-            estimator(9, size_max=100).partial_fit(uneven)
+def test_a_minimum_size_of_0_is_no_constraint(uneven):
+    fits = [SizeConstrainedKMeans(5, size_min=least, random_state=0).fit(uneven) for least in (0, 0.0, None)]
+    plain = KMeans(5, random_state=0, algorithm="lloyd").fit(uneven)
+    for model in fits:
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_predict_ignores_size_constraints(uneven):
+    model = SizeConstrainedKMeans(9, size_max=100, random_state=0).fit(uneven)
+    squares = ((uneven[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(model.predict(uneven), squares.argmin(axis=1))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -105,9 +104,9 @@ def test_streams_have_fractions(uneven):
         ({"size_gap": -1}, "size_gap must be a non-negative number"),
     ],
 )
-def test_bounds_that_cannot_be_are_refused_in_one_line(estimator, options, message, uneven):
+def test_bounds_that_cannot_be_are_refused_in_one_line(options, message, uneven):
     with pytest.raises(ValueError, match=message) as caught:
-        estimator(10, **options).fit(uneven)
+        SizeConstrainedKMeans(10, **options).fit(uneven)
     assert "\n" not in str(caught.value)
 
 
@@ -124,7 +123,9 @@ def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
 
     monkeypatch.setattr(Listing, "of_all", noting)
     rows = np.random.default_rng(0).normal(size=(12_000, 32)).astype(np.float32)
-    model = KMeans(60, init=rows[:60], n_init=1, max_iter=4, tol=0, size_min=180, size_max=220).fit(rows)
+    model = SizeConstrainedKMeans(
+        60, init=rows[:60], n_init=1, max_iter=4, tol=0, size_min=180, size_max=220
+    ).fit(rows)
     assert set(lengths) == {8}
     assert len(lengths) <= 6  # one an iteration, and one more where it had to be made anew
     assert model.history_.gap.max() <= 1e-3
@@ -135,9 +136,9 @@ def test_prices_of_other_centroids_do_not_make_lists_long(monkeypatch):
 def test_out_of_time_sizes_still_hold_and_the_gap_is_true(weighted, uneven):
     weights = np.random.default_rng(1).uniform(0.5, 1.5, size=900) if weighted else None
     options = {"init": uneven[:10], "n_init": 1, "size_min": 0.1, "size_max": 0.1, "max_iter": 1}
-    within = KMeans(10, **options).fit(uneven, sample_weight=weights)
+    within = SizeConstrainedKMeans(10, **options).fit(uneven, sample_weight=weights)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        hurried = KMeans(10, max_time=1e-9, **options).fit(uneven, sample_weight=weights)
+        hurried = SizeConstrainedKMeans(10, max_time=1e-9, **options).fit(uneven, sample_weight=weights)
     sizes = np.bincount(hurried.labels_, weights, minlength=10)
     mean, slack = sizes.mean(), 1.5 if weighted else 0.5
     assert mean - slack <= sizes.min() <= sizes.max() <= mean + slack
@@ -154,7 +155,9 @@ def test_rows_of_separate_groups(monkeypatch):
     random = np.random.default_rng(0)
     rows = random.normal(size=(24_000, 16)) + 4 * random.normal(size=(20, 16))[random.integers(0, 20, 24_000)]
     rows = rows.astype(np.float32)
-    model = KMeans(100, init=rows[:100], n_init=1, max_iter=3, tol=0, size_min=216, size_max=264).fit(rows)
+    model = SizeConstrainedKMeans(
+        100, init=rows[:100], n_init=1, max_iter=3, tol=0, size_min=216, size_max=264
+    ).fit(rows)
     assert model.history_.gap.max() <= 1e-3
     assert 216 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 264
     assert passes.count(24_000) <= 8
@@ -164,5 +167,7 @@ def test_rows_of_separate_groups_out_of_time():
     random = np.random.default_rng(0)
     rows = random.normal(size=(24_000, 16)) + 4 * random.normal(size=(20, 16))[random.integers(0, 20, 24_000)]
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = KMeans(100, init=rows[:100], n_init=1, max_time=0.05, size_min=216, size_max=264).fit(rows)
+        model = SizeConstrainedKMeans(
+            100, init=rows[:100], n_init=1, max_time=0.05, size_min=216, size_max=264
+        ).fit(rows)
     assert 216 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 264

@@ -6,20 +6,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
-from coterie import KMeans
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.exchanges import exchanged
 from coterie.centers.frame import CenterFrame
-from coterie.centers.levelling import levelled
-from coterie.centers.listing import FOLLOWED, Listing
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
-from coterie.centers.sized import SizedSearch, listed
 from coterie.centers.sizes import SizeBounds, check_sizes
-from coterie.kmeans.method import needs_of_lists
 from coterie.rows import as_rows
+from coterie.size_constrained.assignment import FOLLOWED, Listing, SizedSearch, balanced, listed
+from coterie.size_constrained.method import lists_of_rows
 
 
 def least_cost(scores, bounds, weights=None):
@@ -159,7 +156,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weighted, monkeypatch):
-    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = (random.normal(size=(2000, 4)) * np.linspace(0.1, 3, 2000)[:, None]).astype(dtype)
     weights = random.uniform(0.5, 1.5, size=2000) if weighted else None
@@ -198,8 +195,8 @@ def test_bounds_that_cannot_be(bounds, message):
 
 @pytest.mark.parametrize(
     ("size_min", "size_max", "error"),
-    [("9", None, TypeError), (True, None, TypeError), (0, None, ValueError), (None, np.nan, ValueError),
-     (5, 4, ValueError), (0.3, 0.2, ValueError)],
+    [("9", None, TypeError), (True, None, TypeError), (-1, None, ValueError), (None, 0, ValueError),
+     (None, np.nan, ValueError), (5, 4, ValueError), (0.3, 0.2, ValueError)],
 )  # fmt: skip
 def test_sizes_that_are_none(size_min, size_max, error):
     with pytest.raises(error, match=r"size_min|size_max"):
@@ -225,14 +222,14 @@ def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
         fair = weights.sum() / k
         bounds = SizeBounds(0.8 * fair, 1.1 * fair)
     lists = PricedLists.of_all(scores)
-    labels = levelled(lists.price(np.zeros(k)), bounds, k, weights)
+    labels = balanced(lists.price(np.zeros(k)), bounds, k, weights)
     sizes = np.bincount(labels, weights, minlength=k)
     slack = 0 if kind == "rows" else weights.max()
     assert bounds.least - slack <= sizes.min() <= sizes.max() <= bounds.most + slack
 
 
 def test_a_sample_tells_prices_and_lists_are_right_at_once(monkeypatch):
-    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = random.normal(size=(8000, 16))
     data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
@@ -266,7 +263,7 @@ def some_lists(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
-    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
     scores, listing, random = some_lists(seed)
     prices = random.normal(size=24) * 20
     lists = listing.of_all(prices, 5)
@@ -293,7 +290,7 @@ def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
     """Groups have room for more rows, or for fewer, than they have, so that some rows go far."""
-    monkeypatch.setattr("coterie.centers.listing._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
     scores, listing, _ = some_lists(seed)
     bounds = SizeBounds(12, 13)
     search = SizedSearch(bounds, 300, 24, gap=0, n_threads=1)
@@ -306,8 +303,8 @@ def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_is_told(seed, monkeypatch):
     for name in ("_WHOLE_BYTES", "_LONGEST_BYTES"):
-        monkeypatch.setattr(f"coterie.centers.listing.{name}", 0)
-    monkeypatch.setattr("coterie.centers.sized._LISTED", 2)
+        monkeypatch.setattr(f"coterie.size_constrained.assignment.{name}", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._LISTED", 2)
     scores, listing, _ = some_lists(seed)
     bounds, widths, priced = SizeBounds(12, 13), [], PricedLists.price
     monkeypatch.setattr(
@@ -328,7 +325,7 @@ def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_i
 
 
 def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
-    monkeypatch.setattr("coterie.centers.listing._LONGEST_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.assignment._LONGEST_BYTES", 0)
     random = np.random.default_rng(1)
     X = random.normal(size=(40_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 40_000)]
     data = Dataset(as_rows(X), None, n_clusters=150, n_threads=1)
@@ -338,5 +335,4 @@ def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
     search.labels(data.blocks, frame, data.squares, None, data.take)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    [asked] = needs_of_lists(KMeans(150, size_min=240, size_max=290), 40_000, 8)
-    assert peak <= asked.n_bytes
+    assert peak <= lists_of_rows(40_000, 150, 8).n_bytes

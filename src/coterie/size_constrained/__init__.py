@@ -1,0 +1,1 @@
+"""K-means with size constraints: a minimum and a maximum size of clusters."""

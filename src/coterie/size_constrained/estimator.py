@@ -1,0 +1,274 @@
+"""K-means with size constraints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie.arrays import Array
+from coterie.blocks.dataset import Dataset, total_weight
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd
+from coterie.centers.sizes import SizeBounds, check_sizes
+from coterie.estimators.declared import Declared, History, Numbers
+from coterie.estimators.parameters import (
+    Callback,
+    Clusters,
+    Init,
+    Iterations,
+    MaxTime,
+    Metric,
+    RandomState,
+    Runs,
+    SizeBound,
+    SizeGap,
+    Threads,
+    Tolerance,
+    Verbose,
+    ZeroRows,
+)
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
+from coterie.kmeans.base import CentroidEstimator
+from coterie.size_constrained.assignment import SizedPasses, SizedSearch
+
+__all__ = ["SizeConstrainedKMeans", "size_constrained"]
+
+# Part of the time left that an initialization may take.
+_SEEDING_SHARE = 0.25
+
+_HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("gap", np.float64))
+
+
+def size_constrained(
+    data: Dataset,
+    centers: Array,
+    search: SizedSearch,
+    *,
+    stop: Stop,
+    report: Report,
+    unit_length: bool = False,
+) -> KMeansResult:
+    """Alternate assignment with size constraints and update of the centers until the centers stay.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    centers : ndarray of shape (k, d), dtype of the rows
+        The initial centers.
+    search : SizedSearch
+        Assigns rows with size constraints.
+    stop, report
+        See `coterie.centers.lloyd.lloyd`; reports have the duality `gap` of the assignment as well.
+    unit_length : bool
+        Whether centers are scaled to length 1.
+
+    Returns
+    -------
+    KMeansResult
+    """
+    passes = SizedPasses(data, search, len(centers), unit_length=unit_length)
+    return lloyd(passes, centers, stop=stop, report=report)
+
+
+class SizeConstrainedKMeans(CentroidEstimator):
+    """K-means whose clusters have a minimum and a maximum size.
+
+    Minimizes the inertia, the (weighted) sum of the squared distances of the rows to the centers of their clusters,
+    among the assignments in which all sizes are within the constraints.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    size_min, size_max : float, optional
+        Minimum and maximum size of every cluster: a number of rows (of weights), or below 1 a fraction of all rows. 0
+        or None: no constraint. Equal sizes: both n / k, or both 1 / k.
+    size_gap : float
+        How much more than the least possible the inertia of each assignment may be, relative to it. `history_` has an
+        upper bound of what it is, the duality gap, which is mostly far less.
+    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        How centers are initialized; see `KMeans`.
+    n_init : "auto" or int
+        Number of runs with different initializations; the one of the lowest inertia is kept. "auto": 10 for "random"
+        and callables, 1 otherwise.
+    max_iter : int
+        Iterations per run, at most.
+    tol : float
+        A run has converged when the squared movement of the centers is at most `tol` times the mean variance of the
+        columns, or no label changed.
+    verbose : bool or int
+        Print each iteration.
+    random_state : int, RandomState or None
+        Same seed, same bits, for any number of threads.
+    metric : {"euclidean", "cosine"}
+        "cosine": spherical k-means; see `KMeans`.
+    zero_rows : {"error", "ignore"}
+        What to do with rows of zeros where `metric` is "cosine"; see `KMeans`.
+    max_time : float, optional
+        Time limit in seconds, labels included. If it is over within an assignment, sizes hold all the same, and the gap
+        tells what that costs.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each iteration; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d), float32 or float64
+        The centers.
+    labels_ : ndarray of shape (n,), int32
+        The cluster of each row: not always that of the nearest center.
+    inertia_ : float
+        (Weighted) sum of squared distances of the rows to the centers of their clusters, or of 1 - cos.
+    size_range_ : ndarray of shape (2,), float64
+        The smallest and the largest (weighted) size of a cluster.
+    outlier_scores_, cluster_scales_
+        See `KMeans`.
+    n_iter_ : int
+        Iterations of the best run.
+    history_ : record array
+        One row per iteration of the best run: `iteration`, `seconds`, `objective` (inertia of the labels with the
+        centers that gave them), `n_changed`, `center_shift` and `gap` (what other labels within the constraints could
+        gain at most, relative to the objective).
+    runs_ : record array
+        What each run reported; see `KMeans`.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
+
+    Raises
+    ------
+    ValueError
+        As `KMeans`, and if no k clusters of these sizes are possible.
+
+    Notes
+    -----
+    The dual variables of the constraints, one price per cluster, give a lower bound of the inertia of any assignment
+    within them, fractions of rows included. They are found by Newton's method on lists of the nearest centers of each
+    row, and what is left is moved along shortest paths between clusters. Sizes of rows with equal weights, or none, are
+    whole numbers within the constraints; where weights differ, sizes may be off by the largest weight, for rows are not
+    divided, and the gap may be slightly below 0. If 1 / k of the rows is no whole number, sizes differ by one. Each
+    iteration compares all rows with all centers and takes some 200 bytes a row. `predict` returns the nearest center:
+    new rows do not count towards the sizes.
+
+    References
+    ----------
+    Bradley, Bennett and Demiriz, Constrained k-means clustering, Microsoft Research TR-2000-65, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import SizeConstrainedKMeans
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [50.0]])
+    >>> model = SizeConstrainedKMeans(2, size_min=3, random_state=0).fit(X)
+    >>> np.bincount(model.labels_).tolist()
+    [3, 3]
+    """
+
+    def __init__(
+        self,
+        n_clusters: Clusters = 8,
+        size_min: SizeBound = None,
+        size_max: SizeBound = None,
+        *,
+        size_gap: SizeGap = 1e-3,
+        init: Init = "k-means++",
+        n_init: Runs = "auto",
+        max_iter: Iterations = 300,
+        tol: Tolerance = 1e-4,
+        verbose: Verbose = 0,
+        random_state: RandomState = None,
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.size_gap = size_gap
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.metric = metric
+        self.zero_rows = zero_rows
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> SizeConstrainedKMeans:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The data; see `KMeans.fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row.
+
+        Returns
+        -------
+        SizeConstrainedKMeans
+            This estimator.
+        """
+        self.check_parameters()
+        report = Report(self, _HISTORY_FIELDS, n_runs=self._n_runs())
+        rows, columns = self._rows_to_fit(X)
+        given = self._given_centers(rows, self.n_init)
+        self._check_n_rows(rows)
+        weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
+        total = total_weight(rows.shape[0], weights)
+        bounds = SizeBounds.of(self.size_min, self.size_max, total)
+        bounds.check(self.n_clusters, total)
+        with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
+            data = Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=self._n_threads)
+            stop = Stop(self.max_iter, self.tol * data.mean_variance)
+
+            def run() -> KMeansResult:
+                centers = given
+                if centers is None:
+                    centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
+                self._check_distances(centers, data.shift)
+                search = SizedSearch(
+                    bounds, total, self.n_clusters,
+                    gap=float(self.size_gap), n_threads=self._n_threads, deadline=report.deadline,
+                )  # fmt: skip
+                return size_constrained(
+                    data, centers, search,
+                    stop=stop, report=report.start_run(), unit_length=self._by_angle,
+                )  # fmt: skip
+
+            best = best_of(run, self._n_runs(), report)
+        sizes = np.bincount(best.labels, weights, minlength=self.n_clusters)
+        self._store_fitted(
+            columns
+            | self._centers_fitted(best.centers, data.shift)
+            | self._labels_fitted(rows, best.centers, best.labels, best.squares, weights)
+            | {"history_": best.history, "n_iter_": len(best.history), "runs_": report.runs()}
+            | {"size_range_": np.array([sizes.min(), sizes.max()], dtype=np.float64)}
+        )
+        report.warn_if_out_of_time()
+        return self
+
+    def fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super().fitted_attributes(),
+            "runs_": History(needed=False, finite=False),
+            "size_range_": Numbers((2,), least=0),
+        }
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_sizes(self.size_min, self.size_max)
