@@ -30,7 +30,7 @@ def labels_others(case):
 
 def knows_centers(case):
     """Others measure rows of the fit by their neighbours, and are their own neighbours in `predict`."""
-    return labels_others(case) and case.estimator is not TotalVariationClustering
+    return labels_others(case) and case.predicts_labels and case.estimator is not TotalVariationClustering
 
 
 def of(model):
@@ -138,7 +138,7 @@ def test_storages(case, storage, tmp_path):
         same_bits(model.predict(rows, return_distance=True), reference.predict(X, return_distance=True))
 
 
-@every_case(lambda case: has_scores(case) and case.reads_blocks)
+@every_case(lambda case: has_scores(case) and case.reads_blocks and case.predicts_labels)
 def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     X = case.rows()
     kept_bytes(0)
