@@ -49,7 +49,7 @@ def _modes() -> Any:
     from coterie.plotting import plot_modes
 
     rows = _digits()
-    model = LaplacianKModes(10, lam=2.0, init="k-means++", normalize=True, random_state=0).fit(rows)
+    model = LaplacianKModes(10, graph_weight=2.0, init="k-means++", metric="cosine", random_state=0).fit(rows)
     return plot_modes(rows, model, (8, 8))
 
 

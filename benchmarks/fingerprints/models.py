@@ -20,7 +20,7 @@ from coterie import (
     TruncatedGaussianMixture,
     datasets,
     plotting,
-    select_lambda,
+    select_graph_weight,
 )
 
 # Dots per inch: pictures are small, so that they are drawn fast.
@@ -35,7 +35,7 @@ def model_cases() -> Cases:
         NestedMiniBatchKMeans(6, batch_size=200),
         MiniBatchKMeans(6, batch_size=200),
         TruncatedGaussianMixture(6, covariance_type="diag"),
-        LaplacianKModes(6, lam=1.0, init="k-means++", n_init=2),
+        LaplacianKModes(6, graph_weight=1.0, init="k-means++", n_init=2),
         TotalVariationClustering(6, n_init=2, max_iter=300),
     )
     return {
@@ -45,7 +45,9 @@ def model_cases() -> Cases:
             for model in (ConvexClustering(0.3, phi=0.5), ConvexClusterPath(n_gammas=6, phi=0.5))
         },
         "sparse": keep(KMeans(5), words, words[::9]),
-        "sparse, Laplacian": keep(LaplacianKModes(5, lam=1.0, init="k-means++", n_init=2), words, words[::9]),
+        "sparse, Laplacian": keep(
+            LaplacianKModes(5, graph_weight=1.0, init="k-means++", n_init=2), words, words[::9]
+        ),
         "nested goes on": go_on(NestedMiniBatchKMeans(6, batch_size=100), X, others),
         "mini-batch goes on": go_on(MiniBatchKMeans(6), X, others),
         "mini-batch goes on, sparse": go_on(MiniBatchKMeans(6), words, words[::9]),
@@ -67,7 +69,7 @@ def picture_cases() -> Cases:
     X, y = digits()[0][:500], digits()[1][:500]
     teeth = datasets.load_mammals()
     means = KMeans(10, random_state=0)
-    modes = LaplacianKModes(10, lam=1.0, init="k-means++", n_init=2, random_state=0)
+    modes = LaplacianKModes(10, graph_weight=1.0, init="k-means++", n_init=2, random_state=0)
     cut = TotalVariationClustering(3, n_init=1, max_iter=200, random_state=0)
     path = ConvexClusterPath(n_gammas=8, phi=0.5, connect=True)
     return {
@@ -75,7 +77,7 @@ def picture_cases() -> Cases:
         "images": lambda: pixels(plotting.plot_cluster_images(means.fit(X).cluster_centers_, (8, 8))),
         "modes": lambda: pixels(plotting.plot_modes(X, modes.fit(X), (8, 8))),
         "memberships": lambda: pixels(plotting.plot_memberships(cut.fit(X)).figure),
-        "lambdas": lambda: pixels(select_lambda(modes, X, [1, 2], y=y).plot()),
+        "lambdas": lambda: pixels(select_graph_weight(modes, X, [1, 2], y=y).plot()),
         "path": lambda: pixels(path.fit(teeth.data).plot(n_clusters=4).figure),
         "dendrogram": lambda: pixels(path.fit(teeth.data).plot_dendrogram(names=teeth.row_names).figure),
         "curves": lambda: pixels(

@@ -61,7 +61,7 @@ def prepare_modes(
     from coterie.graphs import gaussian_bandwidth
 
     model = LaplacianKModes(
-        setting.n_clusters, lam=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
+        setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
         bandwidth=setting.bandwidth_factor * gaussian_bandwidth(neighbors.squares), init=setting.init,
         n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
@@ -69,26 +69,34 @@ def prepare_modes(
 
 
 def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> Clustering:
-    from coterie.fitting.monitor import FitMonitor
+    from coterie.fitting.report import Report, Stop
     from coterie.fitting.threads import single_threaded_blas
     from coterie.graphs import graph_of_neighbors
-    from coterie.laplacian_kmodes.problem import GraphModes, Stopping
-    from coterie.laplacian_kmodes.vector_modes import VectorModes
+    from coterie.laplacian_kmodes.memberships import GraphMemberships
+    from coterie.laplacian_kmodes.modes import VectorModes
+    from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
 
     graph = graph_of_neighbors(
         neighbors.ids, neighbors.squares, weights=model.weights, bandwidth=model.bandwidth,
         symmetrize=model.symmetrize,
     )  # fmt: skip
     search = VectorModes(X, model.bandwidth, mode_update=model.mode_update, n_threads=model.n_threads)
-    problem = GraphModes(graph, search, model.n_clusters, shift=model.shift, n_threads=model.n_threads)
-    stopping = Stopping(model.max_iter, model.tol, model.membership_tol)
-    random = np.random.RandomState(model.random_state)
-    monitor = FitMonitor(model, model.n_init)
+    problem = KModesProblem(graph, search, model.n_clusters, float(model.graph_weight))
+    memberships = GraphMemberships(
+        graph, model.n_clusters, diagonal_shift=model.diagonal_shift, n_threads=model.n_threads
+    )
+    random, report = np.random.RandomState(model.random_state), Report(model, HISTORY_FIELDS)
     with single_threaded_blas():
         starts = (search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
-        runs = (problem.run(modes, model.lam, stopping, monitor) for modes in starts)
-        best = min(runs, key=lambda run: run.rank)
-    return Clustering(best.labels, float(best.discrete))
+        results = (
+            bound_optimization(
+                problem, modes, memberships, stop=Stop(model.max_iter, model.tol),
+                membership_tol=model.membership_tol, report=report.start_run(),
+            )
+            for modes in starts
+        )  # fmt: skip
+        best = min(results, key=lambda result: (result.n_empty, result.objective))
+    return Clustering(best.labels, float(best.objective))
 
 
 def _first_centers(model: Any, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:

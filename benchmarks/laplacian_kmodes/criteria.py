@@ -39,10 +39,11 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
         For each run its NMI with the classes, its empty clusters, and what `CRITERIA` names.
     """
     from coterie import LaplacianKModes
-    from coterie.fitting.monitor import FitMonitor
+    from coterie.fitting.report import Report, Stop
     from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
-    from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Stopping
-    from coterie.laplacian_kmodes.vector_modes import VectorModes
+    from coterie.laplacian_kmodes.memberships import GraphMemberships
+    from coterie.laplacian_kmodes.modes import VectorModes
+    from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
     from coterie.metrics import normalized_mutual_info_score
     from coterie.seeding import k_means_plus_plus
 
@@ -51,19 +52,22 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
     ids, squares = nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=n_threads)
     graph = graph_of_neighbors(ids, squares, symmetrize="none")
     search = VectorModes(X, gaussian_bandwidth(squares), mode_update=mode_update, n_threads=n_threads)
-    problem = GraphModes(graph, search, n_clusters, shift="auto", n_threads=n_threads)
-    monitor = FitMonitor(LaplacianKModes(n_clusters), n_seeds * len(LAMBDAS), HISTORY_FIELDS)
+    memberships = GraphMemberships(graph, n_clusters, diagonal_shift="auto", n_threads=n_threads)
+    report = Report(LaplacianKModes(n_clusters), HISTORY_FIELDS)
     runs, labels = [], {}
     for seed in range(n_seeds):
         random = np.random.RandomState(seed)
         centers = k_means_plus_plus(X, n_clusters, random_state=random, n_threads=n_threads)[0]
         modes = search.start(centers, random)
         for lam in reversed(LAMBDAS):
-            run = problem.run(modes, lam, Stopping(100, 1e-5, 1e-6), monitor)
+            run = bound_optimization(
+                KModesProblem(graph, search, n_clusters, lam), modes, memberships, stop=Stop(100, 1e-5),
+                membership_tol=1e-6, report=report.start_run(),
+            )  # fmt: skip
             modes, labels[seed, lam] = run.modes, run.labels
             nmi = float(normalized_mutual_info_score(y, run.labels))
-            facts = {"seed": seed, "lam": lam, "nmi": nmi, "E": run.discrete, "n_empty": run.n_empty}
-            runs.append(facts | _cuts(graph, run.labels, n_clusters, run.discrete, lam))
+            facts = {"seed": seed, "lam": lam, "nmi": nmi, "E": run.objective, "n_empty": run.n_empty}
+            runs.append(facts | _cuts(graph, run.labels, n_clusters, run.objective, lam))
     for run in runs:
         same = [labels[seed, run["lam"]] for seed in range(n_seeds) if seed != run["seed"]]
         own = labels[run["seed"], run["lam"]]

@@ -27,7 +27,7 @@ def run_given_graph(path: Path, setting: Setting, seed: int) -> dict[str, Any]:
     with np.load(path) as file:
         graph = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
     model = LaplacianKModes(
-        setting.n_clusters, affinity="precomputed", init="random", lam=setting.lam, n_init=setting.n_init,
+        setting.n_clusters, affinity="precomputed", init="random", graph_weight=setting.lam, n_init=setting.n_init,
         random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
     with measured() as cost:

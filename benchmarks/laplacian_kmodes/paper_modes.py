@@ -22,7 +22,9 @@ def run_modes(data: Path, picture: Path, n_threads: int) -> list[dict[str, float
     from coterie.plotting import plot_modes
 
     X, _ = sampled(*load_labelled(data), N_ROWS)
-    model = LaplacianKModes(10, lam=LAMBDA, init="k-means++", random_state=0, n_threads=n_threads).fit(X)
+    model = LaplacianKModes(
+        10, graph_weight=LAMBDA, init="k-means++", random_state=0, n_threads=n_threads
+    ).fit(X)
     side = round(X.shape[1] ** 0.5)
     plot_modes(X, model, (side, side), N_NEAREST).savefig(picture, dpi=110)
     found = []

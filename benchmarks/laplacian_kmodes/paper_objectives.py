@@ -46,8 +46,8 @@ def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threa
             n_neighbors=N_NEIGHBORS, mode_update="mean_shift", init=centers, n_threads=n_threads
         )
         for lam in lambdas:
-            ours = LaplacianKModes(n_clusters, lam=lam, **options).fit(X)
-            doubled = LaplacianKModes(n_clusters, lam=2 * lam, **options).fit(X)
+            ours = LaplacianKModes(n_clusters, graph_weight=lam, **options).fit(X)
+            doubled = LaplacianKModes(n_clusters, graph_weight=2 * lam, **options).fit(X)
             theirs = laplacian_k_modes(X, ours.affinity_matrix_, centers, ours.bandwidth_, lam)
             affinities = gaussian(X.astype(np.float64), theirs.modes, ours.bandwidth_)
             printed = printed_objective(ours.affinity_matrix_, affinities, theirs.labels, lam)

@@ -35,7 +35,7 @@ def run_updates(n_rows: int, n_clusters: int, n_threads: int) -> dict[str, float
         X, N_NEIGHBORS, method="approximate", random_state=SEED, n_threads=n_threads
     )
     graph = graph_of_neighbors(ids, squares, symmetrize="none")
-    memberships = GraphMemberships(graph, n_clusters, shift=True, n_threads=n_threads)
+    memberships = GraphMemberships(graph, n_clusters, diagonal_shift=True, n_threads=n_threads)
     affinities = np.random.default_rng(SEED).random(memberships.affinities.shape)
     # So far apart that the softmax is not uniform.
     memberships.affinities[:] = 2 * np.log(n_clusters) * affinities
@@ -43,7 +43,7 @@ def run_updates(n_rows: int, n_clusters: int, n_threads: int) -> dict[str, float
     def seconds(max_updates: int) -> float:
         started = time.perf_counter()
         # Nothing falls by less than -1 of itself: the updates end with their number.
-        memberships.minimise(1.3, tol=-1.0, max_updates=max_updates)
+        memberships.minimize(1.3, tol=-1.0, max_updates=max_updates)
         return time.perf_counter() - started
 
     seconds(1)

@@ -28,7 +28,7 @@ def run_whole(name: str, data: Path, setting: Setting) -> dict[str, Any]:
             nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=setting.n_threads)
         return vars(cost)
     model = LaplacianKModes(
-        setting.n_clusters, lam=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=MODE_UPDATES[name],
+        setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=MODE_UPDATES[name],
         n_init=setting.n_init, random_state=SEED, n_threads=setting.n_threads,
     )  # fmt: skip
     with measured() as cost:

@@ -29,7 +29,7 @@ from coterie.kmeans.method import BISECTING, K_MEANS, MINI_BATCH, NESTED
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
-from coterie.laplacian_kmodes.lambda_scan import LambdaScan, select_lambda
+from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_weight
 from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
@@ -64,7 +64,7 @@ __all__ = [
     "FitProgress",
     "KChoice",
     "KMeans",
-    "LambdaScan",
+    "GraphWeightScan",
     "LaplacianKModes",
     "MiniBatchKMeans",
     "NestedMiniBatchKMeans",
@@ -89,7 +89,7 @@ __all__ = [
     "results_table",
     "save",
     "seeding",
-    "select_lambda",
+    "select_graph_weight",
 ]
 
 # In the order in which help texts list them.

@@ -41,7 +41,7 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --n-init 2.5", "--n-init: '2.5' is not a whole number"),
     ("fit rows.npy -k 3 --max-time inf", "--max-time: 'inf' is not a finite number"),
     ("fit rows.npy -k 3 --tol nan", "--tol: 'nan' is not a finite number"),
-    ("fit rows.npy -k 3 --lam inf", "--lam: 'inf' is not a finite number"),
+    ("fit rows.npy -k 3 --graph-weight inf", "--graph-weight: 'inf' is not a finite number"),
     ("fit rows.npy -k 302 --method gmm", "-k 302 is more than the 300 rows of rows.npy"),
     ("fit rows.npy -k 3 --method k-means --covariance diag", "k-means has no parameter covariance_type"),
     ("fit rows.npy -k 3 --method nested --n-init 2", "nested has no parameter n_init"),
@@ -57,9 +57,9 @@ BAD_USAGE = [
     ("fit rows.npy -k 3 --method total-variation --graph rows.npy", "with --affinity precomputed"),
     ("fit rows.npy -k 3 --method gmm --graph rows.npy", "beside its rows."),
     ("fit rows.npy -k 3 --neighbors 5", "--method is meant: gmm or laplacian-kmodes or total-variation"),
-    ("fit rows.npy -k 3 --lam -1", "lam"),
+    ("fit rows.npy -k 3 --graph-weight -1", "graph"),
     ("fit rows.npy -k 3 --modes median", "byproduct, mean_shift, densest, got 'median'"),
-    ("fit rows.npy -k 3 --lam 1 --covariance diag", "No method has all"),
+    ("fit rows.npy -k 3 --graph-weight 1 --covariance diag", "No method has all"),
     ("fit rows.npy -k 3 --method gmm --coreset 0", "coreset_size"),
     ("fit rows.npy -k 9 --method gmm --coreset 8", "--coreset 8 is fewer rows than -k 9"),
     ("fit rows.npy -k 9 --coreset 8", "--coreset 8 is fewer rows than -k 9"),
@@ -185,7 +185,7 @@ def test_exit_codes_of_the_process(folder, rows):
     options = (
         "out max-time normalize columns json quiet threads coreset covariance candidates neighbors assignment"
     )
-    for option in (*options.split(), "lam", "modes", "image", "exclude", "sep", "decimal"):
+    for option in (*options.split(), "graph-weight", "modes", "image", "exclude", "sep", "decimal"):
         assert f"--{option}" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)

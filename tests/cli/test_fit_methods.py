@@ -12,10 +12,10 @@ from tests.cli.running import failed
 
 @pytest.mark.parametrize("modes", ["mean_shift", "densest"])
 def test_laplacian_kmodes(folder, rows, X, capsys, modes):
-    options = f"--lam 1.5 --neighbors 4 --modes {modes} --n-init 2"
+    options = f"--graph-weight 1.5 --neighbors 4 --modes {modes} --n-init 2"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
     expected = coterie.LaplacianKModes(
-        3, lam=1.5, n_neighbors=4, mode_update=modes, n_init=2, random_state=0
+        3, graph_weight=1.5, n_neighbors=4, mode_update=modes, n_init=2, random_state=0
     ).fit(X)
     model = coterie.load("coterie-out/model.coterie")
     assert np.array_equal(model.modes_, expected.modes_)

@@ -79,8 +79,11 @@ def test_the_page_is_current():
         ),
         ("--doubling-threshold 3 --least-gain 0.01", {"doubling_threshold": 3.0, "least_gain": 0.01}),
         ("--chain-length 5 --random-candidate", {"chain_length": 5, "random_candidate": True}),
-        ("--symmetrize max --shift --bandwidth 2", {"symmetrize": "max", "shift": True, "bandwidth": 2.0}),
-        ("--no-shift", {"shift": False}),
+        (
+            "--symmetrize max --diagonal-shift --bandwidth 2",
+            {"symmetrize": "max", "diagonal_shift": True, "bandwidth": 2.0},
+        ),
+        ("--no-diagonal-shift", {"diagonal_shift": False}),
         ("--n-swaps 1 --eps 0.01 --n-neighbors 4 --n-init 1", {"n_swaps": 1, "eps": 0.01, "n_neighbors": 4}),
     ],
 )

@@ -26,7 +26,7 @@ def hashes(folder):
         "-k 3",
         "-k 4 --n-init 2 --seed 7 --scale standard --max-iter 9 --tol 1e-3 --threads 2",
         "-k 3 --method gmm --random-candidate --coreset 100",
-        "-k 3 --no-shift --lam 2 --memory 4GB",
+        "-k 3 --no-diagonal-shift --graph-weight 2 --memory 4GB",
     ],
 )
 def test_a_run_is_repeated_to_the_bit(rows, line):

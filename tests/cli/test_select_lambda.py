@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie import LaplacianKModes, select_lambda
+from coterie import LaplacianKModes, select_graph_weight
 from coterie.cli import main
 from tests.cli.running import everything, failed
 
@@ -15,7 +15,7 @@ LINE = ["select-lambda", "rows.npy", "-k", "3", "--lambdas", "1,2", "--n-init", 
 
 @pytest.fixture
 def scan(X):
-    return lambda y=None: select_lambda(
+    return lambda y=None: select_graph_weight(
         LaplacianKModes(3, n_init=2, max_iter=5, random_state=0), X, [1, 2], y=y
     )
 
@@ -25,11 +25,11 @@ def test_the_best_one_is_kept(folder, rows, scan, capsys):
     expected = scan()
     assert np.array_equal(np.load("out/labels.npy"), expected.best_model.labels_)
     model = coterie.load("out/model.coterie")
-    assert (model.lam, model.callback) == (expected.best_lambda, None)
+    assert (model.graph_weight, model.callback) == (expected.best_graph_weight, None)
     summary = json.loads((folder / "out" / "summary.json").read_text())
-    assert (summary["command"], summary["best_lambda"]) == ("select-lambda", expected.best_lambda)
+    assert (summary["command"], summary["best_graph_weight"]) == ("select-lambda", expected.best_graph_weight)
     assert [row["modularity"] for row in summary["scan"]] == expected.modularities.tolist()
-    assert f"best lambda {expected.best_lambda:g}" in capsys.readouterr().out
+    assert f"best graph weight {expected.best_graph_weight:g}" in capsys.readouterr().out
     assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
     assert main(["select-lambda", "--config", "out", "--out", "again", "-q"]) == 0
     assert np.array_equal(np.load("again/labels.npy"), np.load("out/labels.npy"))
@@ -50,7 +50,7 @@ def test_labels_choose(rows, scan):
         ("--lambdas", "1,x", 2, "--lambdas must be different numbers"),
         ("--lambdas", "nan", 2, "--lambdas must be different numbers"),
         ("--lambdas", "-1,2", 2, "--lambdas must be different numbers"),
-        ("--lam", "2", 2, "Unknown option: --lam"),
+        ("--graph-weight", "2", 2, "Unknown option: --graph-weight"),
         ("--labels", "gone.npy", 1, "gone.npy"),
         ("--clusters", "0", 2, "-k must be at least 1"),
         ("--symmetrize", "both", 2, "--symmetrize must be one of none, mean, max"),

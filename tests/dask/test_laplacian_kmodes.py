@@ -28,7 +28,7 @@ def in_chunks(X, size=64):
     [
         {},
         {"weights": "gaussian", "symmetrize": "mean", "n_neighbors": 7, "init": "k-means++"},
-        {"mode_update": "mean_shift", "normalize": True},
+        {"mode_update": "mean_shift", "metric": "cosine"},
     ],
 )
 def test_it_is_that_of_one_machine(client, monkeypatch, options):

@@ -140,8 +140,8 @@ def test_a_parameter_has_one_flag():
         ({"clusters": "n_heaps"}, "a parameter 'n_heaps' that Fixed does not have"),
         ({"options": (Option("weight", "--weight", ""),)}, "a parameter 'weight'"),
         (
-            {"options": (Option("colour", "--lam", ""),)},
-            "--lam cannot stand for colour: for laplacian-kmodes",
+            {"options": (Option("colour", "--graph-weight", ""),)},
+            "--graph-weight cannot stand for colour: for laplacian-kmodes",
         ),
         ({"options": (Option("colour", "--out", ""),)}, "--out cannot be an option"),
         ({"options": (Option("colour", "colour", ""),)}, "colour cannot be an option"),

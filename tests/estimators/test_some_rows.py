@@ -15,11 +15,6 @@ from coterie.metrics import balanced_cut
 
 N_ROWS = 1500
 MODELS = {
-    "byproduct": coterie.LaplacianKModes(4, n_init=4, random_state=0),
-    "mean_shift": coterie.LaplacianKModes(
-        4, n_init=2, mode_update="mean_shift", symmetrize="max", random_state=0
-    ),
-    "densest": coterie.LaplacianKModes(4, n_init=2, mode_update="densest", symmetrize="mean", random_state=0),
     "total-variation": coterie.TotalVariationClustering(4, n_init=8, random_state=0),
 }
 
@@ -72,14 +67,6 @@ def test_objectives_are_those_of_all_rows(slow, rows_and_classes):
     rows = rows_and_classes[0]
     cut = fitted_to_some(MODELS["total-variation"], rows)
     assert cut.energy_ == pytest.approx(balanced_cut(cut.affinity_matrix_, cut.labels_, 4))
-    modes = fitted_to_some(MODELS["byproduct"], rows)
-    np.testing.assert_array_equal(rows[modes.mode_indices_], modes.modes_)
-    squares = np.square(rows - modes.modes_[modes.labels_]).sum(axis=1)
-    one_hot = np.eye(4)[modes.labels_]
-    within = float((modes.affinity_matrix_ @ one_hot * one_hot).sum())
-    left = modes.affinity_matrix_.sum() - within
-    kernel = np.exp(-squares / (2 * modes.bandwidth_**2)).sum()
-    assert modes.objective_ == pytest.approx(0.5 * modes.lam_ * left - kernel)
 
 
 def test_known_classes_are_kept(slow, rows_and_classes):
@@ -102,26 +89,12 @@ def test_given_memberships_keep_their_columns(slow, rows_and_classes):
 
 def test_sparse_rows_follow_too(slow, rows_and_classes):
     rows, classes = rows_and_classes
-    model = fitted_to_some(coterie.LaplacianKModes(4, n_init=2, random_state=0), sp.csr_array(rows))
+    model = fitted_to_some(coterie.TotalVariationClustering(4, n_init=8, random_state=0), sp.csr_array(rows))
     assert adjusted_rand_score(classes, model.labels_) == 1
-
-
-@pytest.mark.parametrize("has_labels", [False, True])
-def test_lambdas_are_compared_on_the_same_rows(has_labels, slow, rows_and_classes):
-    rows, classes = rows_and_classes
-    known = np.where(np.arange(N_ROWS) % 10 == 0, classes, -1) if has_labels else None
-    model = coterie.LaplacianKModes(4, n_init=2, max_time=60.0, random_state=0)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        scan = coterie.select_lambda(model, rows, [1.0, 2.0], y=known)
-    assert sum("the clusters are those of" in str(warning.message) for warning in told) == 1
-    first, second = (model.affinity_matrix_ for model in scan.models)
-    assert (first != second).nnz == 0
-    assert adjusted_rand_score(classes, scan.best_model.labels_) == 1
 
 
 def test_where_there_is_time_all_rows_are_fitted(rows_and_classes):
     rows = rows_and_classes[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        coterie.LaplacianKModes(4, max_time=1000.0, n_init=1, random_state=0).fit(rows)
+        coterie.TotalVariationClustering(4, max_time=1000.0, n_init=1, random_state=0).fit(rows)

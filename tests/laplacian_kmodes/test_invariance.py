@@ -73,6 +73,6 @@ def test_what_has_a_unit_scales_with_it():
     X, n_clusters = blobs()
     model, larger = (fitted(rows, n_clusters, "byproduct") for rows in (X, 1024 * X))
     assert larger.bandwidth_ == pytest.approx(1024 * model.bandwidth_)
-    assert larger.lam_ == model.lam_
+    assert larger.graph_weight_ == model.graph_weight_
     assert larger.objective_ == pytest.approx(model.objective_)
     np.testing.assert_array_equal(larger.memberships_, model.memberships_)

@@ -29,9 +29,9 @@ def some_problem(n, n_clusters, dtype, seed, density=0.1, **options):
 
 
 def fitted(graph, affinities, lam, *, shift=True, n_threads=2, tol=0.0, max_updates=20):
-    memberships = GraphMemberships(graph, affinities.shape[1], shift=shift, n_threads=n_threads)
+    memberships = GraphMemberships(graph, affinities.shape[1], diagonal_shift=shift, n_threads=n_threads)
     memberships.affinities[:] = affinities
-    return memberships, memberships.minimise(lam, tol=tol, max_updates=max_updates)
+    return memberships, memberships.minimize(lam, tol=tol, max_updates=max_updates)
 
 
 def dense(graph, shift=True):
@@ -145,7 +145,7 @@ class TestMinimise:
 
 
 def kernel_arguments(n=5, dtype=np.float64):
-    memberships = GraphMemberships(sp.csr_array(np.eye(n, dtype=dtype)), 3, shift=True, n_threads=1)
+    memberships = GraphMemberships(sp.csr_array(np.eye(n, dtype=dtype)), 3, diagonal_shift=True, n_threads=1)
     memberships.affinities[:] = 0
     names = dict(affinities="affinities", before="current", after="next", moved_before="moved",
                  moved_after="next_moved", attractions="attractions", own_terms="own_terms", sums="sums")  # fmt: skip

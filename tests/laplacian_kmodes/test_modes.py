@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coterie.laplacian_kmodes.kernel_modes import KernelModes
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import Modes, surest_members
-from coterie.laplacian_kmodes.vector_modes import VectorModes
+from coterie.laplacian_kmodes.modes import KernelModes, Modes, VectorModes, surest_members
 
 KERNEL = np.array([[0.0, 0.5, 0.1, 0], [0.5, 0, 0.2, 0], [0.1, 0.2, 0, 0.7], [0, 0, 0.7, 0]])
 
 
 def some_memberships(labels, rests, n_clusters):
-    memberships = GraphMemberships(sp.csr_array((len(labels),) * 2), n_clusters, shift=False, n_threads=1)
+    memberships = GraphMemberships(
+        sp.csr_array((len(labels),) * 2), n_clusters, diagonal_shift=False, n_threads=1
+    )
     memberships.memberships[:] = np.eye(n_clusters)[labels]
     memberships.rests[:] = rests
     return memberships

@@ -28,7 +28,7 @@ def two_matrices(X, bandwidth=1.5, n_neighbors=4, symmetrize="mean"):
 
 
 def on_pair(n_clusters=4, **options):
-    options = dict(lam=0.8, affinity="precomputed", random_state=0) | options
+    options = dict(graph_weight=0.8, affinity="precomputed", random_state=0) | options
     return LaplacianKModes(n_clusters, **options)
 
 
@@ -44,12 +44,19 @@ def edit_distance(left, right):
 
 
 class TestAgainstTheOracle:
-    @pytest.mark.parametrize("lam", [0.05, 0.4])
+    @pytest.mark.parametrize("weight", [0.05, 0.4])
     @pytest.mark.parametrize("start", [[0, 1, 2, 3], [5, 17, 30, 59], [7, 8, 9, 11]])
-    def test_whole_runs_with_modes_by_definition(self, blobs, lam, start):
+    def test_whole_runs_with_modes_by_definition(self, blobs, weight, start):
         graph, kernel = two_matrices(blobs[0])
-        Z, modes = oracle.alternated(graph.toarray(), kernel, np.array(start), lam, 12, 400)
-        model = on_pair(mode_update="densest", init=start, lam=lam, shift=False, tol=0, membership_tol=1e-14)
+        Z, modes = oracle.alternated(graph.toarray(), kernel, np.array(start), weight, 12, 400)
+        model = on_pair(
+            mode_update="densest",
+            init=start,
+            graph_weight=weight,
+            diagonal_shift=False,
+            tol=0,
+            membership_tol=1e-14,
+        )
         model.fit((graph, kernel))
         np.testing.assert_array_equal(model.mode_indices_, modes)
         np.testing.assert_allclose(model.memberships_, Z, atol=1e-4)
@@ -74,7 +81,7 @@ class TestAgainstTheOracle:
     @pytest.mark.parametrize("is_sparse", [False, True])
     def test_modes_of_rows_are_the_densest(self, blobs, dtype, is_sparse):
         X = np.where(np.abs(blobs[0]) < 0.5, 0, blobs[0]).astype(dtype)
-        model = LaplacianKModes(4, lam=0.6, mode_update="densest", random_state=0)
+        model = LaplacianKModes(4, graph_weight=0.6, mode_update="densest", random_state=0)
         model.fit(sp.csr_array(X) if is_sparse else X)
         k = oracle.kernel(X, X, model.bandwidth_)
         np.testing.assert_array_equal(
@@ -86,7 +93,7 @@ class TestAgainstTheOracle:
 class TestFit:
     def test_no_other_row_is_a_better_mode(self, blobs):
         graph, kernel = two_matrices(blobs[0], bandwidth=0.7)
-        model = on_pair(mode_update="densest", init="random", n_init=1, shift=False, max_iter=1).fit(
+        model = on_pair(mode_update="densest", init="random", n_init=1, diagonal_shift=False, max_iter=1).fit(
             (graph, kernel)
         )
         assert model.relaxation_ < model.history_["objective"][-1]  # of the modes before
@@ -99,7 +106,9 @@ class TestFit:
     def test_more_rows_than_a_part_and_any_number_of_threads(self):
         X, y = make_blobs(1100, 2, centers=3, cluster_std=0.5, random_state=4)
         models = [
-            LaplacianKModes(3, lam=0.6, mode_update="densest", n_init=2, random_state=0, n_threads=n).fit(X)
+            LaplacianKModes(
+                3, graph_weight=0.6, mode_update="densest", n_init=2, random_state=0, n_threads=n
+            ).fit(X)
             for n in (1, 3)
         ]
         assert clustering_accuracy(y, models[0].labels_) > 0.98
@@ -137,11 +146,11 @@ class TestFit:
 
     def test_it_does_what_a_fit_of_rows_does(self, blobs):
         X, _ = blobs
-        rows = LaplacianKModes(4, lam=0.8, n_init=1, random_state=0).fit(X)
+        rows = LaplacianKModes(4, graph_weight=0.8, n_init=1, random_state=0).fit(X)
         kernel = oracle.kernel(X, X, rows.bandwidth_)
-        start = LaplacianKModes(4, lam=0.8, init=rows.modes_, max_iter=1).fit(X).mode_indices_
+        start = LaplacianKModes(4, graph_weight=0.8, init=rows.modes_, max_iter=1).fit(X).mode_indices_
         pair = on_pair(init=start).fit((rows.affinity_matrix_, kernel))
-        again = LaplacianKModes(4, lam=0.8, init=X[start]).fit(X)
+        again = LaplacianKModes(4, graph_weight=0.8, init=X[start]).fit(X)
         assert pair.objective_ == pytest.approx(again.objective_, rel=0.05)
 
     def test_single_precision(self, blobs):
@@ -199,7 +208,7 @@ class TestDiscreteDomains:
         votes = np.asarray(senate.data, dtype=float)
         agreement = np.mean(votes[:, None] == votes, axis=2)
         graph = kneighbors_graph(1 - agreement, 5, metric="precomputed", include_self=False)
-        model = on_pair(2, mode_update="densest", lam=1.0).fit((graph, agreement))
+        model = on_pair(2, mode_update="densest", graph_weight=1.0).fit((graph, agreement))
         party = np.asarray(senate.target)
         accuracy = clustering_accuracy(party, model.labels_)
         assert accuracy > 0.85
@@ -220,7 +229,7 @@ class TestDiscreteDomains:
             r"a pair of two matrices, \(graph, kernel\), got tuple of 3 parts",
         ),
         ((np.eye(6), "kernel.npy"), {}, r"a pair of two matrices, \(graph, kernel\), got tuple of 2 parts"),
-        ((np.eye(6), np.eye(6)), dict(normalize=True), "normalize"),
+        ((np.eye(6), np.eye(6)), dict(metric="cosine"), "metric='cosine'"),
         ((np.eye(6), np.eye(6)), dict(mode_update="mean_shift"), "needs coordinates"),
         ((np.eye(6), np.eye(6)), dict(mode_update="median"), "'byproduct', 'mean_shift', 'densest'"),
     ],

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coterie.laplacian_kmodes import vector_modes
-from coterie.laplacian_kmodes.vector_modes import VectorModes
+from coterie.laplacian_kmodes import modes as vector_modes
+from coterie.laplacian_kmodes.modes import VectorModes
 from tests.reference import laplacian_kmodes as oracle
 
 

@@ -275,7 +275,7 @@ def test_no_picture_comes_twice(X):
 
 
 def test_a_mode_is_not_its_own_neighbor(X):
-    model = LaplacianKModes(3, normalize=True, n_init=1, random_state=0).fit(X)
+    model = LaplacianKModes(3, metric="cosine", n_init=1, random_state=0).fit(X)
     figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=2)
     assert texts(figure)[0] == "mode"
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)

@@ -131,7 +131,7 @@ def _convex(name, estimator, /, **options):
 
 
 def _modes(mode_update):
-    parameters = dict(n_clusters=5, lam=0.7, n_init=3, mode_update=mode_update)
+    parameters = dict(n_clusters=5, graph_weight=0.7, n_init=3, mode_update=mode_update)
     name = f"laplacian-{mode_update}"
     return Case(name, LaplacianKModes, parameters, few_blobs, takes_sparse=True, begins_again=True)
 

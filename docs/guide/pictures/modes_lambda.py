@@ -17,6 +17,6 @@ fits = {
 }
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 2.9), sharex=True, sharey=True)
 for axes, (title, (rows, lam)) in zip(all_axes, fits.items()):
-    labels = coterie.LaplacianKModes(2, lam=lam, random_state=0).fit_predict(rows)
+    labels = coterie.LaplacianKModes(2, graph_weight=lam, random_state=0).fit_predict(rows)
     axes.scatter(*rows.T, s=7, c=labels, cmap="tab10", vmax=9)
     axes.set(title=title, xticks=[], yticks=[])

@@ -165,7 +165,7 @@ def compare_modes(X: np.ndarray, y: np.ndarray, *, quiet: bool = False) -> tuple
     results : dict of str to dict
         For each method its seconds and the agreement with the true digits.
     """
-    options: dict[str, Any] = {"lam": 2.0, "normalize": True, "random_state": 0}
+    options: dict[str, Any] = {"graph_weight": 2.0, "metric": "cosine", "random_state": 0}
     models = {
         "k-means": KMeans(10, n_init=10, random_state=0),
         "laplacian-kmodes, SLK-BO": LaplacianKModes(10, **options),

@@ -33,7 +33,7 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def scan_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines of a search for lambda: a line for each, then those of the best fit."""
+    """Return the lines of a scan of graph weights: a line for each, then those of the best fit."""
     names = [name.replace("_", " ") for name in facts["scan"][0]]
     rows = [
         [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
@@ -41,7 +41,7 @@ def scan_lines(facts: dict[str, Any]) -> list[str]:
     ]
     widths = [max(map(len, column)) for column in zip(names, *rows)]
     table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [names, *rows]]
-    return [*table, f"best lambda {facts['best_lambda']:g}", *fit_lines(facts)]
+    return [*table, f"best graph weight {facts['best_graph_weight']:g}", *fit_lines(facts)]
 
 
 def _outlier_lines(facts: dict[str, Any]) -> list[str]:

@@ -26,7 +26,6 @@ COMMON_FLAGS = {
     "n_threads": "--threads",
     "max_iter": "--max-iter",
     "max_time": "--max-time",
-    "normalize": "--normalize",
 }
 """Parameters that the commands themselves set, for all methods in the same way, by these flags."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coterie import select_lambda
+from coterie import select_graph_weight
 from coterie.arrays import Array
 from coterie.cli import UsageError
 from coterie.cli.inputs import read_known_labels
@@ -43,10 +43,10 @@ class LambdaSearch:
             known = read_known_labels(self.labels, rows.shape[0], model.n_clusters)
         started = time.perf_counter()
         with display(self.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-            scan = select_lambda(model, rows, self.lambdas, y=known)
+            scan = select_graph_weight(model, rows, self.lambdas, y=known)
         best = scan.best_model.set_params(callback=None)
         columns = {
-            "lambda": scan.lambdas,
+            "graph_weight": scan.graph_weights,
             "objective": scan.objectives,
             "modularity": scan.modularities,
             "smallest": scan.sizes[:, -1],
@@ -56,7 +56,12 @@ class LambdaSearch:
         }
         told = {name: values.tolist() for name, values in columns.items() if values is not None}
         table = [dict(zip(told, row)) for row in zip(*told.values())]
-        return best, time.perf_counter() - started, warned, {"best_lambda": scan.best_lambda, "scan": table}
+        return (
+            best,
+            time.perf_counter() - started,
+            warned,
+            {"best_graph_weight": scan.best_graph_weight, "scan": table},
+        )
 
 
 def lambdas_of(text: str) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, IntArray
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
 from coterie.dask.estimator import OnCluster
@@ -16,13 +16,10 @@ from coterie.dask.neighbors import neighbors_of
 from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
 from coterie.estimators.memory import check_fit_memory
-from coterie.estimators.parameters import Affinity, Runs
-from coterie.fitting.deadline import Deadline, Phase
+from coterie.estimators.parameters import Affinity, Metric, Runs
 from coterie.fitting.monitor import FitProgress
-from coterie.laplacian_kmodes.estimator import GraphWeight, Shift
+from coterie.laplacian_kmodes.estimator import DiagonalShift, GraphWeight, SelectBy
 from coterie.laplacian_kmodes.estimator import LaplacianKModes as LocalLaplacianKModes
-from coterie.laplacian_kmodes.graph import of_neighbors
-from coterie.laplacian_kmodes.problem import GraphModes
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = ["LaplacianKModes"]
@@ -39,8 +36,8 @@ class LaplacianKModes(OnCluster, LocalLaplacianKModes):
 
     Parameters
     ----------
-    n_clusters, lam, n_neighbors, weights, symmetrize, mode_update, bandwidth, shift, normalize, init, n_init, \
-max_iter, tol, membership_tol, random_state, verbose, callback
+    n_clusters, graph_weight, n_neighbors, weights, symmetrize, mode_update, bandwidth, diagonal_shift, metric, \
+init, n_init, select_by, max_iter, tol, membership_tol, random_state, verbose, callback
         See `coterie.LaplacianKModes`.
     affinity : {"knn"}
         Affinities of one's own are in one place already: see `coterie.LaplacianKModes`.
@@ -56,8 +53,8 @@ max_iter, tol, membership_tol, random_state, verbose, callback
     Attributes
     ----------
     labels_, memberships_, outlier_scores_, cluster_scales_, modes_, cluster_centers_, mode_indices_, objective_, \
-published_objective_, relaxation_, is_shifted_, bandwidth_, lam_, affinity_matrix_, converged_, n_iter_, history_, \
-runs_, n_features_in_, feature_names_in_
+published_objective_, relaxation_, is_shifted_, bandwidth_, graph_weight_, affinity_matrix_, converged_, n_iter_, \
+history_, runs_, n_features_in_, feature_names_in_
         See `coterie.LaplacianKModes`.
     traffic_ : record array
         One row per pass; see `coterie.dask.KMeans`.
@@ -97,17 +94,18 @@ runs_, n_features_in_, feature_names_in_
         self,
         n_clusters: int = 8,
         *,
-        lam: GraphWeight = "auto",
+        graph_weight: GraphWeight = "auto",
         n_neighbors: int = 5,
         affinity: Affinity = "knn",
         weights: Any = "binary",
         symmetrize: Any = "none",
         mode_update: Any = "byproduct",
         bandwidth: float | None = None,
-        shift: Shift = "auto",
-        normalize: bool = False,
+        diagonal_shift: DiagonalShift = "auto",
+        metric: Metric = "euclidean",
         init: Any = "auto",
         n_init: Runs = "auto",
+        select_by: SelectBy = "normalized_cut",
         max_iter: int = 100,
         tol: float = 1e-5,
         membership_tol: float = 1e-6,
@@ -120,10 +118,11 @@ runs_, n_features_in_, feature_names_in_
         open_options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            n_clusters, lam=lam, n_neighbors=n_neighbors, affinity=affinity, weights=weights, symmetrize=symmetrize,
-            mode_update=mode_update, bandwidth=bandwidth, shift=shift, normalize=normalize, init=init, n_init=n_init,
-            max_iter=max_iter, tol=tol, membership_tol=membership_tol, random_state=random_state, verbose=verbose,
-            max_time=max_time, n_threads=n_threads, callback=callback,
+            n_clusters, graph_weight=graph_weight, n_neighbors=n_neighbors, affinity=affinity, weights=weights,
+            symmetrize=symmetrize, mode_update=mode_update, bandwidth=bandwidth, diagonal_shift=diagonal_shift,
+            metric=metric, init=init, n_init=n_init, select_by=select_by, max_iter=max_iter, tol=tol,
+            membership_tol=membership_tol, random_state=random_state, verbose=verbose, max_time=max_time,
+            n_threads=n_threads, callback=callback,
         )  # fmt: skip
         self.client = client
         self.open_options = open_options
@@ -145,7 +144,7 @@ runs_, n_features_in_, feature_names_in_
         """
         client = client_of(self.client)
         self.check_parameters()
-        plan = Plan(1, by_angle=self.normalize, n_threads=self.n_threads)
+        plan = Plan(1, by_angle=self.metric == "cosine", n_threads=self.n_threads)
         with Crew(client, chunks_of(X, self.open_options), plan) as crew:
             self._on_workers = data = self._rows_on(crew, None)
             try:
@@ -167,20 +166,12 @@ runs_, n_features_in_, feature_names_in_
         # Of the rows of a fit all is known, and they have been prepared, once they have come from the workers.
         return as_rows(X) if reset else super()._rows_of(X, reset)
 
-    def _rows_in_time(
-        self, rows: Block, needed: IndexArray, random: np.random.RandomState, deadline: Deadline
-    ) -> None:
-        return None
-
-    def _problem(
-        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int, phase: Phase
-    ) -> GraphModes:
-        found = neighbors_of(self._on_workers, as_rows(rows), self.n_neighbors, random_state=random)
-        graph, search = of_neighbors(self, rows, *found, n_threads)
-        return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
+    def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[IntArray, Array]:
+        ids, squares = neighbors_of(self._on_workers, as_rows(rows), self.n_neighbors, random_state=random)
+        return ids, squares
 
     def _check_init(self) -> None:
-        LocalLaplacianKModes._check_init(self)  # of seedings among rows that are here
+        pass  # seedings are among rows that are here
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
-from coterie.estimators.declared import Declared
+from coterie.centers.labels import squares_to_centers
+from coterie.estimators.declared import Declared, Numbers, One
+from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.parameters import (
     Affinity,
@@ -20,6 +24,7 @@ from coterie.estimators.parameters import (
     Clusters,
     Iterations,
     MaxTime,
+    Metric,
     Neighbors,
     Param,
     RandomState,
@@ -30,35 +35,33 @@ from coterie.estimators.parameters import (
 )
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.graphs import (
+    check_graph,
+    edge_weights,
+    gaussian_bandwidth,
+    graph_of_neighbors,
+    nearest_neighbors,
+)
 from coterie.graphs.knn import check_weights
-from coterie.kmeans.within import k_means_within
-from coterie.laplacian_kmodes.attributes import attributes_of_modes
-from coterie.laplacian_kmodes.fitted import FittedModes
-from coterie.laplacian_kmodes.graph import graph_and_search
-from coterie.laplacian_kmodes.modes import ModeUpdate
-from coterie.laplacian_kmodes.pairs import beside, is_pair
-from coterie.laplacian_kmodes.problem import HISTORY_FIELDS, GraphModes, Run, Stopping
-from coterie.laplacian_kmodes.selection import AlikeByCut, FirstByRank, Selection
-from coterie.laplacian_kmodes.starts import (
-    MOST_RUNS,
-    Fitted,
-    Rank,
-    Start,
-    automatic_starts,
-    best_run,
-    careful_run,
-    clearly_better_run,
-    given_rows,
+from coterie.laplacian_kmodes.initialization import Start, given_rows, starts, with_split_clusters
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.modes import KernelModes, Modes, ModeSearch, ModeUpdate, VectorModes
+from coterie.laplacian_kmodes.solver import (
+    HISTORY_FIELDS,
+    KModesProblem,
+    KModesResult,
+    automatic_graph_weight,
+    bound_optimization,
+    cut_weight,
+    normalized_cut,
 )
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.normalized import NormalizedRows
 
 __all__ = ["LaplacianKModes"]
-
 
 MODE_UPDATES = get_args(ModeUpdate)
 
@@ -76,7 +79,7 @@ EdgeWeights = Annotated[
 Symmetrize = Annotated[
     Literal["none", "mean", "max"], Param("How edges of the directed neighbor graph are made symmetric.")
 ]
-Modes = Annotated[
+ModesOption = Annotated[
     ModeUpdate,
     Param("Modes: rows of largest membership (byproduct), mean shifts, or the densest rows.", flag="--modes"),
 ]
@@ -88,93 +91,102 @@ Bandwidth = Annotated[
         below=math.inf,
     ),
 ]
-Shift = Annotated[
+DiagonalShift = Annotated[
     bool | Literal["auto"],
     Param("Add the degrees to the diagonal of the graph, which makes updates monotone."),
 ]
-Normalize = Annotated[bool, Param("Scale each row to length 1 first.")]
 ModeInit = Annotated[
-    Literal["auto", "k-means++", "k-means", "afk-mc2", "random"] | Any,
+    Literal["auto", "k-means++", "k-means", "spectral", "random"] | Any,
     Param(
-        "How modes are initialized: auto (k-means, eigenvectors, k-means++ in turn), one of them, or given centers.",
+        "How modes are initialized: auto (k-means, spectral, k-means++ in turn), one of them, or given centers.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
 ]
+SelectBy = Annotated[
+    Literal["normalized_cut", "objective"],
+    Param("Which run is kept: that of the lowest normalized cut of the graph, or of the lowest objective."),
+]
 MembershipTolerance = Annotated[float, Param("Tolerance of the memberships for fixed modes.", least=0)]
 
+# Runs of a fit that draws its initial modes.
+_RUNS = 10
 
-# Parts of the time left that the graph and a seeding may take where time is short.
-_GRAPH_SHARE, _SEEDING_SHARE = 0.5, 1 / 3
-
-# Starts of a fit that draws them: they matter more than anything else here.
-_STARTS = 10
+# With init="auto": updates of the modes after which memberships continue, and restarts of a run with empty clusters.
+_FRESH_UPDATES, _MOST_SPLITS = 5, 3
 
 
-class LaplacianKModes(FittedModes, SeededEstimator):
-    """Clusters of any shape on a nearest-neighbour graph, each around a mode of its density.
+@dataclass(frozen=True)
+class FittedProblem:
+    """The problem of a fit, the modes that each of its runs ended with, and those of the run that was kept."""
 
-    A row belongs where its nearest neighbours belong, and to a mode that is close. With `mode_update="byproduct"`
-    (SLK-BO) the modes are rows: prototypes of their clusters.
+    problem: KModesProblem
+    ends: list[Modes]
+    best: Modes
+
+
+class LaplacianKModes(GraphEstimator, SeededEstimator):
+    """Laplacian K-modes: clusters of any shape on a nearest-neighbor graph, each with a mode of its density.
+
+    A row joins the cluster of its nearest neighbors and of a close mode. With `mode_update="byproduct"` (SLK-BO) the
+    modes are rows: prototypes of their clusters.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters L.
-    lam : float or "auto"
-        Weight of the graph against the modes, lambda; the paper chooses between 1 and 4 on graphs of 5 neighbours. See
-        `select_lambda`. "auto": by the degrees of the graph, `lam_`; see Notes.
+    graph_weight : float or "auto"
+        Weight of the graph against the modes, lambda in the paper, which chooses between 1 and 4 on graphs of 5
+        neighbors. See `select_graph_weight`. "auto": by the degrees of the graph, `graph_weight_`; see Notes.
     n_neighbors : int
-        Nearest neighbours of each row in the graph, itself not counted.
+        Nearest neighbors of each row in the graph, without the row itself.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too. Or X is
-        a pair ``(graph, kernel)`` of such matrices, for `predict` too: the graph may then be directed, as those of
-        neighbours are, and entry (p, q) of the kernel, any number, is k(x_p, x_q). What is clustered need not have a
-        mean: strings, votes, graphs. Modes are rows, so not "mean_shift".
+        a pair ``(graph, kernel)`` of such matrices, for `predict` too: the graph may then be directed, and entry (p, q)
+        of the kernel, any number, is k(x_p, x_q). For objects without a mean: strings, votes, graphs. Modes are rows,
+        so "mean_shift" is excluded.
     weights : {"binary", "gaussian"} or callable
         Weights of the graph's edges; see `coterie.graphs.knn_graph`.
     symmetrize : {"none", "mean", "max"}
-        Whether edges from a row to its neighbours count both ways. "none": a row follows its own neighbours only, as in
-        the paper; the objective is that of "mean" all the same. "max": an edge in one direction counts fully in both.
+        How the directed neighbor graph is made symmetric. "none": a row follows its own neighbors only, as in the
+        paper; the objective is that of "mean". "max": an edge in one direction counts fully in both.
     mode_update : {"byproduct", "mean_shift", "densest"}
-        Modes are the rows with the largest memberships (SLK-BO); or maxima of the density of their cluster, found
-        by mean shifts (SLK-MS); or the rows where that density is highest, as the model defines modes (Eq. 1), for any
-        kernel: this reads the kernel of all pairs of rows in each update, O(n^2 (d + L)).
+        Modes are the rows with the largest memberships (SLK-BO); or maxima of the density of their cluster, by mean
+        shifts (SLK-MS); or the rows of highest density (Eq. 1), which reads the kernel of all pairs of rows in each
+        update, O(n^2 (d + L)).
     bandwidth : float, optional
-        s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). By default s^2 is the mean squared distance to the
-        nearest neighbours, whatever the unit of the rows.
-    shift : bool or "auto"
+        s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). Default: s^2 is the mean squared distance to the
+        nearest neighbors.
+    diagonal_shift : bool or "auto"
         Add each row's degree to the diagonal of the graph. Then updates of a symmetric graph cannot raise the relaxed
-        objective, but they are smaller, and end in worse minima. "auto": only where it would rise without, before it
-        has settled. In any case memberships whose objective rose are not kept.
-    normalize : bool
-        Divide each row by its length first.
-    init : {"auto", "k-means++", "k-means", "afk-mc2", "random"}, array-like of shape (L, d), fitted model, or callable
-        "auto": k-means, the eigenvectors of the graph (up to n L^2 = 5e7), k-means++ and k-means by turns. Clusters
-        that empty get half of another one, and no end is worse than its start (see Notes). Else where the modes begin,
-        and the run is the paper's: seeds (see `coterie.seeding`), or the centroids of a k-means fit. With
-        `affinity="precomputed"`: "auto", "random", or L row numbers.
+        objective, but they are smaller and end in worse minima. "auto": only where it would rise. Memberships whose
+        objective rose are never kept.
+    metric : {"euclidean", "cosine"}
+        "cosine": each row is divided by its length first (normalization).
+    init : {"auto", "k-means++", "k-means", "spectral", "random"}, array-like of shape (L, d), fitted model, or callable
+        Initial modes: seeds, the centroids of k-means, or k-means of the eigenvectors of the graph. "auto": k-means,
+        spectral (up to n L^2 = 5e7), then k-means++ and k-means by turns. With `affinity="precomputed"`: "auto",
+        "random", "spectral", or L row numbers. A callable gets `(X, n_clusters, random_state=...)`.
     n_init : int or "auto"
-        Starts, all on one graph; each goes on to its end. Kept is the one with the fewest empty clusters, of these the
-        one with the lowest discrete objective; with `init="auto"` the one with the best cut and spread in L directions
-        (PCA). "auto": 10.
+        Runs, each from its own initialization on the same graph. "auto": 10; 1 where `init` holds the modes.
+    select_by : {"normalized_cut", "objective"}
+        Which run is kept, of those with the fewest empty clusters: the one with the lowest normalized cut of the graph,
+        or with the lowest discrete objective E, which favors uneven clusters on data of several densities.
     max_iter : int
         Updates of the modes, at most.
     tol : float
-        The fit has converged when the relaxed objective changes by less than this, relative to itself, or when no
-        mode moves.
+        A run has converged when the relaxed objective changes by less than this, relative to itself, or no mode moves.
     membership_tol : float
-        The same for the memberships around the same modes.
+        The same for memberships around the same modes.
     random_state : int, RandomState or None
-        Same seed, same bits, for any number of threads.
+        Same seed, bit-identical result for any number of threads.
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning. Where the
-        graph would take too long, half of the nearest rows are looked for; where all rows would, some are fitted and
-        the others follow the nearest of these (`relaxation_`, `history_` are then of the former). A warning says so.
+        Time limit in seconds. The best clusters found by then are returned, with a ConvergenceWarning. The construction
+        of the neighbor graph is not cut off.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors of this process.
     callback : callable, optional
         Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
@@ -186,13 +198,13 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         Relaxed memberships z; each row sums to 1.
     outlier_scores_ : ndarray of shape (n,), float32
         Distance of each row to the mode of its cluster, over `cluster_scales_`: 1 for the median row of a cluster. Not
-        with `affinity="precomputed"`, for affinities say nothing of distances.
+        with `affinity="precomputed"`.
     cluster_scales_ : ndarray of shape (L,), float64
         The lower median of the distances of each cluster's rows to its mode.
     modes_, cluster_centers_ : ndarray of shape (L, d)
         The modes; not with `affinity="precomputed"`.
     mode_indices_ : ndarray of shape (L,), int64
-        Which rows they are; -1 where a mode is none.
+        Row numbers of the modes; -1 for a mode that is not a row.
     objective_ : float
         The discrete objective E (see Notes) of `labels_`.
     published_objective_ : float
@@ -203,7 +215,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         Whether R is that of the graph with the shift.
     bandwidth_ : float
         s.
-    lam_ : float
+    graph_weight_ : float
         lambda.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph, without the shift.
@@ -221,14 +233,14 @@ class LaplacianKModes(FittedModes, SeededEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
-        neighbours, an affinity matrix that is not square, symmetric or non-negative, or an unknown option.
+        neighbors, an affinity matrix that is not square, symmetric or non-negative, or an unknown option.
 
     Notes
     -----
     With the kernel k and the graph's affinities K,
     E(Z) = - sum_pl z_pl k(x_p, m_l) + lambda / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot rows z_p, and
     R(Z) = sum_pl z_pl log z_pl - sum_pl z_pl k(x_p, m_l) - lambda / 2 sum_pq K_pq z_p . z_q over the simplex. Each
-    update z_p = softmax(a_p + lambda sum_q K_pq z_q) minimises a bound of R for all rows at once (Eq. 8).
+    update z_p = softmax(a_p + lambda sum_q K_pq z_q) minimizes an upper bound of R for all rows at once (Eq. 8).
 
     The graph takes O(n^2 d) operations where it is exact; an update O(n (rho + 1) L). Memory: three arrays of n x L
     floats, the graph and, for mean shifts, another copy of the rows.
@@ -236,18 +248,17 @@ class LaplacianKModes(FittedModes, SeededEstimator):
     Why lambda / 4: the paper prints lambda tr(Z' L Z) = lambda / 2 sum_pq K_pq ||z_p - z_q||^2 in E (Eq. 1), and R
     without the last 1/2 (Eq. 2). That counts each pair of rows twice, as (p, q) and as (q, p), and the bound of that R
     would have 2 lambda where the paper's update (Eq. 8), its code and this class have lambda. Here E and R count each
-    pair once, so that `lam` is the lambda of the paper's update, with the same clusters. `published_objective_`, for
-    comparisons with printed figures, is E of the same labels and modes at twice the lambda.
+    pair once, so that `graph_weight` is the lambda of the paper's update, with the same clusters.
+    `published_objective_`, for comparisons with printed figures, is E of the same labels and modes at twice the lambda.
 
-    What is chosen by default has no unit. lambda is 1.5 times the least one at which memberships settle where all
-    affinities are the same, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. Ends and starts compare by empty
-    clusters, then by log(normalised cut / effective clusters^(1/2)) + 3 log(squared distances to the means of the
-    clusters); one that is within 0.1 and cuts a quarter less comes before the first. The end that is chosen must be
-    clearly better than k-means with as many starts, with 1 and 4 in place of 1/2 and 3, by this cut and by the share of
-    all edges, or k-means is kept. After five updates of the modes memberships go on as modes move, so that R settles;
-    with another `init` they begin anew, as in the paper.
+    "auto" has no unit: lambda is 1.5 times the least one at which memberships settle where all affinities are the same,
+    2 (L - 1) / (L - 2) log(L - 1) over the mean degree. With `init="auto"` memberships continue after five updates of
+    the modes instead of beginning anew, and a run that ends with empty clusters is repeated, up to three times, with
+    the cluster of the largest inertia split in two.
 
-    A cluster that empties keeps its last mode, with a ConvergenceWarning; `init="auto"` should keep all.
+    The normalized cut is that of the graph with its components joined, so that small components are not free.
+
+    A cluster that empties keeps its last mode, with a ConvergenceWarning.
 
     References
     ----------
@@ -260,7 +271,7 @@ class LaplacianKModes(FittedModes, SeededEstimator):
     >>> from sklearn.datasets import make_moons
     >>> from coterie import LaplacianKModes
     >>> X, y = make_moons(400, noise=0.05, random_state=0)
-    >>> model = LaplacianKModes(2, lam=2.0, random_state=0).fit(X)
+    >>> model = LaplacianKModes(2, graph_weight=2.0, random_state=0).fit(X)
     >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
     100
     """
@@ -269,17 +280,18 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         self,
         n_clusters: Clusters = 8,
         *,
-        lam: GraphWeight = "auto",
+        graph_weight: GraphWeight = "auto",
         n_neighbors: Neighbors = 5,
         affinity: Affinity = "knn",
         weights: EdgeWeights = "binary",
         symmetrize: Symmetrize = "none",
-        mode_update: Modes = "byproduct",
+        mode_update: ModesOption = "byproduct",
         bandwidth: Bandwidth = None,
-        shift: Shift = "auto",
-        normalize: Normalize = False,
+        diagonal_shift: DiagonalShift = "auto",
+        metric: Metric = "euclidean",
         init: ModeInit = "auto",
         n_init: Runs = "auto",
+        select_by: SelectBy = "normalized_cut",
         max_iter: Iterations = 100,
         tol: Tolerance = 1e-5,
         membership_tol: MembershipTolerance = 1e-6,
@@ -290,17 +302,18 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         callback: Callback = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.lam = lam
+        self.graph_weight = graph_weight
         self.n_neighbors = n_neighbors
         self.affinity = affinity
         self.weights = weights
         self.symmetrize = symmetrize
         self.mode_update = mode_update
         self.bandwidth = bandwidth
-        self.shift = shift
-        self.normalize = normalize
+        self.diagonal_shift = diagonal_shift
+        self.metric = metric
         self.init = init
         self.n_init = n_init
+        self.select_by = select_by
         self.max_iter = max_iter
         self.tol = tol
         self.membership_tol = membership_tol
@@ -309,6 +322,10 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
+
+    # Of models that were saved before there were pairs, too.
+    _fitted_to_pair: bool = False
+    modes_: Array
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> LaplacianKModes:
@@ -330,179 +347,331 @@ class LaplacianKModes(FittedModes, SeededEstimator):
         self._fit(X)
         return self
 
-    # --- the algorithm -------------------------------------------------------------------------------------------
-
-    def _fit(self, X: Any, earlier: Fitted | None = None, rank: Rank | None = None) -> Fitted:
-        """Fit, also from where the starts of another lambda ended; keep the run that comes first by its rank."""
-        n_threads = effective_n_threads(self.n_threads)
+    def _fit(
+        self,
+        X: Any,
+        earlier: FittedProblem | None = None,
+        rank: Callable[[KModesProblem, KModesResult], Any] | None = None,
+    ) -> FittedProblem:
+        """Fit; `select_graph_weight` passes the graph and the modes of a fit with another weight, and its own rank."""
         self.check_parameters()
-        X, kernel = self._apart(X)
-        n_starts = self._n_starts() if earlier is None else len(earlier.ends)
-        is_careful = isinstance(self.init, str) and self.init == "auto"
-        monitor = FitMonitor(self, n_starts * (MOST_RUNS if is_careful else 1), HISTORY_FIELDS)
+        report = Report(self, HISTORY_FIELDS)
+        X, kernel = self._graph_and_kernel(X)
         rows = self._rows_of(X, reset=True)
         self._check_n_rows(rows)
-        given = self._given_start(rows)
-        random = random_stream(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            monitor.n_runs = 2 * n_starts if is_careful else n_starts  # as a rule
+        given, random = self._given_modes(rows), random_stream(self.random_state)
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
-                with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
-                    block = rows.read()
-                    needed = np.empty(0, np.intp) if rank is None else rank.known
-                    some = self._rows_in_time(block, needed, random, monitor.deadline)
-                    fitted = block if some is None else block[some.ids]
-                    problem = self._problem(fitted, kernel, random, n_threads, phase)
-                starts = self._starts(X if some is None else fitted, problem, given, random, monitor)
+                problem, report.n_runs = self._problem(rows.read(), kernel, random), self._n_runs()
+                tried = self._starts(X, problem, given, random, report)
             else:
-                problem, starts = earlier.problem, (Start(modes, settles=False) for modes in earlier.ends)
-                block, some = earlier.rows, earlier.some
-            if some is not None:
-                monitor.reserve = some.seconds
-                rank = None if rank is None else rank.among(some.ids)
-            if monitor.deadline.is_set:
-                monitor.reserve += problem.seconds_of_end()
-            lam = self._lambda_of(problem.graph)
-            stopping = Stopping(self.max_iter, self.tol, self.membership_tol)
+                old, report.n_runs = earlier.problem, len(earlier.ends)
+                weight = self._weight_of(old.graph)
+                problem = KModesProblem(old.graph, old.mode_search, self.n_clusters, weight)
+                tried = (Start(modes) for modes in earlier.ends)
+            ends: list[Modes] = []
+            best: KModesResult | None = None
+            best_key: Any = None
+            for result in self._results(problem, tried, random, report, continues=earlier is None):
+                ends.append(result.modes)
+                key = (rank or self._rank)(problem, result)
+                if best is None or key < best_key:
+                    best, best_key = result, key
+        assert best is not None
+        self._store(best, problem, report, is_pair=kernel is not None)
+        report.warn_if_out_of_time()
+        return FittedProblem(problem, ends, best.modes)
 
-            def run_of(start: Start) -> Run:
-                if is_careful:
-                    return careful_run(problem, start, lam, stopping, monitor, random)
-                return problem.run(start.modes, lam, stopping, monitor)
+    def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState) -> KModesProblem:
+        search: ModeSearch
+        if self.affinity == "knn":
+            n_threads = effective_n_threads(self.n_threads)
+            ids, squares = self._neighbors(rows, random)
+            bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
+            graph = graph_of_neighbors(
+                ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
+            )
+            search = VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
+        elif kernel is None:
+            graph = check_graph(rows, rows.shape[0], symmetric=True)
+            search = KernelModes(graph, mode_update=self.mode_update)
+        else:
+            graph, matrix = check_graph(rows), _checked_kernel(kernel, rows.shape[0])
+            graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
+            search = KernelModes(matrix, mode_update=self.mode_update)
+        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph))
 
-            first = next(starts)
-            tried = chain([first], islice(starts, n_starts - 1))
-            selection: Selection
-            if rank is not None:
-                selection = FirstByRank(partial(rank, problem))
-            else:
-                selection = AlikeByCut(problem) if is_careful else FirstByRank(lambda run: run.rank)
-            best, ends = best_run(tried, run_of, selection, monitor)
-            if is_careful and rank is None:
-                best = clearly_better_run(problem, best, first, lam, monitor)
-            self._store(best, problem)
-            if some is not None:
-                with monitor.phase("labels"):
-                    self._let_follow(block, some.ids)
-        self.runs_ = monitor.runs()
-        self._fitted_to_pair = kernel is not None
-        self._warn_of_empty_clusters("; they keep their last modes. A smaller lam keeps more of them.")
-        monitor.warn_if_out_of_time()
-        return Fitted(problem, best.modes, ends, block, some)
-
-    def _problem(
-        self, rows: Block, kernel: Any, random: np.random.RandomState, n_threads: int, phase: Phase
-    ) -> GraphModes:
-        graph, search = graph_and_search(self, rows, kernel, random, n_threads, phase)
-        return GraphModes(graph, search, self.n_clusters, shift=self.shift, n_threads=n_threads)
+    def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[IntArray, Array]:
+        n_threads = effective_n_threads(self.n_threads)
+        ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
+        return ids, squares
 
     def _starts(
         self,
         X: Any,
-        problem: GraphModes,
+        problem: KModesProblem,
         given: Array | None,
         random: np.random.RandomState,
-        monitor: FitMonitor,
+        report: Report,
     ) -> Iterator[Start]:
-        """Yield one start after the other; X is what a function as `init` gets."""
-        seeds: Iterable[Array]
-        if isinstance(self.init, str) and self.init == "auto":
-            yield from automatic_starts(
-                problem, random, effective_n_threads(self.n_threads), monitor, self._n_starts()
-            )
+        """Yield initializations; X is what a callable as `init` gets."""
+        search, n_threads = problem.mode_search, effective_n_threads(self.n_threads)
         if given is not None:
-            seeds = [given]
-        elif self.affinity == "precomputed":
-            seeds = self._row_numbers(problem.graph.shape[0], random)
+            yield Start(search.start(given, random))
+        elif isinstance(self.init, str):
+            yield from starts(self.init, problem, random, report, n_threads)
         else:
-            seeds = self._centers(X, problem.search.rows, random, monitor)
-        for some in seeds:
-            yield Start(problem.search.start(some, random))
+            data = Dataset(as_rows(search.rows), None, n_clusters=self.n_clusters, n_threads=n_threads)
+            while True:
+                yield Start(search.start(self._drawn_centers(X, data, random), random))
 
-    def _row_numbers(self, n_rows: int, random: np.random.RandomState) -> Iterator[Array]:
-        while True:
-            yield random.choice(n_rows, self.n_clusters, replace=False)
+    def _results(
+        self,
+        problem: KModesProblem,
+        tried: Iterator[Start],
+        random: np.random.RandomState,
+        report: Report,
+        *,
+        continues: bool,
+    ) -> Iterator[KModesResult]:
+        """Solve from each start, and again where clusters of "auto" are empty."""
+        n_threads, is_auto = effective_n_threads(self.n_threads), self._is_auto() and continues
+        memberships = GraphMemberships(
+            problem.graph, self.n_clusters, diagonal_shift=self.diagonal_shift, n_threads=n_threads
+        )
+        stop = Stop(self.max_iter, self.tol)
 
-    def _centers(
-        self, X: Any, rows: Block, random: np.random.RandomState, monitor: FitMonitor
-    ) -> Iterator[Array]:
-        """Yield drawn centres, with the rows measured once for all draws."""
-        n_threads = effective_n_threads(self.n_threads)
-        data = Dataset(as_rows(rows), None, n_clusters=self.n_clusters, n_threads=n_threads)
-        while True:
-            with monitor.phase("seeding", monitor.step.deadline.share(_SEEDING_SHARE)) as phase:
-                centers = self._drawn_centers(X, data, random, phase)
-            yield centers
+        def solve(start: Start) -> KModesResult:
+            return bound_optimization(
+                problem, start.modes, memberships, stop=stop, membership_tol=self.membership_tol,
+                report=report.start_run(), labels=start.labels, n_fresh=_FRESH_UPDATES if is_auto else None,
+            )  # fmt: skip
 
-    def _drawn_centers(
-        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
-    ) -> Array:
-        if isinstance(self.init, str) and self.init == "k-means":
-            seed = random.randint(np.iinfo(np.int32).max)
-            return k_means_within(
-                phase.deadline, data.rows, self.n_clusters, random_state=seed, n_threads=data.n_threads
-            ).cluster_centers_
-        return super()._drawn_centers(X, data, random, phase)
+        for _, start in zip(range(report.n_runs), tried):
+            result = solve(start)
+            for _ in range(_MOST_SPLITS if is_auto and problem.mode_search.rows is not None else 0):
+                if result.n_empty == 0 or report.reason is not None:
+                    break
+                result = solve(with_split_clusters(problem, result.labels, random, n_threads))
+            yield result
+            if report.reason is not None:
+                break
 
-    def _store(self, run: Run, problem: GraphModes) -> None:
-        self._training_rows, self.bandwidth_ = problem.search.rows, problem.search.bandwidth
-        self.labels_, self.memberships_ = run.labels, run.memberships
-        self.objective_, self.relaxation_ = run.discrete, run.relaxation
-        self.mode_indices_ = run.modes.indices
-        self.__dict__.pop("modes_", None)
+    def _rank(self, problem: KModesProblem, result: KModesResult) -> tuple[int, float, float]:
+        """Return a key that sorts better results first."""
+        if self.select_by == "objective":
+            return result.n_empty, result.objective, 0.0
+        cut = normalized_cut(problem.connected_graph, result.labels, self.n_clusters)
+        return result.n_empty, cut, result.objective
+
+    def _store(self, best: KModesResult, problem: KModesProblem, report: Report, *, is_pair: bool) -> None:
+        search = problem.mode_search
+        self._training_rows, self.bandwidth_ = search.rows, search.bandwidth
+        self.labels_, self.memberships_ = best.labels, best.memberships
+        self.objective_, self.relaxation_ = best.objective, best.relaxation
+        self.mode_indices_ = best.modes.indices
+        if hasattr(self, "modes_"):
+            del self.modes_
         self._forget_distances()
         if self.affinity == "knn":
-            self.modes_ = run.modes.points
+            self.modes_ = best.modes.points
             distances = self._distances_to_modes(self._training_rows, self.labels_)
             self._note_distances(OwnDistances(self.labels_, distances, center_rounding(self.modes_)))
-        self.affinity_matrix_ = problem.graph
-        self.is_shifted_, self.converged_, self.history_ = run.is_shifted, run.converged, run.history
-        self.n_iter_ = len(run.history)
+        self.affinity_matrix_, self._fitted_to_pair = problem.graph, is_pair
+        self.is_shifted_, self.converged_ = best.is_shifted, best.reason == "converged"
+        self.history_, self.runs_ = best.history, report.runs()
+        self.n_iter_ = len(best.history)
+        self._warn_of_empty_clusters(
+            "; they keep their last modes. A smaller graph_weight keeps more of them."
+        )
+
+    # --- the fitted model ----------------------------------------------------------------------------------------
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The modes, under the name of scikit-learn's clusterers."""
+        check_is_fitted(self, "labels_")
+        return self.modes_
+
+    @property
+    def graph_weight_(self) -> float:
+        """lambda, also where it is chosen by the degrees of the graph."""
+        check_is_fitted(self, "labels_")
+        return self._weight_of(self.affinity_matrix_)
+
+    @property
+    def published_objective_(self) -> float:
+        """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
+        check_is_fitted(self, "labels_")
+        return self.objective_ + 0.5 * self.graph_weight_ * cut_weight(self.affinity_matrix_, self.labels_)
+
+    def _weight_of(self, graph: sp.csr_array) -> float:
+        if self.graph_weight == "auto":
+            return automatic_graph_weight(graph, self.n_clusters)
+        return float(self.graph_weight)
+
+    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
+        return self._distances_to_modes(rows, labels)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        if to_centers is not None:
+            return to_centers
+        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        return self._distances_to_modes(rows, labels)
+
+    def _distances_to_modes(self, rows: Block, labels: IntArray) -> FloatArray:
+        n_threads = effective_n_threads(self.n_threads)
+        return np.sqrt(squares_to_centers(as_rows(rows), self.modes_, labels, n_threads))
+
+    def _scores_by_affinities(self, affinities: Block) -> Array:
+        n = len(self.labels_)
+        graph, kernel = (affinities[:, :n], affinities[:, n:]) if self._fitted_to_pair else (affinities,) * 2
+        own, near = kernel[:, self.mode_indices_], graph @ self.memberships_
+        return (own.toarray() if sp.issparse(own) else own) + self.graph_weight_ * near
+
+    def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
+        """Return k(x, m_l) + lambda times the memberships of the nearest training rows."""
+        assert self.bandwidth_ is not None
+        n_threads = effective_n_threads(self.n_threads)
+        search = VectorModes(rows, self.bandwidth_, mode_update="byproduct", n_threads=n_threads)
+        n_clusters = len(self.modes_)  # of the fit
+        scores = np.empty((rows.shape[0], n_clusters))
+        search.write_affinities(Modes(self.modes_, self.mode_indices_), list(range(n_clusters)), scores)
+        weights = edge_weights(squares, self.weights, self.bandwidth_)
+        for near, weight in zip(ids.T, weights.T):
+            scores += self.graph_weight_ * weight[:, None] * self.memberships_[near]
+        return scores
+
+    def _memberships_by_scores(self, scores: Array) -> Array:
+        """Return the memberships of an update (Eq. 8)."""
+        return np.asarray(softmax(scores, axis=1))
 
     def fitted_attributes(self) -> dict[str, Declared]:
-        return {**super().fitted_attributes(), **attributes_of_modes(has_rows=self.affinity == "knn")}
+        has_rows = self.affinity == "knn"
+        return {
+            **super().fitted_attributes(),
+            **({"modes_": Numbers(("k", "d"))} if has_rows else {}),
+            "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
+            "bandwidth_": One(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
+            "objective_": One(),
+            "relaxation_": One(needed=False),
+            "is_shifted_": One("boolean", needed=False),
+            "_fitted_to_pair": One("boolean", most=not has_rows, needed=False),
+        }
 
     # --- checks --------------------------------------------------------------------------------------------------
 
-    def _apart(self, X: Any) -> tuple[Any, Any]:
+    def _graph_and_kernel(self, X: Any) -> tuple[Any, Any]:
         """Return the graph and the kernel of a pair; X and None if it is none."""
-        if not is_pair(X):
+        if not _is_pair(X):
             return X, None
         if self.affinity != "precomputed":
             raise ValueError("X is a pair of matrices, which needs affinity='precomputed'.")
-        if self.normalize:
-            raise ValueError("normalize divides rows by their lengths, which affinities do not have.")
+        if self.metric == "cosine":
+            raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
         return X
 
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         if not reset and self._fitted_to_pair:
-            return beside(X, len(self.labels_))
-        if is_pair(X):
+            return _joined_pair(X, len(self.labels_))
+        if _is_pair(X):
             raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
         rows = super()._rows_of(X, reset)
-        return NormalizedRows(rows) if self.normalize else rows
+        return NormalizedRows(rows) if self.metric == "cosine" else rows
 
-    def _n_starts(self) -> int:
-        n_init = _STARTS if self.n_init == "auto" else int(self.n_init)
+    def _n_runs(self) -> int:
+        n_init = _RUNS if self.n_init == "auto" else int(self.n_init)
         return n_init if self._draws_centers() else 1
 
-    def _given_start(self, rows: RowSource) -> Array | None:
+    def _is_auto(self) -> bool:
+        return isinstance(self.init, str) and self.init == "auto"
+
+    def _given_modes(self, rows: RowSource) -> Array | None:
         if self.affinity == "knn" or self._draws_centers():
             return self._given_centers(rows, self.n_init)
         return given_rows(self.init, self.n_clusters, rows.shape[0])
 
-    def _check_init(self) -> None:
-        if self.affinity == "precomputed":
-            if isinstance(self.init, str) and self.init not in ("auto", "random", "k-means++"):
-                raise ValueError(
-                    f"init must be 'auto', 'random' or row numbers with affinities, got {self.init!r}."
-                )
-        elif not (isinstance(self.init, str) and self.init in ("auto", "k-means")):
-            super()._check_init()
-
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.affinity == "precomputed" and self.mode_update == "mean_shift":
-            raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
+        if self.affinity == "precomputed":
+            if self.mode_update == "mean_shift":
+                raise ValueError("mode_update='mean_shift' needs coordinates, not precomputed affinities.")
+            if isinstance(self.init, str) and self.init not in ("auto", "random", "spectral"):
+                raise ValueError(
+                    f"init must be 'auto', 'random', 'spectral' or row numbers with affinities, got {self.init!r}."
+                )
         check_weights(self.weights, self.bandwidth)
-        self._check_init()
+
+
+# --- pairs of a graph and a kernel -----------------------------------------------------------------------------------
+
+
+def _is_pair(X: Any) -> bool:
+    """Whether X is a tuple or list of two matrices; one of two rows is none.
+
+    Raises
+    ------
+    ValueError
+        If X is another collection with a matrix in it.
+    """
+    if not isinstance(X, tuple | list):
+        return False
+    dimensions = [len(_shape(part)) for part in X]
+    if dimensions == [2, 2]:
+        return True
+    if 2 in dimensions:
+        raise ValueError(
+            f"X must be a matrix or a pair of two matrices, (graph, kernel), got {type(X).__name__} of {len(X)} parts."
+        )
+    return False
+
+
+def _checked_kernel(kernel: Any, n: int) -> Block:
+    """Return the kernel of n rows with each other, read into memory, or say why it is none.
+
+    Parameters
+    ----------
+    kernel : array-like, sparse matrix, table or RowSource of shape (n, n)
+        Entry (p, q) is k(x_p, x_q): any finite numbers.
+    n : int
+        Number of vertices of the graph.
+    """
+    rows = as_rows(kernel)
+    if rows.shape != (n, n):
+        raise ValueError(
+            f"The kernel must be square with a row for each of the graph's {n} vertices, got shape {rows.shape}."
+        )
+    return rows.read()
+
+
+def _joined_pair(X: Any, n: int) -> RowSource:
+    """Return the affinities of new rows to the n rows of a fit: m rows of 2 n columns, of the graph and of the kernel.
+
+    Parameters
+    ----------
+    X : pair of matrices of shape (m, n), or RowSource of shape (m, 2 n)
+        The pair, or what this function made of one.
+    n : int
+        Rows of the fit.
+    """
+    if isinstance(X, RowSource) and X.shape[1] == 2 * n:
+        return X
+    if not _is_pair(X):
+        raise ValueError(
+            "This model was fitted to a pair, so X must be a pair of matrices too: the new rows in the graph and in "
+            f"the kernel, each with {n} columns."
+        )
+    graph, kernel = (as_rows(matrix) for matrix in X)
+    if graph.shape != kernel.shape or graph.shape[1] != n:
+        raise ValueError(
+            f"Graph and kernel of new rows must have the same shape and {n} columns, got {graph.shape} and "
+            f"{kernel.shape}."
+        )
+    blocks = graph.read(), kernel.read()
+    is_sparse = any(sp.issparse(block) for block in blocks)
+    return as_rows(sp.hstack(blocks, format="csr") if is_sparse else np.hstack(blocks))
+
+
+def _shape(matrix: Any) -> tuple[int, ...]:
+    found = getattr(matrix, "shape", None)
+    return np.shape(matrix) if found is None else tuple(found)

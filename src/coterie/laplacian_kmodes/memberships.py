@@ -11,7 +11,7 @@ from scipy.special import xlogy
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray, padded_rows
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 
 __all__ = ["GraphMemberships", "MembershipFit"]
 
@@ -23,7 +23,7 @@ _SMALLEST_CHANGE = 1e-6
 
 @dataclass(frozen=True)
 class MembershipFit:
-    """How memberships were found.
+    """Result of `GraphMemberships.minimize`.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ _SMALL_SIZE = 2**20
 
 
 class GraphMemberships:
-    """Memberships z that minimise the relaxed objective R while the affinities to the modes stay as they are.
+    """Memberships z that minimize the relaxed objective R while the affinities to the modes stay as they are.
 
-    R(Z) = sum z log z - sum z_pl a_pl - lambda / 2 sum_pq K_pq z_p . z_q, over rows of the simplex.
+    R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q, over rows of the simplex.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class GraphMemberships:
         The affinities K_pq of rows.
     n_clusters : int
         Number of clusters L.
-    shift : bool or "auto"
+    diagonal_shift : bool or "auto"
         Add each row's sum to its diagonal, which makes a symmetric K positive semi-definite and changes no discrete
         minimum. "auto": only where R would rise without.
     n_threads : int
@@ -74,8 +74,10 @@ class GraphMemberships:
         (1 - z) / z for the largest membership of each row: tells memberships apart that are 1 but for rounding.
     """
 
-    def __init__(self, graph: sp.csr_array, n_clusters: int, *, shift: bool | str, n_threads: int) -> None:
-        self._n_clusters, self._shift, self._n_threads = n_clusters, shift, n_threads
+    def __init__(
+        self, graph: sp.csr_array, n_clusters: int, *, diagonal_shift: bool | str, n_threads: int
+    ) -> None:
+        self._n_clusters, self._shift, self._n_threads = n_clusters, diagonal_shift, n_threads
         n_rows, dtype = graph.shape[0], graph.dtype
         edges = (
             graph.indptr.astype(np.int64),
@@ -119,50 +121,56 @@ class GraphMemberships:
         return self._labels
 
     def take(self) -> Array:
-        """Return the memberships, which then belong to the caller: the next ones get another array."""
+        """Return the memberships without a copy; the next ones get another array."""
         taken = self.memberships
         self._current = padded_rows(len(taken), self._n_clusters, taken.dtype)
         return taken
 
     def put(self, labels: IntArray) -> None:
-        """Let each row belong to its cluster alone."""
+        """Set one-hot memberships."""
         self._labels = None
         self._current[:] = 0
         self._current[np.arange(len(labels)), labels] = 1
 
-    def minimise(
-        self, lam: float, *, tol: float, max_updates: int, goes_on: bool = False, phase: Phase = UNHURRIED
+    def minimize(
+        self,
+        graph_weight: float,
+        *,
+        tol: float,
+        max_updates: int,
+        continues: bool = False,
+        deadline: Deadline = UNLIMITED,
     ) -> MembershipFit:
         """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
 
         Parameters
         ----------
-        lam : float
+        graph_weight : float
             Weight of the graph.
         tol : float
             When R has settled.
         max_updates : int
             Updates, at most.
-        goes_on : bool
-            Start with the memberships that there are instead.
-        phase : Phase
-            Late: the coming update is the last one.
+        continues : bool
+            Start with the current memberships instead.
+        deadline : Deadline
+            After it the coming update is the last one.
 
         Returns
         -------
         MembershipFit
         """
         self._labels = None
-        own = self._go_on() if goes_on else self._start()
+        own = self._continue() if continues else self._start()
         shifted, n_updates = self._shift is True, 0
         relaxations: list[float] = []
         while True:
-            n_moved = self._update(shifted, lam, _SMALLEST_CHANGE)
-            relaxations.append(own - 0.5 * lam * float(self._sums[:, 0].sum()))
+            n_moved = self._update(shifted, graph_weight, _SMALLEST_CHANGE)
+            relaxations.append(own - 0.5 * graph_weight * float(self._sums[:, 0].sum()))
             n_updates += 1
             fall = relaxations[-2] - relaxations[-1] if len(relaxations) > 1 else np.inf
             least = tol * abs(relaxations[-1])
-            is_last = n_updates == max_updates or phase.is_late
+            is_last = n_updates == max_updates or deadline.is_over
             if fall < 0:
                 # The memberships before were better.
                 self._current, self._former = self._former, self._current
@@ -182,11 +190,11 @@ class GraphMemberships:
     def _start(self) -> float:
         """Let the memberships be the softmax of the affinities; return the sum of their own terms of R."""
         self._moved[:] = 1
-        # Without lambda it makes no difference what the memberships were.
+        # Without the graph it makes no difference what the memberships were.
         self._update(False, 0.0, -1.0)
         return self._advance()
 
-    def _go_on(self) -> float:
+    def _continue(self) -> float:
         self._moved[:] = 1
         return self._renew_own_terms()
 
@@ -196,10 +204,10 @@ class GraphMemberships:
         self._own_terms[:] = logarithms - np.einsum("ij,ij->i", memberships, self.affinities)
         return float(self._own_terms.sum())
 
-    def _update(self, shifted: bool, lam: float, smallest_change: float) -> int:
+    def _update(self, shifted: bool, graph_weight: float, smallest_change: float) -> int:
         return _kernels.update_memberships(
-            self._graphs[shifted], self._affinities, self._n_clusters, lam, smallest_change, self._current, self._next,
-            self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
+            self._graphs[shifted], self._affinities, self._n_clusters, graph_weight, smallest_change, self._current,
+            self._next, self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
             self._sums, self._n_threads,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from coterie.rows import RowSource
 
 __all__ = ["LAPLACIAN_KMODES"]
 
-_MODES = ("rows", "maxima of the density", "rows where the density is highest, slow for many rows")
+_MODES = ("rows", "maxima of the density", "densest rows, slow for many rows")
 
 
 def _memory(model: LaplacianKModes, rows: RowSource) -> list[Need]:
@@ -35,16 +35,18 @@ LAPLACIAN_KMODES = Method(
         replace(
             INIT,
             choices={
-                "auto": "k-means and the graph, by turns",
-                **INIT.choices,
-                "k-means": "of a fit of k-means",
+                "auto": "k-means, spectral and k-means++ in turn",
+                "k-means++": "",
+                "k-means": "",
+                "spectral": "eigenvectors of the graph",
+                "random": "",
             },
         ),
         N_INIT,
         GRAPH_NEIGHBORS,
         Option(
-            "lam",
-            "--lam",
+            "graph_weight",
+            "--graph-weight",
             "weight of the graph against the modes, 1 to 4 as a rule",
             type=float,
             choices={"auto": "by the degrees of the graph"},

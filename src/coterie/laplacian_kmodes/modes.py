@@ -1,18 +1,35 @@
-"""Modes of clusters, and what a search for them can do."""
+"""Modes of clusters: rows with the largest memberships, mean shifts, or the densest rows (Eqs. 1, 9 and 11)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
-from coterie.arrays import Array, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.rows import Block, as_rows
 
-__all__ = ["ModeSearch", "ModeUpdate", "Modes", "densest_rows", "surest_members"]
+__all__ = ["KernelModes", "ModeSearch", "ModeUpdate", "Modes", "VectorModes", "cluster_means"]
 
 ModeUpdate = Literal["byproduct", "mean_shift", "densest"]
+
+# A mean shift ends when a mode moves by less than this, relative to the bandwidth, or after this number of steps.
+_SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
+
+# Rows of a block, which stays in the cache.
+_ROWS_PER_PART = 1024
+
+# Multiply-adds up to which one thread is faster.
+_SMALL_WORK = 2**24
+
+# Rows of a cluster among which its densest one is found; a random sample of more.
+_DENSITY_SAMPLE = 1000
 
 
 @dataclass(frozen=True)
@@ -24,20 +41,20 @@ class Modes:
     points : ndarray of shape (L, d)
         The modes; of shape (L, 0) where rows have no coordinates.
     indices : ndarray of shape (L,), int64
-        Which rows they are; -1 for none.
+        Row numbers; -1 for a mode that is not a row.
     """
 
     points: Array
     indices: IndexArray
 
     def moved_since(self, former: Modes) -> list[int]:
-        """Return the clusters whose modes are others than they were."""
+        """Return the clusters whose modes have changed."""
         moved = (self.indices != former.indices) | np.any(self.points != former.points, axis=1)
         return [int(cluster) for cluster in np.flatnonzero(moved)]
 
 
 class ModeSearch(Protocol):
-    """Where modes come from, and how close rows are to them."""
+    """Finds modes, and the affinities of rows to them."""
 
     @property
     def rows(self) -> Any:
@@ -48,19 +65,16 @@ class ModeSearch(Protocol):
         """s of the kernel of the modes, where it is a Gaussian."""
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
-        """Return the modes that a run begins with; seeds are centres, or numbers of rows without coordinates."""
+        """Return initial modes; seeds are centers, or row numbers where rows have no coordinates."""
 
     def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
-        """Return the modes that a run with these clusters begins with."""
+        """Return initial modes of these clusters."""
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the modes of the memberships; a cluster without rows keeps its own."""
-
-    def settled(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the modes of memberships that are all sure, near those that their clusters begin with."""
+        """Return the modes of the memberships; an empty cluster keeps its mode."""
 
 
 def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
@@ -82,7 +96,247 @@ def densest_rows(densities: Array, memberships: GraphMemberships) -> IndexArray:
     densities : ndarray of shape (n, L)
         Sum over all rows p of z_pl k(x_p, y), for each row y.
     memberships : GraphMemberships
-        Whose labels tell which clusters have rows.
+        Their labels say which clusters are empty.
     """
     sizes = np.bincount(memberships.labels, minlength=densities.shape[1])
     return np.where(sizes > 0, densities.argmax(axis=0), -1)
+
+
+def cluster_means(rows: Block, labels: IntArray, n_clusters: int) -> Array:
+    """Return the mean of each cluster's rows, in their dtype; 0 for a cluster without rows."""
+    members = sp.csr_array(
+        (np.ones(len(labels)), (labels, np.arange(len(labels)))), (n_clusters, len(labels))
+    )
+    sums = members @ rows
+    sizes = np.maximum(np.bincount(labels, minlength=n_clusters), 1)
+    return ((sums.toarray() if sp.issparse(sums) else sums) / sizes[:, None]).astype(rows.dtype)
+
+
+class VectorModes:
+    """Modes among vectors, with the kernel exp(-||x - m||^2 / (2 s^2)).
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n, d)
+        The rows.
+    bandwidth : float
+        s.
+    mode_update : {"byproduct", "mean_shift", "densest"}
+        Modes are the rows with the largest memberships, the ends of mean shifts, or the densest rows of clusters.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(self, rows: Block, bandwidth: float, *, mode_update: ModeUpdate, n_threads: int) -> None:
+        self.rows = rows
+        self.bandwidth: float = bandwidth
+        self._mode_update, self._n_threads = mode_update, n_threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._about_mean: tuple[Array, Array, Array] | None = None
+
+    def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
+        """Return initial modes: the centers, or the densest rows of their Voronoi cells."""
+        nowhere = np.full(len(seeds), -1, dtype=np.int64)
+        if self._mode_update == "mean_shift":
+            return Modes(seeds, nowhere)
+        shift = np.zeros(seeds.shape[1])
+        labels = nearest_labels(as_rows(self.rows), seeds, shift, self._n_threads)
+        return self._at_densest(Modes(seeds, nowhere), labels, random)
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return initial modes of these clusters: their means, or their densest rows."""
+        modes = Modes(cluster_means(self.rows, labels, n_clusters), np.full(n_clusters, -1, dtype=np.int64))
+        if self._mode_update == "mean_shift":
+            return modes
+        if self._mode_update == "byproduct":
+            return self._at_densest(modes, labels, random)
+        members = np.zeros((len(labels), n_clusters), dtype=self.rows.dtype)
+        members[np.arange(len(labels)), labels] = 1
+        filled = np.bincount(labels, minlength=n_clusters) > 0
+        return self._at_rows(modes, np.where(filled, self._densities(members).argmax(axis=0), -1))
+
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
+
+        def write(part: slice, _: Array, affinities: Array) -> None:
+            out[part, clusters] = affinities
+
+        self._for_parts(modes.points[clusters], write)
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of the memberships; an empty cluster keeps its mode."""
+        if self._mode_update == "mean_shift":
+            return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
+        if self._mode_update == "densest":
+            return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
+        return self._at_rows(modes, surest_members(memberships, len(modes.points)))
+
+    def _at_densest(self, modes: Modes, labels: IntArray, random: np.random.RandomState) -> Modes:
+        n_clusters = len(modes.points)
+        indices = np.array([self._densest(np.flatnonzero(labels == c), random) for c in range(n_clusters)])
+        return self._at_rows(modes, indices)
+
+    def _at_rows(self, modes: Modes, indices: IndexArray) -> Modes:
+        found = indices >= 0
+        points, rows = modes.points.copy(), self.rows[indices[found]]
+        points[found] = rows.toarray() if sp.issparse(rows) else rows
+        return Modes(points, np.where(found, indices, modes.indices))
+
+    def _densest(self, members: IndexArray, random: np.random.RandomState) -> int:
+        """Return the member with the largest sum of kernels with the others (the model's definition of a mode)."""
+        if len(members) == 0:
+            return -1
+        if len(members) > _DENSITY_SAMPLE:
+            members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
+        from sklearn.metrics.pairwise import euclidean_distances  # slow to load, and not for other modes
+
+        squares = euclidean_distances(self.rows[members], squared=True)
+        return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
+
+    def _densities(self, memberships: Array) -> FloatArray:
+        """Return the density of each cluster at each row, shape (n, L), without the kernel of all pairs at once."""
+
+        def sums(part: slice, _: Array, affinities: Array) -> FloatArray:
+            return (affinities.T @ memberships[part]).astype(np.float64)
+
+        densities = np.empty(memberships.shape)
+        for start in range(0, len(memberships), _ROWS_PER_PART):
+            some = slice(start, start + _ROWS_PER_PART)
+            points = self.rows[some]
+            parts = self._for_parts(points.toarray() if sp.issparse(points) else points, sums)
+            densities[some] = np.sum(parts, axis=0)
+        return densities
+
+    def _shifted(self, points: Array, memberships: Array) -> Array:
+        """Move each mode to the weighted mean of the rows until it stays (mean shift)."""
+        points = points.copy()
+        moving = np.arange(len(points))
+        for _ in range(_MOST_SHIFTS):
+            sums, masses = self._weighted_sums(points[moving], memberships, moving)
+            moving, sums, masses = moving[masses > 0], sums[masses > 0], masses[masses > 0]
+            before, points[moving] = points[moving], sums / masses[:, None]
+            steps = np.linalg.norm(points[moving] - before, axis=1)
+            moving = moving[steps > _SMALLEST_SHIFT * self.bandwidth]
+            if len(moving) == 0:
+                break
+        return points
+
+    def _weighted_sums(
+        self, points: Array, memberships: Array, clusters: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sum rows with weights z k(x, m), and the weights, for some clusters with modes at the points."""
+
+        def sums(part: slice, rows: Array, affinities: Array) -> tuple[FloatArray, FloatArray]:
+            weights = affinities * memberships[part, clusters]
+            return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
+
+        # The sum of the parts is in their order: the same for any number of threads.
+        if sp.issparse(self.rows):
+            parts, origin = self._for_parts(points, sums), points.mean(axis=0)
+        else:
+            origin = self._rows_about_mean()[0]
+            parts = self._for_parts_about_mean(points - origin, sums)
+        masses = np.sum([mass for _, mass in parts], axis=0)
+        return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * origin, masses
+
+    def _rows_about_mean(self) -> tuple[Array, Array, Array]:
+        """Return the mean of all rows, the rows relative to it and their squared lengths."""
+        if self._about_mean is None:
+            mean = self.rows.mean(axis=0, dtype=np.float64).astype(self.rows.dtype)
+            relative = self.rows - mean
+            self._about_mean = mean, relative, np.einsum("ij,ij->i", relative, relative)
+        return self._about_mean
+
+    def _for_parts_about_mean(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
+        """Do as `_for_parts` with points relative to the mean of all rows, which all mean-shift steps share."""
+        rows, norms = self._rows_about_mean()[1:]
+        points = points.astype(rows.dtype, copy=False)
+        point_norms = np.einsum("ij,ij->i", points, points)
+
+        def one(start: int) -> Any:
+            part = slice(start, start + _ROWS_PER_PART)
+            exponents = rows[part] @ points.T
+            exponents *= -2
+            exponents += norms[part, None]
+            exponents += point_norms
+            np.maximum(exponents, 0, out=exponents)
+            exponents *= -0.5 / self.bandwidth**2
+            return do(part, rows[part], np.exp(exponents, out=exponents))
+
+        return self._map(one, len(points))
+
+    def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
+        """Apply `do` to each block of rows: its slice, the rows, and their kernel with the points.
+
+        The rows are relative to the mean of the points, where products lose less.
+        """
+        center = points.mean(axis=0)
+        relative = points - center
+        norms = np.einsum("ij,ij->i", relative, relative)
+
+        def one(start: int) -> Any:
+            rows = self.rows[start : start + _ROWS_PER_PART]
+            rows = (rows.toarray() if sp.issparse(rows) else rows) - center
+            squares = np.einsum("ij,ij->i", rows, rows)[:, None] + norms - 2 * (rows @ relative.T)
+            affinities = np.exp(np.maximum(squares, 0) / (-2 * self.bandwidth**2))
+            return do(slice(start, start + len(rows)), rows, affinities)
+
+        return self._map(one, len(points))
+
+    def _map(self, one: Callable[[int], Any], n_points: int) -> list[Any]:
+        """Apply `one` to the first row of each block."""
+        starts = range(0, self.rows.shape[0], _ROWS_PER_PART)
+        if self._n_threads == 1 or self.rows.shape[0] * self.rows.shape[1] * n_points <= _SMALL_WORK:
+            return [one(start) for start in starts]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._n_threads)
+        return list(self._pool.map(one, starts))
+
+
+class KernelModes:
+    """Modes among rows that are known by a matrix of affinities only.
+
+    Parameters
+    ----------
+    matrix : ndarray or csr_array of shape (n, n)
+        The affinities k(x_p, x_q).
+    mode_update : {"byproduct", "densest"}
+        Modes are the rows with the largest memberships, or the densest rows of clusters.
+    """
+
+    rows, bandwidth = None, None
+
+    def __init__(self, matrix: Block, *, mode_update: ModeUpdate = "byproduct") -> None:
+        # Row m holds the affinities of all rows to row m.
+        self._candidates = matrix.T.tocsr() if sp.issparse(matrix) else matrix.T
+        self._mode_update = mode_update
+
+    def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
+        """Return the modes at these rows."""
+        return Modes(np.empty((len(seeds), 0)), np.asarray(seeds, dtype=np.int64))
+
+    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
+        """Return the densest row of each cluster; with "densest", of all rows."""
+        indices = np.zeros(n_clusters, dtype=np.int64)
+        for cluster in range(n_clusters):
+            members = np.flatnonzero(labels == cluster)
+            if len(members):
+                rows = np.arange(len(labels)) if self._mode_update == "densest" else members
+                densities = self._candidates[rows][:, members].sum(axis=1)
+                indices[cluster] = rows[np.asarray(densities).ravel().argmax()]
+        return Modes(np.empty((n_clusters, 0)), indices)
+
+    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
+        """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
+        for cluster in clusters:
+            found = self._candidates[[modes.indices[cluster]]]
+            out[:, cluster] = (found.toarray() if sp.issparse(found) else found)[0]
+
+    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
+        """Return the modes of the memberships; an empty cluster keeps its mode."""
+        n_clusters = len(modes.indices)
+        if self._mode_update == "densest":
+            found = densest_rows(np.asarray(self._candidates @ memberships.memberships), memberships)
+        else:
+            found = surest_members(memberships, n_clusters)
+        return Modes(modes.points, np.where(found >= 0, found, modes.indices))

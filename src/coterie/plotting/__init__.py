@@ -5,7 +5,7 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 
 from coterie.convex.pictures import plot_path, plot_path_dendrogram
 from coterie.figures import require_matplotlib
-from coterie.laplacian_kmodes.pictures import plot_lambda_scan
+from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.clusters import plot_clusters
 from coterie.plotting.curves import plot_curves, plot_history
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
@@ -17,7 +17,7 @@ __all__ = [
     "plot_clusters",
     "plot_curves",
     "plot_history",
-    "plot_lambda_scan",
+    "plot_graph_weights",
     "plot_memberships",
     "plot_modes",
     "plot_path",

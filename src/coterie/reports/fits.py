@@ -213,7 +213,7 @@ def _modes(subject: Subject) -> list[Part]:
     entries: list[tuple[str, Cell]] = [
         (words, getattr(subject.model, name))
         for name, words in (
-            ("lam_", "lambda"),
+            ("graph_weight_", "graph weight"),
             ("bandwidth_", "bandwidth"),
             ("relaxation_", "relaxed objective"),
         )

@@ -32,7 +32,7 @@ __all__ = ["command"]
 def command() -> Callable[..., None]:
     """Return the command with the options of Laplacian K-modes but the one that it selects."""
     options = method_options([find_method("laplacian-kmodes")])
-    others = [option for option in options if option.name != f"{PREFIX}lam"]
+    others = [option for option in options if option.name != f"{PREFIX}graph_weight"]
     return with_run_file(
         with_memory(with_table_options(with_options(select_lambda, others, after="lambdas")))
     )

@@ -1,4 +1,4 @@
-"""Scans of lambda: one graph, warm starts, and which model is taken."""
+"""Scans of the graph weight: one graph, warm starts, and the choice of the model."""
 
 from unittest.mock import patch
 
@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
-import coterie.laplacian_kmodes.graph
-from coterie import LambdaScan, LaplacianKModes, select_lambda
+import coterie.laplacian_kmodes.estimator
+from coterie import GraphWeightScan, LaplacianKModes, select_graph_weight
 from coterie.datasets import load_digits
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import modularity
@@ -33,25 +33,25 @@ def some_labels(digits):
 
 @pytest.fixture(scope="module")
 def scan(digits, some_labels):
-    estimator = LaplacianKModes(10, init="k-means++", normalize=True, random_state=0)
-    return select_lambda(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
+    estimator = LaplacianKModes(10, init="k-means++", metric="cosine", random_state=0)
+    return select_graph_weight(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
 
 
-def test_one_graph_and_ascending_lambdas(digits):
-    estimator = LaplacianKModes(10, lam=7.0, random_state=0)
-    neighbors_in_time = coterie.laplacian_kmodes.graph.neighbors_in_time
-    with patch("coterie.laplacian_kmodes.graph.neighbors_in_time", wraps=neighbors_in_time) as search:
-        scan = select_lambda(estimator, digits[0], [2, 1, 3])
+def test_one_graph_and_ascending_weights(digits):
+    estimator = LaplacianKModes(10, graph_weight=7.0, random_state=0)
+    nearest_neighbors = coterie.laplacian_kmodes.estimator.nearest_neighbors
+    with patch("coterie.laplacian_kmodes.estimator.nearest_neighbors", wraps=nearest_neighbors) as search:
+        scan = select_graph_weight(estimator, digits[0], [2, 1, 3])
     assert search.call_count == 1
-    np.testing.assert_array_equal(scan.lambdas, [1, 2, 3])
-    assert [model.lam for model in scan.models] == [1, 2, 3]
-    assert estimator.lam == 7.0
+    np.testing.assert_array_equal(scan.graph_weights, [1, 2, 3])
+    assert [model.graph_weight for model in scan.models] == [1, 2, 3]
+    assert estimator.graph_weight == 7.0
     assert not hasattr(estimator, "labels_")
 
 
-def test_rows_are_read_once_for_all_lambdas(digits):
+def test_rows_are_read_once_for_all_weights(digits):
     rows = CountingSource(as_rows(digits[0]))
-    select_lambda(LaplacianKModes(10, n_init=3, normalize=True, random_state=0), rows, [1, 2, 4])
+    select_graph_weight(LaplacianKModes(10, n_init=3, metric="cosine", random_state=0), rows, [1, 2, 4])
     assert rows.n_passes == 1
 
 
@@ -59,12 +59,14 @@ def test_rows_are_read_once_for_all_lambdas(digits):
 def test_the_largest_is_a_plain_fit_and_the_others_start_from_its_modes(digits, mode_update):
     X = digits[0]
     estimator = LaplacianKModes(10, mode_update=mode_update, random_state=3)
-    scan = select_lambda(estimator, X, [1, 2])
-    plain = LaplacianKModes(10, mode_update=mode_update, lam=2, random_state=3).fit(X)
+    scan = select_graph_weight(estimator, X, [1, 2])
+    plain = LaplacianKModes(10, mode_update=mode_update, graph_weight=2, random_state=3).fit(X)
     assert np.array_equal(scan.models[1].labels_, plain.labels_)
     assert scan.models[1].objective_ == plain.objective_
     if mode_update == "mean_shift":  # modes that are rows begin at the densest row near a given centre
-        warm = LaplacianKModes(10, mode_update=mode_update, lam=1, init=plain.modes_, random_state=3).fit(X)
+        warm = LaplacianKModes(
+            10, mode_update=mode_update, graph_weight=1, init=plain.modes_, random_state=3
+        ).fit(X)
         assert np.array_equal(scan.models[0].labels_, warm.labels_)
 
 
@@ -81,11 +83,13 @@ def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
         assert scan.accuracy[i] == clustering_accuracy(some_labels[known], model.labels_[known])
         nmi = normalized_mutual_info_score(some_labels[known], model.labels_[known])
         assert scan.normalized_mutual_information[i] == nmi
-    assert scan.best_lambda == scan.lambdas[np.argmax(scan.accuracy)]
+    assert scan.best_graph_weight == scan.graph_weights[np.argmax(scan.accuracy)]
 
 
 def test_without_labels_the_most_modular_is_taken(digits):
-    scan = select_lambda(LaplacianKModes(10, normalize=True, random_state=0), digits[0][:400], [1.3, 4])
+    scan = select_graph_weight(
+        LaplacianKModes(10, metric="cosine", random_state=0), digits[0][:400], [1.3, 4]
+    )
     assert scan.accuracy is None
     assert scan.normalized_mutual_information is None
     assert np.all(scan.sizes > 0)
@@ -113,7 +117,7 @@ def test_modularity_by_hand():
     assert modularity(sp.csr_array((6, 6)), np.zeros(6, dtype=np.int32)) == 0
 
 
-def test_labels_choose_among_all_starts_and_lambdas(digits, some_labels):
+def test_labels_choose_among_all_runs_and_weights(digits, some_labels):
     """Each start goes through all lambdas: from modes of its own, whichever is kept."""
     X, known = digits[0][:500], some_labels[:500]
     random = np.random.RandomState(0)
@@ -122,21 +126,21 @@ def test_labels_choose_among_all_starts_and_lambdas(digits, some_labels):
     estimator = LaplacianKModes(10, mode_update="mean_shift", n_init=4)
     runs = {4: [], 1.3: []}
     for modes in starts:
-        for lam, found in runs.items():
-            model = clone(estimator).set_params(lam=lam, init=modes, n_init=1).fit(X)
+        for weight, found in runs.items():
+            model = clone(estimator).set_params(graph_weight=weight, init=modes, n_init=1).fit(X)
             modes = model.modes_
             found.append(model)
     drawn = iter(starts)
     estimator.set_params(init=lambda X, k, random_state: next(drawn))
-    scan = select_lambda(estimator, X, [1.3, 4], y=known)
+    scan = select_graph_weight(estimator, X, [1.3, 4], y=known)
 
     def rank(model):
         n_empty = 10 - len(np.unique(model.labels_))
         return n_empty, -clustering_accuracy(known[known >= 0], model.labels_[known >= 0])
 
     for model in scan.models:
-        assert rank(model) == min(map(rank, runs[model.lam]))
-        assert model.objective_ in [other.objective_ for other in runs[model.lam]]
+        assert rank(model) == min(map(rank, runs[model.graph_weight]))
+        assert model.objective_ in [other.objective_ for other in runs[model.graph_weight]]
     assert rank(scan.best_model) == min(rank(model) for found in runs.values() for model in found)
 
 
@@ -144,39 +148,39 @@ def test_labels_do_not_let_an_empty_cluster_win():
     """Two blobs are the classes: rows of the other clusters are wrong, so that fewer clusters are more accurate."""
     X, y = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
     with pytest.warns(UserWarning, match="empty"):
-        scan = select_lambda(
+        scan = select_graph_weight(
             LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8], y=y
         )
     n_empty = np.sum(scan.sizes == 0, axis=1)
     assert n_empty[0] < n_empty[1]
     assert scan.accuracy[0] < scan.accuracy[1]
-    assert scan.best_lambda == 0.01
+    assert scan.best_graph_weight == 0.01
 
 
 def test_given_affinities(digits):
     X, y = digits[0][:300], digits[1][:300]
     pair = knn_graph(X, 5), rbf_kernel(X, gamma=1e-3)
     estimator = LaplacianKModes(10, affinity="precomputed", mode_update="densest", n_init=3, random_state=0)
-    scan = select_lambda(estimator, pair, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
+    scan = select_graph_weight(estimator, pair, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
     assert len(scan.best_model.predict((pair[0][:9], pair[1][:9]))) == 9
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        select_lambda(estimator, pair, [0.5, 1], y=[0, 1])
+        select_graph_weight(estimator, pair, [0.5, 1], y=[0, 1])
 
 
 def test_empty_clusters_come_last():
     X, _ = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
     with pytest.warns(UserWarning, match="empty"):
-        scan = select_lambda(
+        scan = select_graph_weight(
             LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8]
         )
     n_empty = np.sum(scan.sizes == 0, axis=1)
     assert n_empty[0] < n_empty[1]
-    assert scan.best_lambda == 0.01
+    assert scan.best_graph_weight == 0.01
 
 
 def test_the_table(scan):
     lines = str(scan).split("\n")
-    headers = "lambda objective modularity smallest largest empty NMI accuracy"
+    headers = "graph weight objective modularity smallest largest empty NMI accuracy"
     assert lines[0].split() == headers.split()
     assert [line.split()[0] for line in lines[1:]] == ["0.3", "1.3", "4"]
     assert [line.endswith("*") for line in lines[1:]].count(True) == 1
@@ -185,7 +189,7 @@ def test_the_table(scan):
 
 @pytest.mark.parametrize("labelled", [True, False])
 def test_the_picture(scan, labelled, tmp_path):
-    figure = (scan if labelled else LambdaScan(scan.models)).plot()
+    figure = (scan if labelled else GraphWeightScan(scan.models)).plot()
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), scan.objectives)
     assert len(figure.axes[1].lines) == 10 + 1
     drawn = [line.get_ydata() for line in figure.axes[2].lines[:-1]]
@@ -196,16 +200,16 @@ def test_the_picture(scan, labelled, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lambdas", "y", "message"),
+    ("graph_weights", "y", "message"),
     [
         ([], None, "different numbers"),
         ([1, 1.0], None, "different numbers"),
-        ([1, -1], None, "lam must be 'auto' or a finite non-negative number"),
+        ([1, -1], None, "graph_weight must be 'auto' or a finite non-negative number"),
         ([1], [0, 1], "inconsistent numbers of samples"),
         ([1], [-1] * 30, "all of them are -1"),
     ],
 )
-def test_wrong_arguments(lambdas, y, message):
+def test_wrong_arguments(graph_weights, y, message):
     X = np.random.default_rng(0).random((30, 2))
     with pytest.raises(ValueError, match=message):
-        select_lambda(LaplacianKModes(2, random_state=0), X, lambdas, y=y)
+        select_graph_weight(LaplacianKModes(2, random_state=0), X, graph_weights, y=y)

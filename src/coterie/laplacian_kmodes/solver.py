@@ -1,0 +1,239 @@
+"""The solver of Laplacian K-modes: memberships and modes in turn (Algorithm 1 of Ziko, Granger & Ben Ayed 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import Array, IntArray
+from coterie.fitting.report import Report, Stop
+from coterie.graphs import bridge_components
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.modes import Modes, ModeSearch
+
+__all__ = [
+    "HISTORY_FIELDS", "KModesProblem", "KModesResult", "automatic_graph_weight", "bound_optimization", "cut_weight",
+    "normalized_cut",
+]  # fmt: skip
+
+# Fields of the history beside those of every fit.
+HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
+
+# Above the least weight at which memberships settle. Below 1.2 clusters die, above 2 hardly a label changes.
+_ABOVE_CRITICAL = 1.5
+
+# Multiply-adds up to which components of the graph are joined: about half a second.
+_BRIDGED_MULTIPLY_ADDS = 5e10
+
+# Updates of the memberships for the same modes, at most.
+_MOST_UPDATES = 3000
+
+
+@dataclass(frozen=True)
+class KModesProblem:
+    """Minimize E(Z) = - sum_pl z_pl k(x_p, m_l) + graph_weight / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot rows z_p.
+
+    Attributes
+    ----------
+    graph : csr_array of shape (n, n)
+        Affinities K of rows.
+    mode_search : ModeSearch
+        Finds modes m, and the affinities k of rows to them.
+    n_clusters : int
+        Number of clusters L.
+    graph_weight : float
+        Weight of the graph, lambda in the paper.
+    """
+
+    graph: sp.csr_array
+    mode_search: ModeSearch
+    n_clusters: int
+    graph_weight: float
+
+    @cached_property
+    def connected_graph(self) -> sp.csr_array:
+        """The graph with its components joined by their shortest edges, for cuts and eigenvectors.
+
+        The weight of these edges is s^2 / (s^2 + distance^2) times the mean weight. Large graphs, and those without
+        rows, stay as they are.
+        """
+        rows, bandwidth = self.mode_search.rows, self.mode_search.bandwidth
+        if rows is None or bandwidth is None or self.graph.nnz == 0:
+            return self.graph
+        if float(rows.shape[0]) ** 2 * rows.shape[1] > _BRIDGED_MULTIPLY_ADDS:
+            return self.graph
+        usual = float(self.graph.data.mean(dtype=np.float64))
+        return bridge_components(
+            self.graph, rows, weights=lambda squares: usual * bandwidth**2 / (bandwidth**2 + squares)
+        )
+
+
+@dataclass(frozen=True)
+class KModesResult:
+    """Result of `bound_optimization`.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+    memberships : ndarray of shape (n, L)
+    modes : Modes
+    objective, relaxation : float
+        E of the labels, and R of the memberships.
+    is_shifted : bool
+        Whether R is that of the shifted graph.
+    history : record array
+    reason : {"converged", "max_iter", "max_time", "callback"}
+        Why the iterations stopped.
+    """
+
+    labels: IntArray
+    memberships: Array
+    modes: Modes
+    objective: float
+    relaxation: float
+    is_shifted: bool
+    history: Array
+    reason: str
+
+    @property
+    def n_empty(self) -> int:
+        """Number of empty clusters."""
+        return len(self.modes.indices) - len(np.unique(self.labels))
+
+
+def bound_optimization(
+    problem: KModesProblem,
+    modes: Modes,
+    memberships: GraphMemberships,
+    *,
+    stop: Stop,
+    membership_tol: float,
+    report: Report,
+    labels: IntArray | None = None,
+    n_fresh: int | None = None,
+) -> KModesResult:
+    """Update memberships for fixed modes, and modes for fixed memberships, until both stay.
+
+    Parameters
+    ----------
+    problem : KModesProblem
+        The problem.
+    modes : Modes
+        Initial modes.
+    memberships : GraphMemberships
+        Of the problem's graph; overwritten.
+    stop : Stop
+        Updates of the modes, at most, and the relative change of R at convergence.
+    membership_tol : float
+        Relative change of R at which memberships for fixed modes have converged.
+    report : Report
+        Called after each update of the modes.
+    labels : ndarray of shape (n,), int32, optional
+        Initial memberships are these, one-hot, and continue when modes change. Default: the softmax of the affinities
+        to the modes.
+    n_fresh : int, optional
+        Updates of the modes after which memberships continue. Default: they begin anew around each set of modes, as in
+        the paper.
+
+    Returns
+    -------
+    KModesResult
+    """
+    search, weight = problem.mode_search, problem.graph_weight
+    if labels is not None:
+        memberships.put(labels)
+        n_fresh = 0
+    moved, relaxation, reason = list(range(problem.n_clusters)), np.inf, "max_iter"
+    for iteration in range(stop.max_iter):
+        search.write_affinities(modes, moved, memberships.affinities)
+        before = relaxation
+        fit = memberships.minimize(
+            weight,
+            tol=membership_tol,
+            max_updates=_MOST_UPDATES,
+            continues=n_fresh is not None and iteration >= n_fresh,
+            deadline=report.deadline,
+        )
+        relaxation, labels = fit.relaxation, memberships.labels
+        former, modes = modes, search.update(modes, memberships)
+        moved = modes.moved_since(former)
+        is_over = report(
+            relaxation,
+            modes.points,
+            discrete=_discrete_objective(problem, memberships.affinities, labels),
+            n_updates=fit.n_updates,
+            n_modes_moved=len(moved),
+        )
+        if not moved or abs(before - relaxation) <= stop.tolerance * abs(relaxation):
+            reason = "converged"
+            break
+        if is_over:
+            reason = str(report.reason)
+            break
+    # The objectives are those of the modes that are returned.
+    Z = memberships.take()
+    if moved:
+        former_affinities = memberships.affinities[:, moved]
+        search.write_affinities(modes, moved, memberships.affinities)
+        changes = memberships.affinities[:, moved] - former_affinities
+        relaxation -= float(np.einsum("ij,ij->", Z[:, moved], changes, dtype=np.float64))
+    assert labels is not None
+    objective = _discrete_objective(problem, memberships.affinities, labels)
+    return KModesResult(labels, Z, modes, objective, relaxation, fit.is_shifted, report.history(), reason)
+
+
+def _discrete_objective(problem: KModesProblem, affinities: Array, labels: IntArray) -> float:
+    """Return E: minus the affinities to the own modes, plus graph_weight / 2 times the weight of the cut edges."""
+    own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
+    return 0.5 * problem.graph_weight * cut_weight(problem.graph, labels) - own
+
+
+def automatic_graph_weight(graph: sp.csr_array, n_clusters: int) -> float:
+    """Return a weight of the graph at which memberships settle and still move, whatever the unit of its weights.
+
+    Where all affinities are the same, the updates z_p = softmax(lambda sum_q K_pq z_q) are those of the mean field of
+    a Potts model with L states. Below lambda times degree = 2 (L - 1) / (L - 2) log(L - 1) all memberships become equal
+    (Wu, The Potts model, 1982, section I.C); the weight is 1.5 times that.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Affinities of rows.
+    n_clusters : int
+        Number of clusters L.
+
+    Returns
+    -------
+    float
+        1 for a graph without edges.
+    """
+    degree = float(graph.sum(dtype=np.float64)) / graph.shape[0]
+    if degree <= 0:
+        return 1.0
+    others = n_clusters - 1
+    critical = 2.0 if n_clusters <= 2 else 2 * others / (others - 1) * np.log(others)
+    return float(_ABOVE_CRITICAL * critical / degree)
+
+
+def cut_weight(graph: sp.csr_array, labels: IntArray) -> float:
+    """Return the weight of the edges between clusters, each direction by itself: sum_pq K_pq ||z_p - z_q||^2 / 2."""
+    sources = np.repeat(labels, np.diff(graph.indptr))
+    return float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))
+
+
+def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:
+    """Return the sum over clusters of the share of their edges that leaves them (Shi and Malik 2000).
+
+    A directed edge counts half in each direction; clusters without edges count 0.
+    """
+    sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
+    weights = graph.data.astype(np.float64)
+    leaving = weights * (sources != targets)
+    volumes, cuts = (
+        sum(np.bincount(ends, some, minlength=n_clusters) for ends in (sources, targets))
+        for some in (weights, leaving)
+    )
+    return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
