@@ -69,10 +69,15 @@ def starts(
         if kind == "k-means++" and not report.deadline.is_set:
             found = k_means_plus_plus(rows, problem.n_clusters, random_state=random, n_threads=n_threads)
             return Start(search.start(found[0], random))
+        n_steps = 1 if kind == "k-means++" else 300
         means = k_means_within(
-            deadline(), rows, problem.n_clusters, random_state=random, n_threads=n_threads,
-            **({"max_iter": 1} if kind == "k-means++" else {}),
-        )  # fmt: skip
+            deadline(),
+            rows,
+            problem.n_clusters,
+            max_iter=n_steps,
+            random_state=random,
+            n_threads=n_threads,
+        )
         return Start(search.start(means.cluster_centers_, random))
 
     if init == "auto":
