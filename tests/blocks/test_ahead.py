@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from coterie import KMeans, open_rows
-from coterie.blocks.ahead import read_ahead
-from coterie.blocks.kernel_rows import kernel_blocks
+from coterie.blocks.kernel_rows import kernel_blocks, read_ahead
 from coterie.rows import RowSource
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.blocks.dataset import Dataset
-from coterie.blocks.middle import middle_of_most, some_numbers, typical_square
+from coterie.blocks.measures import robust_shift, sample_positions, typical_square
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.rows import as_rows
 
@@ -17,7 +17,7 @@ def rows_with(far, dtype=np.float64, n=3000):
 
 def middle(X):
     mean = X.mean(axis=0, dtype=np.float64)
-    return middle_of_most(X.__getitem__, mean, np.sum((X - mean) ** 2, axis=1), X.dtype)
+    return robust_shift(X.__getitem__, mean, np.sum((X - mean) ** 2, axis=1), X.dtype)
 
 
 @pytest.mark.parametrize(("far", "dtype"), [(1e12, np.float64), (1e150, np.float64), (1e8, np.float32)])
@@ -48,7 +48,7 @@ def test_ordinary_rows_keep_their_mean():
 
 
 def test_samples():
-    np.testing.assert_array_equal(some_numbers(3), [0, 1, 2])
-    assert len(some_numbers(10**6)) < 2048
+    np.testing.assert_array_equal(sample_positions(3), [0, 1, 2])
+    assert len(sample_positions(10**6)) < 2048
     assert typical_square(np.array([0.0, 0, 3, 1, 7, 9])) == 3
     assert typical_square(np.zeros(4)) == 0

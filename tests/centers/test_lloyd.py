@@ -43,7 +43,7 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
     weights = random.integers(1, 4, size=n).astype(float) if weighted else None
     masses = np.ones(n) if weights is None else weights
     data, centers = some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d))
-    seen, report = [centers], Recorded([("n_changed", int), ("center_shift", float)])
+    seen, report = [centers], Recorded(fields=(("n_changed", int), ("center_shift", float)))
     result = lloyd(local_passes(data, centers, algorithm), centers, stop=Stop(100), report=report.into(seen))
     for before, after, row in zip(seen, seen[1:], result.history):
         squares = oracle.square_distances(X, before)

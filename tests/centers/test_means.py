@@ -51,7 +51,7 @@ def test_votes_that_move(instruction_set, kind, dtype, weighted, k, unit_length)
         before, labels = labels, random.integers(0, clusters, size=N).astype(np.int32)
         for part in (slice(0, 150), slice(150, N)):
             part_weights = None if weights is None else weights[part]
-            means.vote(kernel_rows(block[part]), labels[part], before[part], part_weights)
+            means.add(kernel_rows(block[part]), labels[part], before[part], part_weights)
         expected_within = np.zeros(k)
         own = square_distances(X, plain)[np.arange(N), labels]
         np.add.at(expected_within, labels, plain_weights * own)
@@ -90,7 +90,7 @@ def test_blocks_and_threads_do_not_change_the_bits_of_sparse_means(dtype):
         for labels in rounds:
             for start, stop in itertools.pairwise(cuts):
                 part = slice(start, stop)
-                means.vote(kernel_rows(block[part]), labels[part], before[part], None)
+                means.add(kernel_rows(block[part]), labels[part], before[part], None)
             empty = np.flatnonzero(np.bincount(labels, minlength=K) == 0)
             found.append((*means.move(np.zeros(K), empty), means.sums.copy(), means.centers))
             before = labels
@@ -107,7 +107,7 @@ def test_a_centroid_that_is_put_somewhere_has_the_votes_it_is_given(kind):
     np.testing.assert_allclose(means.centers[[1, 3]], X[10:12])
     np.testing.assert_allclose(means.masses, [0, 4, 0, 4, 0])
     x = kernel_rows(sp.csr_array(X[20:21]) if kind is SparseMeans else X[20:21])
-    means.vote(x, np.array([3], dtype=np.int32), None, None)
+    means.add(x, np.array([3], dtype=np.int32), None, None)
     means.move(np.zeros(5))
     np.testing.assert_allclose(means.centers[3], 0.8 * X[11] + 0.2 * X[20])
     np.testing.assert_allclose(means.centers[[0, 1, 2, 4]], X[[0, 10, 2, 4]])
@@ -126,7 +126,7 @@ def test_votes_that_cancel_out(kind, shifted):
     def vote(numbers, label, before):
         block = rows[numbers]
         labels, was = (np.full(len(block), number, dtype=np.int32) for number in (label, before))
-        means.vote(kernel_rows(sp.csr_array(block) if kind is SparseMeans else block), labels, was, None)
+        means.add(kernel_rows(sp.csr_array(block) if kind is SparseMeans else block), labels, was, None)
 
     def moved_to(expected):
         found = means.frame, means.move(np.zeros(2))[0]
@@ -160,14 +160,14 @@ def test_votes_that_cancel_out_and_leave(kind):
     start = np.eye(3)[1:]
     means = kind(start, np.zeros(3), 1, unit_length=True)
     first, second = np.zeros(3, dtype=np.int32), np.ones(3, dtype=np.int32)
-    means.vote(x, first, None, None)
+    means.add(x, first, None, None)
     assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
     np.testing.assert_array_equal(means.centers, start)
-    means.vote(x, second, first, None)
+    means.add(x, second, first, None)
     assert np.all(means.move(np.zeros(2), np.array([0]))[0] == 0)
     np.testing.assert_array_equal(means.centers, start)
     np.testing.assert_array_equal(means.masses, [0, 3])
-    means.vote(x, first, second, None)
+    means.add(x, first, second, None)
     assert np.all(means.move(np.zeros(2), np.array([1]))[0] == 0)
     np.testing.assert_array_equal(means.centers, start)
 
@@ -180,7 +180,7 @@ def test_directions_that_hardly_move(kind):
     weights = np.full(50, 1e5)
     for block, some_weights in ((x, weights), (x[:1], np.array([1e-3])), (x[:0], np.zeros(0))):
         labels = np.zeros(len(block), dtype=np.int32)
-        means.vote(
+        means.add(
             kernel_rows(sp.csr_array(block) if kind is SparseMeans else block), labels, None, some_weights
         )
         before = means.centers
@@ -190,17 +190,17 @@ def test_directions_that_hardly_move(kind):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
-def test_votes_can_be_taken_over(kind):
+def test_sums_can_be_taken_over(kind):
     X = some_rows(np.float64)
     x = kernel_rows(sp.csr_array(X) if kind is SparseMeans else X)
     labels = np.random.default_rng(0).integers(0, 4, size=N).astype(np.int32)  # the fifth stays empty
     one = kind(X[:5].copy(), np.zeros(D), 1)
-    one.vote(x, labels, None, None)
+    one.add(x, labels, None, None)
     one.move(np.zeros(5))
     two = kind(one.centers, np.zeros(D), 1)
     two.restore(one.sums.copy(), one.masses.copy())
     for means in (one, two):
-        means.vote(x, np.roll(labels, 1), labels, None)
+        means.add(x, np.roll(labels, 1), labels, None)
         means.move(np.zeros(5))
     np.testing.assert_allclose(two.centers, one.centers, atol=1e-12)
 

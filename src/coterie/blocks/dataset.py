@@ -12,8 +12,7 @@ import numpy.typing as npt
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
-from coterie.blocks.measures import Squares, measures
-from coterie.blocks.middle import some_numbers
+from coterie.blocks.measures import Squares, measures, sample_positions
 from coterie.rows import Block, RowSource
 
 __all__ = [
@@ -109,7 +108,7 @@ class Dataset(FitRows):
     Attributes
     ----------
     shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows); see `middle_of_most` for the exception.
+        The mean of the rows (0 for sparse rows); see `robust_shift` for the exception.
     total_square : float
         Weighted sum of the squared distances to the shift, accumulated in float64.
     mean_variance : float
@@ -226,7 +225,7 @@ def check_overflow(values: Array, first_row: int) -> None:
 
 def squares_of(exact: FloatArray, weights: Array | None) -> Squares:
     """Return what is asked of squared distances as a whole."""
-    some = exact[some_numbers(len(exact))]
+    some = exact[sample_positions(len(exact))]
     return Squares(float(np.sum(exact)), weighted_sum(exact, weights), float(exact.max()), some)
 
 

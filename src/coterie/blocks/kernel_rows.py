@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
-from coterie.blocks.ahead import read_ahead
 from coterie.fitting.warn import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
@@ -25,7 +25,12 @@ __all__ = [
     "kernel_blocks",
     "kernel_rows",
     "rows_per_block",
+    "read_ahead",
 ]
+
+T = TypeVar("T")
+
+_END: Any = object()
 
 # Rows that one call of a kernel takes: enough to occupy all threads, few enough that Ctrl-C is answered soon.
 _BLOCK_BYTES = 96 << 20
@@ -129,3 +134,16 @@ def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any
         blocks = read_ahead(blocks)
     for start, block in blocks:
         yield slice(start, start + block.shape[0]), kernel_rows(block)
+
+
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield what an iterator yields, the next of which is made in a thread meanwhile.
+
+    Three items may exist for a moment: who asks for the next one still holds the last, and the thread goes on at once.
+    More threads gain nothing where rows are read in many short runs: they wait for the interpreter's lock.
+    """
+    with ThreadPoolExecutor(1, "coterie-read") as pool:
+        waiting = pool.submit(next, items, _END)
+        while (item := waiting.result()) is not _END:
+            waiting = pool.submit(next, items, _END)
+            yield item

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.ahead import read_ahead
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
-from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
-from coterie.blocks.middle import middle_of_most
+from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows, read_ahead
+from coterie.blocks.measures import robust_shift
 from coterie.rows import Block, RowSource
 
 __all__ = ["ShuffledRows", "run_length", "shuffled"]
@@ -61,7 +60,7 @@ class ShuffledRows(FitRows):
     order : ndarray of shape (n,), intp
         All row numbers, shuffled.
     shift : ndarray of shape (d,), float64, or None
-        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `middle_of_most` for
+        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `robust_shift` for
         the exception.
 
     Attributes
@@ -114,7 +113,7 @@ class ShuffledRows(FitRows):
             self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
         self._measure(new)
         if is_first:
-            middle = middle_of_most(self.take, self.shift, self.squares[new], self.dtype)
+            middle = robust_shift(self.take, self.shift, self.squares[new], self.dtype)
             if middle is not None:
                 self.shift = middle
                 self._measure(new)

@@ -1,7 +1,7 @@
-"""Centroids that are the means of votes, or their directions: what both kinds of mini-batch k-means move.
+"""Centers that are the means of their rows, or the directions of these means: those of both mini-batch k-means.
 
-A vote is a row that counts for a cluster. `DenseMeans` and `SparseMeans` have one face: `vote` takes votes in or moves
-them from cluster to cluster, `move` brings each centroid to the mean of its votes, scaled to length 1 where rows are
+`DenseMeans` and `SparseMeans` have the same interface: `add` takes rows in or moves them from cluster to cluster,
+`move` brings each center to the mean of its rows, scaled to length 1 where rows are
 compared by their angles.
 """
 
@@ -22,23 +22,23 @@ __all__ = ["DenseMeans", "Means", "means_of"]
 
 
 class DenseMeans:
-    """Means of dense rows; a step costs O(k d) beside its votes.
+    """Means of dense rows; a step costs O(k d) beside its rows.
 
     Parameters
     ----------
     centers : ndarray of shape (k, d), compute dtype
-        Where the centroids begin. One without votes stays where it is.
+        Where the centroids begin. One without rows stays where it is.
     shift : ndarray of shape (d,), float64
         See `coterie.centers.assignment.FitRows`.
     n_threads : int
         Threads of the kernels.
     unit_length : bool
-        Whether centroids are scaled to length 1; one whose votes cancel out stays where it is.
+        Whether centroids are scaled to length 1; one whose rows cancel out stays where it is.
 
     Attributes
     ----------
     sums : ndarray of shape (k, d), float64
-        Sum of the votes of each cluster, relative to the shift.
+        Sum of the rows of each cluster, relative to the shift.
     masses : ndarray of shape (k,), float64
         Sum of their weights.
     frame : CenterFrame
@@ -76,31 +76,31 @@ class DenseMeans:
         return other
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
-        """Take over votes that the centroids are at already."""
+        """Take over sums and masses that the centroids are at already."""
         self.sums, self.masses = sums, masses
 
-    def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
-        """Move votes from the labels before (-1, or None: from nowhere) to the labels now."""
+    def add(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
+        """Move rows from the labels before (-1, or None: from nowhere) to the labels now."""
         _kernels.add_to_clusters(
             x, labels, before, weights, self._shift, self.sums, self.masses, self.n_threads
         )
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
-        """Bring each centroid to its votes.
+        """Bring each centroid to the mean of its rows.
 
         Parameters
         ----------
         squares : ndarray of shape (k,), float64
-            Weighted sum of the squared distances of each cluster's votes to the shift.
+            Weighted sum of the squared distances of each cluster's rows to the shift.
         empty : ndarray of int
-            Clusters that have no votes (any more): of theirs, rounding may have left a little.
+            Clusters that have no rows (any more): of theirs, rounding may have left a little.
 
         Returns
         -------
         shifts : ndarray of shape (k,), float64
             How far each centroid has moved.
         within : ndarray of shape (k,), float64
-            Weighted sum of the squared distances of each cluster's votes to its centroid before the move.
+            Weighted sum of the squared distances of each cluster's rows to its centroid before the move.
         """
         self.sums[empty] = 0
         self.masses[empty] = 0
@@ -120,7 +120,7 @@ class DenseMeans:
         return np.sqrt(self.frame.square_distances(before)), within
 
     def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
-        """Place centroids at some rows, as if they were the means of that many votes."""
+        """Place centroids at some rows, as if they were the means of rows of that mass."""
         centers = self.frame.centers.copy()
         centers[clusters] = rows
         self.masses[clusters] = masses

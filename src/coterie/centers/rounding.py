@@ -19,7 +19,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, SquareDistances
 from coterie.blocks.kernel_rows import dense, kernel_rows
-from coterie.blocks.middle import some_numbers
+from coterie.blocks.measures import sample_positions
 from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
@@ -271,7 +271,7 @@ def rounding_decides(data: FitRows, frame: Frame, labels: IntArray) -> bool:
     """
     if not isinstance(frame, CenterFrame):
         return False
-    numbers = some_numbers(len(labels))
+    numbers = sample_positions(len(labels))
     some, squares, doubts = labels[numbers], np.empty(len(numbers)), Doubts(frame)
     doubts.measure(kernel_rows(data.take(numbers)), some, squares)
     return len(doubts.doubtful(some, squares, is_sparse=data.rows.is_sparse)) > 0

@@ -1,4 +1,4 @@
-"""Means of sparse rows, or their directions, whose steps cost in proportion to the entries of the votes."""
+"""Means of sparse rows, or their directions, whose steps cost in proportion to the entries of the rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["SparseMeans"]
 
 NONE: IndexArray = np.empty(0, dtype=np.intp)
 
-# Rows, labels now and before, and weights; see `SparseMeans.vote`.
-_Votes: TypeAlias = tuple[Any, IntArray, IntArray | None, Array | None]
+# Rows, labels now and before, and weights; see `SparseMeans.add`.
+_Rows: TypeAlias = tuple[Any, IntArray, IntArray | None, Array | None]
 
 # The squared length of a sum is kept up to date by additions. Where it is less than this part of the squared mass, what
 # they have rounded off could matter, and it is computed anew.
@@ -25,11 +25,11 @@ _SHORT = 1e-4
 
 
 class SparseMeans:
-    """Means of sparse rows; a step costs in proportion to the entries of its votes.
+    """Means of sparse rows; a step costs in proportion to the entries of its rows.
 
-    The kernels see sums instead of centroids, so that a vote changes only its row's own columns, and one scale per
+    The kernels see sums instead of centroids, so that a row changes only its own columns, and one scale per
     centroid: 1 / mass, or 1 / length of the sum where centroids have length 1; see
-    cpp/include/coterie/centers/sparse_means.hpp. A centroid without votes, or whose votes cancel out, is held: kept as
+    cpp/include/coterie/centers/sparse_means.hpp. A centroid without rows, or whose rows cancel out, is held: kept as
     a sum of scale 1. Parameters and attributes as those of `DenseMeans`, with a shift of 0.
     """
 
@@ -45,7 +45,7 @@ class SparseMeans:
         self._panels = aligned_zeros(n_slabs * d * self._stride, centers.dtype)
         self._scales = aligned_zeros(n_slabs * self._stride, centers.dtype)
         self._offsets = aligned_zeros(n_slabs * self._stride, centers.dtype)
-        self._waiting: list[_Votes] = []
+        self._waiting: list[_Rows] = []
         self.n_threads = n_threads
         self.unit_length = unit_length
         self._held = dict(enumerate(centers.copy()))
@@ -99,7 +99,7 @@ class SparseMeans:
         return centers
 
     def copy(self) -> SparseMeans:
-        """Return means that move independently of these; no votes may be waiting."""
+        """Return means that move independently of these; no rows may be waiting."""
         other = copy.copy(self)
         other._waiting, other._held = [], dict(self._held)
         other.sums, other.masses = self.sums.copy(), self.masses.copy()
@@ -111,7 +111,7 @@ class SparseMeans:
         return other
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
-        """Take over votes that the centroids are at already."""
+        """Take over sums and masses that the centroids are at already."""
         self.sums, self.masses = sums, masses
         self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
         divisors = self._divisors()
@@ -125,20 +125,20 @@ class SparseMeans:
             x, self._panels, self._n_beside, self._scales, self._offsets, labels, scores, self.n_threads
         )
 
-    def vote(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
-        """Move votes from the labels before (-1, or None: from nowhere) to the labels now."""
+    def add(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:
+        """Move rows from the labels before (-1, or None: from nowhere) to the labels now."""
         self._waiting.append((x, labels, before, weights))
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
-        """Bring each centroid to the mean of its votes; see `DenseMeans.move`."""
+        """Bring each centroid to the mean of its rows; see `DenseMeans.move`."""
         before = self._divisors()
         scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
         died = empty[self.masses[empty] > 0]
         last_centers = self.sums[died] * scales[died, None]
-        for place in np.flatnonzero(before[died] == 0):  # their votes cancelled out
+        for place in np.flatnonzero(before[died] == 0):  # their rows cancelled out
             last_centers[place] = self._held[int(died[place])]
-        votes, self._waiting = self._waiting, []
-        changes, with_sums, with_panels = self._take(votes)
+        rows, self._waiting = self._waiting, []
+        changes, with_sums, with_panels = self._take(rows)
         self.masses[empty] = 0
         # Change of the sum, times the centroid before the move.
         cross = scales * np.where(before > 0, with_sums, with_panels)
@@ -147,7 +147,7 @@ class SparseMeans:
         self._sum_squares += grown
         self._hold(died, last_centers, 0.0)
         if self.unit_length:
-            self._hold_cancelled(before, scales, votes)
+            self._hold_cancelled(before, scales, rows)
             after = self._divisors()
             moved = _moves_of_directions(before, after, changes, grown, cross, self._squares)
         else:
@@ -162,12 +162,12 @@ class SparseMeans:
         return shifts, np.maximum(within, 0.0)
 
     def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
-        """Place centroids at some rows, as if they were the means of that many votes."""
+        """Place centroids at some rows, as if they were the means of rows of that mass."""
         self._hold(clusters, rows, masses)
         self._rescale()
 
     def _hold(self, clusters: IndexArray, centers: Array, mass: float) -> None:
-        """Make centroids the means of that many votes; without any they stay where they are put."""
+        """Make centroids the means of rows of that mass; without any they stay where they are put."""
         centers = np.asarray(centers, dtype=np.float64)
         held = mass * centers if mass > 0 else centers
         self._write_lanes(clusters, held)
@@ -182,39 +182,39 @@ class SparseMeans:
                 self._held[cluster] = center
 
     def _let_go(self, clusters: IndexArray) -> None:
-        """Keep centroids that were held by the sums of their votes from now on."""
-        # All of them, at the first votes: without a copy.
+        """Keep centroids that were held by the sums of their rows from now on."""
+        # All of them, at the first rows: without a copy.
         self._write_lanes(clusters, self.sums if len(clusters) == len(self.sums) else self.sums[clusters])
         for cluster in clusters.tolist():
             self._held.pop(cluster, None)
 
-    def _hold_cancelled(self, before: FloatArray, scales: FloatArray, votes: list[_Votes]) -> None:
-        """Leave centroids whose votes cancel out where they were before these votes."""
+    def _hold_cancelled(self, before: FloatArray, scales: FloatArray, rows: list[_Rows]) -> None:
+        """Leave centroids whose rows cancel out where they were before these rows."""
         short = np.flatnonzero((self.masses > 0) & (self._sum_squares <= _SHORT * self.masses**2))
         self._sum_squares[short] = np.einsum("ij,ij->i", self.sums[short], self.sums[short])
         for cluster in short[self._divisors()[short] == 0]:
             if before[cluster] > 0:
-                center = scales[cluster] * (self.sums[cluster] - self._change_of_sum(cluster, votes))
+                center = scales[cluster] * (self.sums[cluster] - self._change_of_sum(cluster, rows))
             else:
                 center = self._held[cluster]
             mass = self.masses[cluster]
             self._hold(np.array([cluster]), center[None, :], 0.0)
             self.masses[cluster] = mass
 
-    def _change_of_sum(self, cluster: int, votes: list[_Votes]) -> FloatArray:
-        """Return by how much votes have changed the sum of one cluster: all others count as one."""
+    def _change_of_sum(self, cluster: int, rows: list[_Rows]) -> FloatArray:
+        """Return by how much rows have changed the sum of one cluster: all others count as one."""
         sums, masses = np.zeros((2, self.sums.shape[1])), np.zeros(2)
-        for x, labels, before, weights in votes:
+        for x, labels, before, weights in rows:
             now = (labels != cluster).astype(np.int32)
             then = None if before is None else np.where(before < 0, -1, before != cluster).astype(np.int32)
             zero = np.zeros(self.sums.shape[1])
             _kernels.add_to_clusters(x, now, then, weights, zero, sums, masses, self.n_threads)
         return sums[0]
 
-    def _take(self, votes: list[_Votes]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _take(self, rows: list[_Rows]) -> tuple[FloatArray, FloatArray, FloatArray]:
         squares, with_sums, with_panels = (np.zeros(len(self.masses)) for _ in range(3))
-        if votes:
-            blocks, *columns = zip(*votes)
+        if rows:
+            blocks, *columns = zip(*rows)
             labels, before, weights = (_joined(column) for column in columns)
             _kernels.take_votes(
                 list(blocks), labels, before, weights, self.sums, self.masses, self._panels, self._n_beside,
@@ -234,7 +234,7 @@ def _moves_of_directions(
     """Return the squared movements of centroids of length 1, times the squared lengths of their sums after it.
 
     Of sums of lengths a and b that differ by D, the directions differ by (|D|^2 - (b - a)^2) / (a b), squared: the law
-    of cosines. A centroid that was held has no sum before; c . D is its product with that of its first votes.
+    of cosines. A centroid that was held has no sum before; c . D is its product with that of its first rows.
     """
     total = np.where(before > 0, before + after, 1.0)
     turned = (changes - (grown / total) ** 2) * np.divide(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
-from coterie.blocks.middle import some_numbers
+from coterie.blocks.measures import sample_positions
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import algorithm_of
@@ -92,7 +92,7 @@ class WorkerPasses:
 
     def rounding_decides(self, frame: CenterFrame) -> bool:
         """See `ClusterPasses`."""
-        numbers = self.data.chunk_rows(some_numbers(self.data.n_rows))
+        numbers = self.data.chunk_rows(sample_positions(self.data.n_rows))
         answer = self.data.crew.run("doubt", operations.doubt, {"centers": frame.centers}, given=numbers)
         return any(answer.results.values())
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import total_weight
-from coterie.blocks.measures import Squares, measures
-from coterie.blocks.middle import some_numbers
+from coterie.blocks.measures import Squares, measures, sample_positions
 from coterie.dask import operations
 from coterie.dask.crew import Crew
 from coterie.dask.exact_sums import Steps, exact
@@ -153,7 +152,7 @@ class WorkerRows:
     def squares_to(self, point: FloatArray) -> Squares:
         """Measure the rows from a point, which becomes their shift."""
         self.shift = point
-        some = self.chunk_rows(some_numbers(self.n_rows))
+        some = self.chunk_rows(sample_positions(self.n_rows))
         given = list(zip(self.firsts.tolist(), some))
         answer = self.crew.run("measure", operations.measure, point, given=given)
         self.crew.shift = point

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.middle import some_numbers
+from coterie.blocks.measures import sample_positions
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.means import Means
 from coterie.dask import operations
@@ -217,7 +217,7 @@ class WorkerVotes(SampleSums):
         if self._has_rounds_before:  # in the first of which it was told
             return False
         data = self._data
-        numbers = data.order[: data.size][some_numbers(data.size)]
+        numbers = data.order[: data.size][sample_positions(data.size)]
         firsts = np.searchsorted(data.order[: data.size], data.data.firsts)
         given = [
             np.searchsorted(data.order[: data.size], part + first) - start

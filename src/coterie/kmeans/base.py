@@ -28,7 +28,6 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
-from coterie.kmeans.sklearn_models import as_sklearn
 from coterie.rows import Block, RowSource
 from coterie.rows.normalized import NormalizedRows, RowsWithDirection, rows_of_zeros
 
@@ -38,6 +37,9 @@ __all__ = ["CentroidEstimator"]
 # How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
 # differences that are held at a time.
 _ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
+
+# What both have after a fit, under the same name and with the same meaning.
+_SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_")
 
 # The label of a row that is in no cluster.
 _NO_CLUSTER = -1
@@ -212,7 +214,7 @@ class CentroidEstimator(
         1.0
         """
         check_is_fitted(self)
-        return as_sklearn(self)
+        return _as_sklearn(self)
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
@@ -238,8 +240,8 @@ class CentroidEstimator(
                 "clusters: call fit, or begin with a new model."
             )
 
-    def _votes_of(self, n_parts: int) -> dict[str, Declared]:
-        """Return what the votes look like that a stream goes on with: their sums and masses, and their squares."""
+    def _sums_declared(self, n_parts: int) -> dict[str, Declared]:
+        """Declare the cluster sums that a stream goes on with: sums, masses, and squares."""
         parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]
         return {"counts_": Numbers(("k",), least=0), "_votes": Parts(tuple(parts[:n_parts]))}
 
@@ -306,7 +308,7 @@ class CentroidEstimator(
             )
 
     def _new_means(self, rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> Means:
-        """Return means of votes of such rows, without a vote."""
+        """Return means of such rows, without a row."""
         return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._by_angle)
 
     def _warn_of_empty_clusters(self, labels: IntArray) -> None:
@@ -389,3 +391,33 @@ def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
 def _zeros_among(rows: RowSource) -> IndexArray:
     """Return the numbers of the rows of zeros; where rows are scaled, as they were before, which is less work."""
     return rows_of_zeros(rows.source if isinstance(rows, NormalizedRows) else rows)
+
+
+def _as_sklearn(model: Any) -> Any:
+    """Return scikit-learn's KMeans with the centroids of a fitted model; see `CentroidEstimator.as_sklearn`."""
+    import sklearn.cluster  # takes an eighth as long as all of coterie
+
+    if model.metric != "euclidean":
+        raise ValueError(
+            f"scikit-learn has no KMeans with metric={model.metric!r}. Fit KMeans to rows of length 1 "
+            "(sklearn.preprocessing.normalize), which is nearly the same, and take as_sklearn() of that."
+        )
+    if hasattr(model, "splits_"):
+        raise ValueError(
+            "A tree of bisecting k-means does not predict the nearest centroid, so no KMeans of scikit-learn predicts "
+            "what it does. KMeans(n_clusters, init=model.cluster_centers_, max_iter=1).fit(X) has one."
+        )
+    if getattr(model, "preparation_", None):
+        warn(
+            "The rows of the fit were prepared, and scikit-learn's model does not prepare any: give it rows as "
+            "model.prepared(X).read() returns them."
+        )
+    centers = np.array(model.cluster_centers_)
+    other = sklearn.cluster.KMeans(
+        len(centers), init=centers, n_init=1, max_iter=model.max_iter, tol=model.tol
+    )
+    found = {name: getattr(model, name) for name in _SHARED if hasattr(model, name)}
+    # scikit-learn's predict and set_output look for what has no public name.
+    n_threads = effective_n_threads(model.n_threads)
+    vars(other).update(found, cluster_centers_=centers, _n_threads=n_threads, _n_features_out=len(centers))
+    return other

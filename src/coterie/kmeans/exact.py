@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
@@ -33,6 +35,7 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
@@ -40,7 +43,10 @@ from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["HISTORY_FIELDS", "KMeans"]
+__all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
+
+# Seconds that `k_means_until` gives where none are left: there must be a model.
+_LEAST_SECONDS = 1e-3
 
 # Part of the time left that an initialization may take.
 _SEEDING_SHARE = 0.25
@@ -316,3 +322,40 @@ class KMeans(CentroidEstimator):
         super().check_parameters()
         if self.coreset_size is not None and self.coreset_size < self.n_clusters:
             raise ValueError(f"coreset_size={self.coreset_size} should be >= n_clusters={self.n_clusters}.")
+
+
+def k_means_until(
+    deadline: Deadline,
+    rows: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Array | None = None,
+    **parameters: Any,
+) -> KMeans:
+    """Return k-means of some rows as a step of another fit, which warns by itself if time was short.
+
+    Parameters
+    ----------
+    deadline : Deadline
+        When it is to end.
+    rows : array-like, sparse matrix or RowSource of shape (n, d)
+        The rows.
+    n_clusters : int
+        Number of clusters.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the rows.
+    **parameters
+        Of `KMeans`.
+
+    Returns
+    -------
+    KMeans
+        Fitted.
+    """
+    if not deadline.is_set:
+        return KMeans(n_clusters, **parameters).fit(rows, sample_weight=sample_weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, max_time=max(deadline.left, _LEAST_SECONDS), **parameters).fit(
+            rows, sample_weight=sample_weight
+        )

@@ -199,7 +199,7 @@ def take_batch(state: MiniBatchState, batch: Batch, reassignment_ratio: float) -
     if not most <= _MOST_IN_A_BATCH:
         raise ValueError(overflow_message("MiniBatchKMeans", "inertia", most))
     for part, x in batch.blocks():
-        means.vote(x, labels[part], None, None if batch.weights is None else batch.weights[part])
+        means.add(x, labels[part], None, None if batch.weights is None else batch.weights[part])
     shifts, _ = means.move(np.zeros(len(means.masses)))
     state.n_since_reassignment += batch.n_rows
     state.n_steps += 1
@@ -311,7 +311,7 @@ class MiniBatchKMeans(CentroidEstimator):
         Number of initialisations, of which the one with the lowest inertia on `init_size` other rows is used. "auto": 3
         for "random" and callables, 1 otherwise.
     reassignment_ratio : float
-        A centroid whose votes are fewer than this fraction of those of the largest is moved to a random row from time
+        A centroid of fewer rows than this fraction of those of the largest is moved to a random row from time
         to time. 0: never.
     metric, zero_rows
         See `KMeans`.
@@ -331,7 +331,7 @@ class MiniBatchKMeans(CentroidEstimator):
     outlier_scores_, cluster_scales_
         How far out rows are, see `KMeans`; not after `partial_fit`.
     counts_ : ndarray of shape (k,), float64
-        (Weighted) votes that each centroid is the mean of.
+        (Weighted) number of rows that each centroid is the mean of.
     n_iter_, n_steps_ : int
         Epochs begun, and batches.
     history_ : record array
@@ -433,7 +433,7 @@ class MiniBatchKMeans(CentroidEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row's votes.
+            Non-negative weight of each row.
 
         Returns
         -------
@@ -480,7 +480,7 @@ class MiniBatchKMeans(CentroidEstimator):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
     ) -> MiniBatchKMeans:
-        """Take one batch of a stream: assign its rows, move the centroids to the means of all votes so far.
+        """Take one batch of a stream: assign its rows, move the centroids to the means of all rows so far.
 
         Parameters
         ----------
@@ -489,7 +489,7 @@ class MiniBatchKMeans(CentroidEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row's vote.
+            Non-negative weight of each row.
 
         Returns
         -------
@@ -547,7 +547,7 @@ class MiniBatchKMeans(CentroidEstimator):
         centers = {"_centers": of_all.pop("cluster_centers_")}
         n_features = {"n_features_in_": of_all.pop("n_features_in_")}
         return {
-            **n_features, **centers, **of_all, **self._votes_of(2), "_random": RandomNumbers(),
+            **n_features, **centers, **of_all, **self._sums_declared(2), "_random": RandomNumbers(),
             "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
         }  # fmt: skip
 

@@ -186,11 +186,11 @@ class SampleSums:
     def standard_errors(self, within: FloatArray) -> FloatArray:
         """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two rows."""
         unit = self._sample.total_weight / self._sample.n_rows
-        votes = self.means.masses / unit
+        n_rows = self.means.masses / unit
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.means.unit_length:
                 within = _across(within, self.means.masses)
-            return np.where(votes > 1, np.sqrt(within / unit / (votes * (votes - 1))), np.inf)
+            return np.where(n_rows > 1, np.sqrt(within / unit / (n_rows * (n_rows - 1))), np.inf)
 
     def scaled_up(self, within: FloatArray) -> float:
         """Return the inertia of the sample, scaled up to all rows."""
@@ -240,7 +240,7 @@ class LocalSampleSums(SampleSums):
         assignment.start(self.means.frame)
         for part, x in data.blocks():
             assignment.assign(part, x)
-            self.means.vote(x, labels[part], before[part], data.weights_of(part))
+            self.means.add(x, labels[part], before[part], data.weights_of(part))
         changed = np.flatnonzero(labels != before)
         self._move_squares(changed, labels[changed], before[changed])
         return len(changed)
@@ -281,10 +281,10 @@ class LocalSampleSums(SampleSums):
 def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
     """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
 
-    A direction c = S / |S| moves only by what its votes add at right angles to it, over |S| = r v, with r the mean of
+    A direction c = S / |S| moves only by what its rows add at right angles to it, over |S| = r v, with r the mean of
     cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
     within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
-    error is too large if at all, by the votes' spread along c, one direction of d. Without a direction it is infinite.
+    error is too large if at all, by the rows' spread along c, one direction of d. Without a direction it is infinite.
     """
     mean_cosine = 1 - within / (2 * masses)
     return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
@@ -545,7 +545,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     cluster_scales_ : ndarray of shape (k,), float64
         The (weighted) lower median of the distances of each cluster's rows to its centroid.
     counts_ : ndarray of shape (k,), float64
-        (Weighted) votes that each centroid is the mean of.
+        (Weighted) number of rows that each centroid is the mean of.
     n_iter_ : int
         Number of rounds.
     history_ : record array
@@ -582,7 +582,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     1.0% above those of all rows, after a seventh to a half of the processor time; where a later doubling would have
     found another cluster, 2.0%, and 1.8% with 0.001 (docs/decisions/kmeans.md).
 
-    Cosine. The standard error of a centroid is then that of a direction: the spread of its votes at right angles to it,
+    Cosine. The standard error of a centroid is then that of a direction: the spread of its rows at right angles to it,
     over the mean of cos.
 
     Time. A round costs O(b k d) at worst for a sample of b rows, in practice far less; with sparse rows in proportion
@@ -654,7 +654,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row's vote.
+            Non-negative weight of each row.
 
         Returns
         -------
@@ -668,8 +668,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     ) -> NestedMiniBatchKMeans:
         """Go on with more rows of a stream.
 
-        The votes of earlier rows stay as they were last cast; those of X are cast and recast until X has converged, as
-        in `fit`. So every row of the stream counts once. The first call is the same as `fit`.
+        Earlier rows keep their clusters; those of X are assigned again and again until X has converged, as in `fit`. So
+        every row of the stream counts once. The first call is the same as `fit`.
 
         Parameters
         ----------
@@ -678,7 +678,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row's vote.
+            Non-negative weight of each row.
 
         Returns
         -------
@@ -785,7 +785,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             )
 
     def fitted_attributes(self) -> dict[str, Declared]:
-        return {**super().fitted_attributes(), **self._votes_of(3)}
+        return {**super().fitted_attributes(), **self._sums_declared(3)}
 
     def _centers_from_first_batch(self, data: Sample, random: np.random.RandomState, report: Report) -> Array:
         batch = data.rows.take(data.order[: data.size])

@@ -15,7 +15,7 @@ from coterie.centers.labels import squares_to_centers
 from coterie.fitting.deadline import Deadline, OutOfTime
 from coterie.fitting.report import Report
 from coterie.graphs.spectral import spectral_vectors
-from coterie.kmeans.within import k_means_within
+from coterie.kmeans.exact import k_means_until
 from coterie.laplacian_kmodes.modes import Modes, cluster_means
 from coterie.laplacian_kmodes.solver import KModesProblem
 from coterie.rows import Block, as_rows
@@ -70,7 +70,7 @@ def starts(
             found = k_means_plus_plus(rows, problem.n_clusters, random_state=random, n_threads=n_threads)
             return Start(search.start(found[0], random))
         n_steps = 1 if kind == "k-means++" else 300
-        means = k_means_within(
+        means = k_means_until(
             deadline(),
             rows,
             problem.n_clusters,
@@ -115,7 +115,7 @@ def with_split_clusters(
         members = np.flatnonzero(labels == np.bincount(labels, squares, minlength=k).argmax())
         if len(members) < 2:
             break
-        halves = k_means_within(Deadline(), rows[members], 2, random_state=_seed(random), n_threads=1).labels_
+        halves = k_means_until(Deadline(), rows[members], 2, random_state=_seed(random), n_threads=1).labels_
         labels[members[halves == 1]] = empty
     return Start(problem.mode_search.modes_of(labels, k, random), labels)
 
@@ -126,7 +126,7 @@ def _spectral_start(
     """Return the clusters of the relaxed normalized cut: k-means of the rows of the first eigenvectors."""
     graph = sp.csr_array((problem.connected_graph + problem.connected_graph.T) * 0.5)
     directions = spectral_vectors(graph, problem.n_clusters, _seed(random), deadline).directions()
-    labels = k_means_within(
+    labels = k_means_until(
         deadline, directions, problem.n_clusters, n_init=10, random_state=_seed(random), n_threads=n_threads
     ).labels_
     return Start(problem.mode_search.modes_of(labels, problem.n_clusters, random), labels)

@@ -17,7 +17,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.blocks.middle import middle_of_most
+from coterie.blocks.measures import robust_shift
 from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.rounding import Doubts
@@ -62,7 +62,7 @@ class ComponentSearch:
         means = self.parameters.means
         mean = np.asarray(means.mean(axis=0, dtype=np.float64))
         squares = np.sum((means - mean) ** 2, axis=1)
-        middle = middle_of_most(means.__getitem__, mean, squares, means.dtype)
+        middle = robust_shift(means.__getitem__, mean, squares, means.dtype)
         return mean if middle is None else middle
 
     @cached_property

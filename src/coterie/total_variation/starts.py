@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
 from coterie.graphs.spectral import SpectralVectors
-from coterie.kmeans.within import k_means_within
+from coterie.kmeans.exact import k_means_until
 from coterie.total_variation.problem import CutProblem
 
 __all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex", "starts_of"]
@@ -45,9 +45,7 @@ def normalized_cut(
     ndarray of shape (n,), int32
     """
     directions = np.ascontiguousarray(spectrum.directions(n_clusters))
-    means = k_means_within(
-        deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads
-    )
+    means = k_means_until(deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads)
     return means.labels_
 
 
