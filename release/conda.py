@@ -15,7 +15,7 @@ RECIPE = ROOT / "release" / "conda" / "recipe.yaml"
 # What conda-forge pins for Linux; without network its own list cannot be had.
 _CONDA_FORGE = {"c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"], "python": ["3.12.* *_cpython"]}
 # Where conda-forge's name is another one than PyPI's.
-_NAMES = {"docstring_parser": "docstring-parser"}
+_NAMES: dict[str, str] = {}
 
 
 def main() -> None:

@@ -38,3 +38,9 @@ def table(folder, X):
     frame.insert(1, "name", "somebody")
     frame.to_parquet(folder / "rows.parquet")
     return "rows.parquet"
+
+
+@pytest.fixture
+def shown_at_once(monkeypatch):
+    """Progress is shown from the first step on, also of a short fit."""
+    monkeypatch.setattr("coterie.cli.progress._FIRST_LINE", 0.0)

@@ -30,7 +30,7 @@ def added(monkeypatch):
 def test_added_method(folder, rows, X, capsys):
     line = ["fit", rows, "-k", "2", "--method", "toy", "--slice-column", "1", "--ends", "most"]
     assert main([*line, "--slice-normalize"]) == 0
-    expected = toy.Slices(2, column=1, ends="most", normalize=True).fit(X)
+    expected = toy.Slices(2, column=1, ends="most", normed=True).fit(X)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
     printed = capsys.readouterr().out
     assert "in 2 clusters by toy" in printed
@@ -71,19 +71,21 @@ def test_its_options_are_in_the_help(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["fit", "--help"]) == 0
     helped = capsys.readouterr().out
-    assert "toy: equal slices of one column" in helped
-    assert "For toy: what is cut: all (all values) or most (without outliers)." in helped
-    assert "--slice-column" in helped
-    assert "--column" in helped
+    assert "convex-clustering, toy, plain." in helped
+    assert "--slice-column" not in helped
+    assert main(["fit", "--method", "toy", "--help"]) == 0
+    helped = capsys.readouterr().out
+    assert "What is cut: all values, or without outliers." in helped
+    assert "--slice-column --column" in helped
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--ends few", "--ends must be one of all, most, got 'few'"),
-        ("--slice-column -1", "column must not be negative"),
-        ("--slice-column one", "unable to convert"),
-        ("--threads 2", "The method toy has no parameter n_threads"),
+        ("--ends few", "--ends must be all or most, got 'few'"),
+        ("--slice-column -1", "--slice-column must be a non-negative integer, got '-1'."),
+        ("--slice-column one", "--slice-column must be a non-negative integer, got 'one'."),
+        ("--threads 2", "--method toy takes no --threads, which is an option of k-means, nested,"),
         ("--labels known.csv", "toy takes no --labels"),
     ],
 )

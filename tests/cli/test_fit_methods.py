@@ -29,6 +29,7 @@ def test_laplacian_kmodes(folder, rows, X, capsys, modes):
     assert "LaplacianKModes" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_objectives_are_told_apart(rows, capsys):
     assert main(["fit", rows, "-k", "3", "--method", "laplacian-kmodes", "--n-init", "1"]) == 0
     printed = capsys.readouterr()
@@ -55,11 +56,12 @@ def test_priors_and_bounds_of_a_cut(folder, rows, X, capsys):
         np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
         kept = coterie.load("coterie-out/model.coterie")
         np.testing.assert_array_equal(kept.class_priors_, expected.class_priors_)
-    for wrong, told in (("guess", "must be one of estimate, labels"), ("0.5,0.5", "must have shape (3,)")):
+    for wrong, told in (("guess", "must be estimate, labels, numbers"), ("0.5,0.5", "must have shape (3,)")):
         assert main(["fit", rows, "-k", "3", "--force", "--class-priors", wrong, *options.split()]) != 0
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_total_variation(folder, rows, X, capsys):
     known = np.full(len(X), -1)
     known[:3] = [2, 0, 1]
@@ -113,6 +115,7 @@ def test_mixture_as_in_the_papers(folder, rows, X):
     assert np.array_equal(model.means_, expected.means_)
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_mixture(folder, rows, X, capsys):
     options = (
         "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"

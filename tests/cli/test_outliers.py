@@ -104,7 +104,7 @@ def test_methods_without_scores(folder, csv, capsys, monkeypatch):
     monkeypatch.setattr(persistence, "_persistable", dict(persistence._persistable))
     register_method(PLAIN)
     message = failed(capsys, 2, "fit", csv, "-k", "3", "--method", "plain", "--outliers", "1%")
-    assert message == "The method plain has no outlier scores, which --outliers needs."
+    assert message == "--method plain has no outlier scores, which --outliers needs."
     assert not (folder / "coterie-out").exists()
 
 

@@ -1,6 +1,7 @@
 """Every public parameter of every estimator is an option by its own name, or there is a reason why not."""
 
 import inspect
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,16 @@ from scipy import sparse
 import coterie
 from coterie.cli import main
 from coterie.cli.app import build_app
-from coterie.cli.models import make_model
-from coterie.cli.parameter_table import flags_of, page
-from coterie.cli.parameters import COMMON_FLAGS, ONLY_IN_PYTHON, options_of, own_flag
-from coterie.cli.values import value_of
+from coterie.cli.errors import UsageError
+from coterie.cli.models import find_offered, make_model
+from coterie.cli.options import declared_options
+from coterie.cli.reference import page
+from coterie.cli.values import seconds_of, value_of
 from coterie.estimators import Estimator, find_method, methods
+from coterie.estimators.method import RESERVED_FLAGS
+from coterie.estimators.parameters import parameters_of
 from coterie.graphs import knn_graph
-from tests.cli.running import failed
+from tests.cli.running import everything
 from tests.support.sources import ROOT
 
 PAGE = Path(ROOT, "docs", "command-line.md")
@@ -27,12 +31,11 @@ PUBLIC = [
     if inspect.isclass(value) and issubclass(value, Estimator)
 ]
 
+# Parameters without an option: commands show their progress, and each run is a process of its own.
+ONLY_IN_PYTHON = {"callback", "verbose", "copy_x", "compute_labels", "warm_start"}
 
-@pytest.fixture(scope="module")
-def offered():
-    """The flags of each command that has options of methods."""
-    app = build_app()
-    return {name: flags_in_app(app[name]) for name in ("fit", "path")}
+# Neither a number, nor one that a parameter may be.
+NO_NUMBERS = ["", "x", "nan", "inf", "-inf", "1e400", "1,5", "\u00bd"]
 
 
 def flags_in_app(command):
@@ -45,29 +48,84 @@ def test_every_estimator_has_a_method():
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
-def test_every_parameter_is_an_option(method, offered):
-    flags = offered["path" if method.name == "convex-path" else "fit"]
-    for parameter, own in flags_of(method).items():
-        if parameter in ONLY_IN_PYTHON:
-            assert not own
-            continue
-        assert own, f"{parameter} of {method.name} has no option, and no reason why"
-        assert set(own) <= flags
-        assert own_flag(parameter) in flags
+def test_every_parameter_is_an_option(method):
+    flags = flags_in_app(build_app()["path" if method.name == "convex-path" else "fit"])
+    for name, parameter in parameters_of(method.estimator).items():
+        assert set(parameter.flags) <= flags
+        assert bool(parameter.flags) == (name not in ONLY_IN_PYTHON)
+        assert parameter.param.help.endswith(".")
 
 
-def test_every_exception_is_one():
-    known = {name for method in methods() for name in method.estimator().get_params()}
-    assert ONLY_IN_PYTHON.keys() <= known
-    assert COMMON_FLAGS.keys() <= known
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
+def test_numbers_that_a_parameter_may_not_be(method):
+    for parameter in declared_options(method).values():
+        if {int, float} & set(parameter.types):
+            least = [] if parameter.param.least is None else [str(parameter.param.least - 1)]
+            whole = [] if float in parameter.types else ["1.5", str(2**63)]
+            for word in [*NO_NUMBERS, *least, *whole]:
+                with pytest.raises(UsageError, match=re.escape(f"{parameter.flags[0]} must be")):
+                    value_of(parameter, word)
 
 
 def test_the_page_is_current():
     if not PAGE.is_file():
         pytest.skip("the documentation is not at hand")
     assert PAGE.read_text(encoding="utf-8") == page(), (
-        "python -m coterie.cli.parameter_table > docs/command-line.md"
+        "python -m coterie.cli.reference > docs/command-line.md"
     )
+
+
+def shown_options(capsys, *words):
+    assert main([*words, "--help"]) == 0
+    return re.findall(r"^. (?:--?[\w-]+ )*(--?[\w-]+) ", capsys.readouterr().out, re.M)
+
+
+def test_help_of_fit_is_one_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = shown_options(capsys, "fit")
+    assert 20 <= len(shown) <= 25
+    assert "--n-init" not in shown
+    of_gmm = shown_options(capsys, "fit", "--method", "gmm")
+    assert {"--n-init", "--rows-per-tile", "--memory"} <= set(of_gmm)
+    assert "--metric" not in of_gmm
+
+
+def test_reserved_flags_are_those_of_the_commands():
+    """The register refuses them before they could clash here."""
+    own = {flag for method in methods() for name in declared_options(method)
+           for flag in parameters_of(method.estimator)[name].flags}  # fmt: skip
+    app = build_app()
+    flags = (flags_in_app(app["fit"]) | flags_in_app(app["path"])) - own
+    negative = {flag for flag in flags if flag.startswith("--no-")}
+    assert {flag for flag in flags if flag.startswith("-")} - negative == set(RESERVED_FLAGS) - {
+        "--help", "-h", "--version",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["kmeans", "k-means", "K_Means"])
+def test_names_of_methods(name):
+    assert find_offered(name).name == "k-means"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10", 10), ("10s", 10), ("1.5m", 90), ("2h", 7200), ("250ms", 0.25)]
+)
+def test_times(text, seconds):
+    assert seconds_of(text, "--max-time") == seconds
+
+
+def test_labels_on_the_standard_output(folder, rows, capsys):
+    assert main(["fit", rows, "-k", "3", "--labels-out", "-", "-o", "out"]) == 0
+    found = capsys.readouterr()
+    labels = np.load("out/labels.npy")
+    assert found.out.split() == list(map(str, labels))
+    assert "in 3 clusters" in found.err
+    assert main(["predict", "out", rows, "-o", "-"]) == 0
+    assert capsys.readouterr().out.split() == list(map(str, labels))
+    assert main(["fit", rows, "-k", "3", "--labels-out", "only.txt", "-q"]) == 0
+    assert (folder / "only.txt").read_text().split() == list(map(str, labels))
+    assert everything(folder) == sorted(["only.txt", "out", "rows.npy", *(f"out/{name}" for name in (
+        "labels.npy", "model.coterie", "run.toml", "summary.json"))])  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -139,58 +197,15 @@ def test_centers_of_a_file_or_a_run(rows, X):
 
 def test_gammas_of_a_path(rows):
     pytest.importorskip("matplotlib")
-    assert main(["path", rows, "--gammas", "0,0.5,20", "--groups", "0,1;2:4", "-q"]) == 0
+    assert main(["path", rows, "--gammas", "0,0.5,20", "--norm", "0,1;2:4", "-q"]) == 0
     with np.load("coterie-path/path.npz") as arrays:
         assert arrays["gammas"].tolist() == [0, 0.5, 20]
-
-
-WRONG = [
-    ("fit rows.npy -k 3 --max-no-improvement never", 2, "--max-no-improvement"),
-    (
-        "fit rows.npy -k 3 --init nowhere",
-        2,
-        "--init must be one of k-means++, afk-mc2, random or a file of rows",
-    ),
-    ("fit rows.npy -k 3 --init gone.npy", 1, "gone.npy"),
-    ("fit rows.npy -k 3 --init rows.npy", 1, "does not match the number of clusters 3"),
-    ("fit rows.npy -k 3 --gamma 1", 2, "No method has all of the parameters gamma"),
-    ("fit rows.npy -k 3 --method convex-clustering", 2, "takes no -k"),
-    ("fit rows.npy --method gmm", 2, "Say how many clusters"),
-    (
-        "fit rows.npy --gamma 1 --warm-neighbors 1,x",
-        2,
-        "--warm-neighbors must be numbers with commas between them",
-    ),
-    ("fit rows.npy --gamma 1 --norm l3", 2, "--norm must be one of l2, l1, linf or groups of columns"),
-    ("fit rows.npy --gamma 1 --norm 0:99;1", 1, "groups must hold each column number"),
-    ("fit rows.npy --graph rows.npy", 1, "a row and a column for each of the 300 rows"),
-    ("fit rows.npy -k 3 --method gmm --graph g.npz", 2, "takes no --graph"),
-    ("path rows.npy --gammas 0", 2, "n_gammas"),
-    ("path rows.npy --gammas 1,,2", 2, "--gammas must be numbers"),
-    ("path rows.npy --gammas 2,1", 2, "ascending"),
-    ("path rows.npy --gammas nan,1", 2, "--gammas must be numbers"),
-]
-
-
-@pytest.mark.parametrize(("line", "code", "message"), WRONG, ids=[line for line, *_ in WRONG])
-def test_wrong_values(rows, capsys, line, code, message):
-    if line.startswith("path"):
-        pytest.importorskip("matplotlib")
-    assert message in failed(capsys, code, *line.split())
 
 
 def test_texts_of_other_callers_are_values():
     """`make_model` takes what Python has, too."""
     model = make_model(find_method("k-means"), {"init": np.eye(3), "n_init": 1}, n_clusters=3)
     assert model.init is not None
-    options = {option.parameter: option for option in options_of(find_method("convex-path"))}
+    options = declared_options(find_method("convex-path"))
     assert value_of(options["gammas"], "1,") == [1]
     assert value_of(options["norm"], "0,3;1:3") == [[0, 3], [1, 2]]
-
-
-@pytest.mark.parametrize(
-    ("option", "meant"),
-    [("--covarance", "--covariance"), ("--n-cluster", "--n-clusters"), ("--neighbours", "--neighbors")],
-)
-def test_an_unknown_option_gets_the_nearest_one(rows, capsys, option, meant):
-    assert f"Did you mean {meant}?" in failed(capsys, 2, "fit", rows, "-k", "3", option, "2")

@@ -11,6 +11,7 @@ from coterie.cli import main
 from tests.cli.running import everything
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_path(folder, rows, X, capsys):
     pytest.importorskip("matplotlib")
     line = ["path", rows, "--neighbors", "10", "--phi", "0.1", "--gammas", "15", "--connect", "--out", "out"]
@@ -63,22 +64,3 @@ def test_every_solver(folder, rows, X, options, parameters):
         np.testing.assert_array_equal(arrays["centroids"], path.centroids_path_)
     facts = json.loads((folder / "out" / "summary.json").read_text())["parameters"]
     assert {name: facts[name] for name in parameters} == parameters
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--gammas", "0"], "n_gammas"),
-        (["--phi", "-1"], "phi"),
-        (["--tol", "-1"], "tol"),
-        (["--clusters", "0"], "--clusters must be at least 1"),
-        (["--norm", "l3"], "l3"),
-        (["--solver", "subgradient"], "subgradient"),
-        (["--solver", "admm", "--step-size", "paper"], "for ADMM the paper names none"),
-        (["--stopping", "residuals"], 'is for solver="admm"'),
-    ],
-)
-def test_wrong_paths(folder, rows, capsys, options, message):
-    assert main(["path", rows, *options]) == 2
-    assert message in capsys.readouterr().err
-    assert everything(folder) == ["rows.npy"]

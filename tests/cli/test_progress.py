@@ -14,13 +14,25 @@ def steps(seconds):
     return [progress.Step(i + 1, 9, "iteration", s, 4.0, 61.4) for i, s in enumerate(seconds)]
 
 
-def test_plain_lines_come_at_most_once_a_second(capsys):
+def test_plain_lines_come_every_ten_seconds(capsys):
     with progress.display(quiet=False) as screen:
-        for step in steps([0.1, 0.2, 1.0, 1.2, 1.9, 2.3, 2.4]):
+        for step in steps([0.1, 1.2, 5.0, 11.0, 11.3, 20.0, 22.4]):
             screen.show(step)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in lines] == [f"iteration {i}/9" for i in (1, 4, 6, 7)]
-    assert lines[0] == "iteration 1/9, 4.0 iterations/s, about 1:01 left"
+    assert [line.split(",")[0] for line in lines] == [f"iteration {i}/9" for i in (2, 5, 7)]
+    assert lines[0] == "iteration 2/9, 4.0 iterations/s, about 1:01 left"
+
+
+def test_no_plain_line_of_a_short_job_or_after_an_error(capsys):
+    with progress.display(quiet=False) as screen:
+        for step in steps([0.1, 0.9]):
+            screen.show(step)
+    assert capsys.readouterr().err == ""
+    screen = progress.display(quiet=False)
+    for step in steps([1.1, 1.2, 1.3]):
+        screen.show(step)
+    screen.__exit__(ValueError)
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_live_line_on_a_terminal(capsys, monkeypatch):

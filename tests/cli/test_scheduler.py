@@ -19,6 +19,7 @@ def address():
         yield in_threads(stack, 2).scheduler.address
 
 
+@pytest.mark.usefixtures("shown_at_once")
 def test_model_labels_and_summary(folder, rows, X, address, capsys):
     assert main(["fit", rows, "-k", "3", "--out", "out", "--scheduler", address, "--algorithm", "lloyd"]) == 0
     assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
@@ -72,7 +73,7 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
         (
             ["--covariance", "spherical"],
             2,
-            "The method k-means has no parameter covariance_type on a cluster",
+            "--method k-means takes no --covariance with --scheduler.",
         ),
     ],
 )

@@ -50,10 +50,10 @@ def test_labels_choose(rows, scan):
         ("--lambdas", "1,x", 2, "--lambdas must be different numbers"),
         ("--lambdas", "nan", 2, "--lambdas must be different numbers"),
         ("--lambdas", "-1,2", 2, "--lambdas must be different numbers"),
-        ("--graph-weight", "2", 2, "Unknown option: --graph-weight"),
+        ("--graph-weight", "2", 2, "coterie select-lambda has no option --graph-weight."),
         ("--labels", "gone.npy", 1, "gone.npy"),
-        ("--clusters", "0", 2, "-k must be at least 1"),
-        ("--symmetrize", "both", 2, "--symmetrize must be one of none, mean, max"),
+        ("--clusters", "0", 2, "--clusters must be a positive integer"),
+        ("--symmetrize", "both", 2, "--symmetrize must be none, mean or max"),
     ],
 )
 def test_wrong_options(folder, rows, capsys, option, value, code, message):

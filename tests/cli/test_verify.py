@@ -58,7 +58,7 @@ def test_what_differs_is_said(folder, rows, X, capsys):
 
 
 def test_folders_that_are_none(folder, rows, capsys):
-    assert "No such file" in failed(capsys, 1, "verify", "nothing")
+    assert "is not the folder of a run" in failed(capsys, 1, "verify", "nothing")
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     path = folder / "coterie-out/summary.json"
     path.write_text('{"command": "fit"}')
@@ -66,4 +66,4 @@ def test_folders_that_are_none(folder, rows, capsys):
     path.write_text("{")
     assert "damaged" in failed(capsys, 1, "verify", "coterie-out")
     shutil.rmtree("coterie-out")
-    assert "No such file" in failed(capsys, 1, "verify", "coterie-out")
+    assert "is not the folder of a run" in failed(capsys, 1, "verify", "coterie-out")

@@ -11,25 +11,16 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("h5py")
 pytest.importorskip("zarr")
 
-from tests.cli import wrong_companions, wrong_files
 from tests.cli.running import everything, failed
 from tests.cli.wrong_inputs import WRONG_INPUTS
-
-TABLE = {**WRONG_INPUTS, **wrong_files.WRONG_FILES, **wrong_companions.WRONG_COMPANIONS}
 
 MOST_BYTES = 2**30
 MOST_SECONDS = 10  # of a processor: others may have it meanwhile
 
 
-def test_the_table_is_long():
-    """No case hides another of the same name."""
-    parts = (WRONG_INPUTS, wrong_files.WRONG_FILES, wrong_companions.WRONG_COMPANIONS)
-    assert len(TABLE) == sum(map(len, parts)) >= 250
-
-
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", WRONG_INPUTS)
 def test_one_line_and_a_way_out(name, folder, capsys, recwarn):
-    write, command, said, code = TABLE[name]
+    write, command, said, code = WRONG_INPUTS[name]
     write(folder)
     capsys.readouterr()
     before = everything(folder)

@@ -1,10 +1,13 @@
 """Methods of another package: one that knows coterie, one that knows scikit-learn only."""
 
+from typing import Annotated, Literal
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from coterie.estimators import Estimator, Method, Objective, Option
+from coterie.estimators import Estimator, Method, Objective
+from coterie.estimators.parameters import Clusters, Param
 
 __all__ = ["PLAIN", "TOY", "PlainSlices", "Slices"]
 
@@ -12,15 +15,21 @@ __all__ = ["PLAIN", "TOY", "PlainSlices", "Slices"]
 class Slices(ClusterMixin, Estimator):
     """Cuts the range of one column into equal parts."""
 
-    def __init__(self, n_slices=8, *, column=0, ends="all", normalize=False):
+    def __init__(
+        self,
+        n_slices: Clusters = 8,
+        *,
+        column: Annotated[int, Param("The column that is cut.", least=0, flag="--slice-column")] = 0,
+        ends: Annotated[
+            Literal["all", "most"], Param("What is cut: all values, or without outliers.")
+        ] = "all",
+        # It has a namesake among the options of the command, which means something else.
+        normed: Annotated[bool, Param("A switch.", flag="--slice-normalize")] = False,
+    ):
         self.n_slices = n_slices
         self.column = column
         self.ends = ends
-        self.normalize = normalize
-
-    def check_parameters(self):
-        if self.column < 0:
-            raise ValueError(f"column must not be negative, got {self.column}.")
+        self.normed = normed
 
     def fit(self, X, y=None):
         self.check_parameters()
@@ -61,12 +70,6 @@ TOY = Method(
     summary="equal slices of one column",
     objective=Objective("spread_", "spread of a slice", higher_is_better=True),
     clusters="n_slices",
-    options=(
-        Option("column", "--slice-column", "the column that is cut", type=int),
-        Option("ends", "--ends", "what is cut", choices={"all": "all values", "most": "without outliers"}),
-        # It has a namesake among the options of the command, which means something else.
-        Option("normalize", "--slice-normalize", "a switch", type=bool),
-    ),
 )
 
 PLAIN = Method(name="plain", estimator=PlainSlices, summary="slices of the first column")

@@ -1,6 +1,7 @@
 """The records of methods, and their register."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import pytest
 from sklearn.base import BaseEstimator
@@ -9,7 +10,6 @@ import coterie
 from coterie import persistence
 from coterie.estimators import (
     Method,
-    Option,
     find_method,
     method,
     method_of,
@@ -17,14 +17,28 @@ from coterie.estimators import (
     register_method,
     usual_method,
 )
+from coterie.estimators.parameters import Param
 
 
 class Fixed(BaseEstimator):
     """An estimator of another package."""
 
-    def __init__(self, n_clusters=2, colour="red"):
+    def __init__(self, n_clusters=2, color="red"):
         self.n_clusters = n_clusters
-        self.colour = colour
+        self.color = color
+
+
+def fixed(**flags):
+    """Return an estimator with parameters of these flags."""
+
+    class Flagged(Fixed):
+        def __init__(self, n_clusters=2, color="red", n_init=1):
+            super().__init__(n_clusters, color)
+            self.n_init = n_init
+
+    for name, flag in flags.items():
+        Flagged.__init__.__annotations__[name] = Annotated[str, Param("What it is.", flag=flag)]
+    return Flagged
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +56,6 @@ def test_records_are_true():
     """What a record names, the estimator has; and every estimator has a record."""
     for record in methods():
         known = record.estimator().get_params()
-        for name in [option.parameter for option in record.options]:
-            assert name in known
         if record.progress.limit is not None:
             assert record.progress.limit in known
         assert record.clusters is None or record.clusters in known
@@ -113,10 +125,9 @@ def test_register(tmp_path):
     pytest.importorskip("skops")
     with pytest.raises(TypeError, match="registered"):
         persistence.save(Fixed(), tmp_path / "m.coterie")
-    record = Method("fixed", Fixed, "nothing", options=(Option("colour", "--colour", "of it"),))
+    record = Method("fixed", Fixed, "nothing")
     assert register_method(record) is record
     assert methods()[-1] is find_method("fixed") is record
-    assert record.option("colour").flag == "--colour"
     persistence.save(Fixed(3), tmp_path / "m.coterie")
     assert coterie.load(tmp_path / "m.coterie").n_clusters == 3
     newer = replace(record, summary="less")
@@ -126,7 +137,7 @@ def test_register(tmp_path):
 
 
 def test_a_parameter_has_one_flag():
-    record = Method("seeded", coterie.KMeans, "nothing", options=(Option("n_init", "--starts", ""),))
+    record = Method("seeded", fixed(n_init="--starts"), "nothing")
     with pytest.raises(
         ValueError, match="--starts cannot stand for n_init: for k-means --n-init stands for n_init"
     ):
@@ -138,13 +149,9 @@ def test_a_parameter_has_one_flag():
     [
         ({"name": "k-means"}, "a method 'k-means' already"),
         ({"clusters": "n_heaps"}, "a parameter 'n_heaps' that Fixed does not have"),
-        ({"options": (Option("weight", "--weight", ""),)}, "a parameter 'weight'"),
-        (
-            {"options": (Option("colour", "--graph-weight", ""),)},
-            "--graph-weight cannot stand for colour: for laplacian-kmodes",
-        ),
-        ({"options": (Option("colour", "--out", ""),)}, "--out cannot be an option"),
-        ({"options": (Option("colour", "colour", ""),)}, "colour cannot be an option"),
+        ({"estimator": fixed(color="--metric")}, "--metric cannot stand for color: for k-means"),
+        ({"estimator": fixed(color="--out")}, "--out cannot be an option"),
+        ({"estimator": fixed(color="color")}, "color cannot be an option"),
         ({"estimator": type("KMeans", (Fixed,), {})}, "Files would confuse .*KMeans with coterie"),
     ],
 )

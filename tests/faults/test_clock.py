@@ -25,6 +25,12 @@ def jump():
     mock.patch.object(time, "time_ns", side_effect=lambda: int(jumping() * 1e9)).start()
 
 
+def jump_and_show():
+    """Let progress be shown from the first step on, too."""
+    jump()
+    mock.patch("coterie.cli.progress._FIRST_LINE", 0.0).start()
+
+
 @pytest.mark.parametrize("method", ["k-means", "nested", "gmm", "total-variation"])
 def test_a_time_that_is_not_up(folder, rows, method):
     fit = METHODS[method].format(file=rows) + " --quiet --max-time 1000"
@@ -42,6 +48,6 @@ def test_a_time_that_is_up(folder, rows):
 
 def test_progress_is_written(folder, rows):
     """With a clock that jumps, and without --quiet."""
-    ended = in_child(f"fit {rows} -k 20 --out out", jump)
+    ended = in_child(f"fit {rows} -k 20 --out out", jump_and_show)
     assert ended.code == 0, ended
     assert "iteration" in ended.err

@@ -1,4 +1,4 @@
-"""The command `coterie`: what it runs, and how every failure becomes one line and an exit code.
+"""The command `coterie`: its exit codes, and every failure as one line.
 
 Exit codes: 0 done; 1 a bad file, bad data or a failure; 2 a wrong option or parameter; 130 interrupted.
 """
@@ -9,16 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from coterie.cli.errors import UsageError, is_usage, message_of
+
 __all__ = ["UsageError", "main"]
 
-# A line of error is for people; names of columns and texts of libraries may be of any length.
-_MOST_CHARACTERS = 500
-
 _DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
-
-
-class UsageError(Exception):
-    """The command was asked for something that it does not offer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code. Errors are one line on the standard error stream, never a traceback, unless the
-        environment variable COTERIE_TRACEBACK is set.
+        The exit code. Errors are one line on the standard error stream, never a traceback, unless the environment
+        variable COTERIE_TRACEBACK is set.
     """
     try:
         from coterie.cli.app import run
@@ -50,31 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("COTERIE_TRACEBACK"):
             raise
-        print(f"coterie: error: {_one_line(error)}", file=sys.stderr)
-        return _USAGE if _is_usage(error) else _FAILED
+        print(f"coterie: error: {message_of(error)}", file=sys.stderr)
+        return _USAGE if is_usage(error) else _FAILED
     return _DONE
-
-
-def _is_usage(error: Exception) -> bool:
-    from sklearn.utils._param_validation import InvalidParameterError
-
-    return isinstance(error, UsageError | InvalidParameterError)
-
-
-def _one_line(error: Exception) -> str:
-    """What went wrong, in one line that needs no knowledge of Python and has no signature of an address."""
-    from coterie.limits.files import shortened
-    from coterie.rows.addresses import without_secrets
-
-    return shortened(without_secrets(_text_of(error)), _MOST_CHARACTERS)
-
-
-def _text_of(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return text if "of memory" in text else f"not enough memory. {text}".strip()
-    if isinstance(error, OSError | ValueError | ImportError | UsageError):
-        return text or type(error).__name__
-    return f"{type(error).__name__}: {text}"

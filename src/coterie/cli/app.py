@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import difflib
+import inspect
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, Literal, get_args, get_origin
 
 try:
-    from cyclopts import App, CycloptsError
+    from cyclopts import App, CycloptsError, Parameter
+    from cyclopts.exceptions import (
+        CoercionError,
+        MissingArgumentError,
+        RepeatArgumentError,
+        UnknownCommandError,
+        UnknownOptionError,
+        UnusedCliTokensError,
+    )
 except ImportError as error:
     raise ImportError("The command line needs cyclopts and rich: pip install 'coterie[cli]'") from error
 
 from coterie import __version__
-from coterie.cli import UsageError
-from coterie.cli.commands import COMMANDS
+from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
+from coterie.cli.errors import UsageError
+from coterie.cli.models import find_offered, offered_methods
+from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
-from coterie.cli.run_file import RunFile, asked_config
-from coterie.cli.standard_input import DASH, STANDARD_INPUT
+from coterie.cli.run_file import RunFile, as_running, asked_for, asked_option
+from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.cli.versions import installation_lines
 from coterie.estimators import register_installed_methods
+from coterie.limits.memory import limited_memory, memory_in_bytes
 
 __all__ = ["build_app", "run"]
+
+# What cyclopts leaves to the name of an installed file: the function is to serve when it is sourced, too, and in a file
+# of any name that zsh loads when it first completes.
+_ZSH_END = """if [[ "$funcstack[1]" == _* ]]; then
+  _cyclopts_coterie "$@"
+else
+  compdef _cyclopts_coterie coterie
+fi"""
 
 
 def run(arguments: list[str]) -> None:
@@ -38,30 +60,123 @@ def run(arguments: list[str]) -> None:
     if sorted(words) == ["--verbose", "--version"]:
         print("\n".join(installation_lines()))
         return
-    app = build_app()
-    file = asked_config(words)
-    app.config = () if file is None else (RunFile(file),)
+    asked: dict[str, Any] = {}
+    name = ""
+
+    def note(app: App, commands: tuple[str, ...], arguments: Any) -> None:
+        nonlocal name
+        name = " ".join(commands)
+        asked.update(asked_for(arguments))
+
+    file, method = asked_option(words, "--config"), asked_option(words, "--method")
+    app = build_app([] if method is None else [find_offered(method).name])
+    app.config = (*([] if file is None else [RunFile(file)]), note)
     try:
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise UsageError(str(error).strip()) from error
-    options = {name: _dashed(value) for name, value in bound.kwargs.items()}
-    command(*map(_dashed, bound.args), **options)
+        raise UsageError(_in_words(error)) from error
+    around = bound.kwargs.get("run", RunOptions())
+    with ExitStack() as stack:
+        if around.memory is not None:
+            stack.enter_context(limited_memory(_bytes_of(around.memory)))
+        if "run" in inspect.signature(command).parameters:
+            stack.enter_context(as_running(name, asked))
+        command(*bound.args, **bound.kwargs)
 
 
-def _dashed(value: Any) -> Any:
-    return type(value)(DASH) if isinstance(value, str | Path) and str(value) == STANDARD_INPUT else value
-
-
-def build_app() -> App:
-    """Return the command line with the options of all methods that are known by now."""
+def build_app(shown: Sequence[str] = ()) -> App:
+    """Return the command line with the options of all methods; those of some methods are in the help of `fit`."""
     app = App(
         name="coterie",
         version=f"coterie {__version__}",
-        help="Fast, exact and reproducible clustering of files of vectors.",
+        help="Cluster files of vectors: exact k-means, mixtures, graph cuts, convex clustering.",
         help_format="markdown",
+        default_parameter=Parameter(show_default=lambda value: None if value is False else value),
     )
-    for command in COMMANDS:
-        app.command(command())
+    # In the order of `coterie --help`.
+    app.command(fit.command(shown))
+    for command in (
+        predict.predict,
+        compare.compare,
+        choose_k.choose_k,
+        report.report,
+        info.info,
+        verify.verify,
+    ):
+        app.command(command)
+    app.command(path.command())
+    app.command(select_lambda.command())
+    app.command(demo.demo)
+    app.command(completion)
     app.register_install_completion_command()
     return app
+
+
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+    """Print the script by which a shell completes commands, options and their words.
+
+    For this terminal: source <(coterie completion bash), or zsh after compinit. For all: coterie --install-completion.
+
+    Parameters
+    ----------
+    shell
+        Name of the shell.
+    """
+    print(
+        build_app([method.name for method in offered_methods()]).generate_completion(
+            prog_name="coterie", shell=shell
+        )
+    )
+    if shell == "zsh":
+        print(_ZSH_END)
+
+
+def _bytes_of(memory: str) -> float:
+    try:
+        return memory_in_bytes(memory)
+    except ValueError as error:
+        raise UsageError(f"--memory: {error}") from error
+
+
+def _in_words(error: CycloptsError) -> str:
+    """Return what is wrong with a command line in words of the command line."""
+    command = " ".join(["coterie", *(error.command_chain or ())])
+    helped = f"{command} --help shows how it is used."
+    if isinstance(error, UnknownCommandError):
+        return _unknown(
+            str((error.unused_tokens or [""])[0]), "command", [str(name) for name in build_app()], helped
+        )
+    if isinstance(error, UnknownOptionError):
+        known = [name for argument in error.argument_collection or () for name in argument.names]
+        return _unknown(str(error.token.keyword or error.token.value), "option", known, helped, command)
+    if isinstance(error, UnusedCliTokensError):
+        words = " ".join(map(repr, error.unused_tokens or ()))
+        return f"{command} does not take the argument {words}: {helped}"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        names = error.argument.names or ("",)
+        if error.keyword:
+            return f"{error.keyword} needs a value."
+        return f"{command} needs {min(names, key=len)}: {helped}"
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword} is given more than once."
+    if isinstance(error, CoercionError) and error.token is not None:
+        token = error.token
+        allowed = _words_of(error.target_type)
+        must = f"must be one of {', '.join(allowed)}" if allowed else "has a value that it cannot have"
+        name = flag_of_token(token) or (error.argument.names[0] if error.argument else "")
+        return f"{name} {must}, got {token.value!r}."
+    return str(error).strip()
+
+
+def _unknown(word: str, kind: str, known: Sequence[str], helped: str, command: str = "coterie") -> str:
+    """Return the message of a word that is no command or option, with the one that is meant."""
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.65)
+    kind = "option" if word.startswith("-") else kind
+    return f"{command} has no {kind} {word}. " + (f"Did you mean {near[0]}?" if near else helped)
+
+
+def _words_of(type_: Any) -> list[str]:
+    """Return the words of the literals in a type."""
+    if get_origin(type_) is Literal:
+        return list(map(str, get_args(type_)))
+    return [word for part in get_args(type_) for word in _words_of(part)]

@@ -4,27 +4,82 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 import coterie
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
 from coterie.cli.models import check_seed, check_threads
-from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
+from coterie.cli.options import (
+    Count,
+    File,
+    Json,
+    MaxTime,
+    Out,
+    Quiet,
+    RunOptions,
+    Seed,
+    Switch,
+    TableOptions,
+    Threads,
+)
+from coterie.cli.output import output_folder, recorded_warnings, tell, to_json, unguarded_warnings
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
-from coterie.selection.choose_k import KChoice, choose_k
+from coterie.selection.choose_k import KChoice
+from coterie.selection.choose_k import choose_k as choose_number
 from coterie.selection.criteria_by_k import Criterion
 from coterie.selection.pages import choice_page
 
-__all__ = ["ChooseJob", "choice_lines", "choose"]
+__all__ = ["choose_k"]
 
 CURVES, PICTURE, PAGE, SUMMARY = "curves.csv", "choose-k.png", "choose-k.html", "summary.json"
+
+
+def choose_k(
+    file: File,
+    /,
+    *,
+    k: Annotated[str, Parameter(name=["-k", "--clusters", "--n-clusters"])] = "2:50",
+    sample: Count = 5_000,
+    max_time: MaxTime = None,
+    seed: Seed = 0,
+    n_threads: Threads = None,
+    report: Switch = False,
+    out: Out = Path("coterie-choose-k"),
+    json: Json = False,
+    quiet: Quiet = False,
+    tables: TableOptions = TableOptions(),
+    run: RunOptions = RunOptions(),
+) -> None:
+    """Estimate the number of clusters of a file (experimental), or find that it has no natural one.
+
+    Parameters
+    ----------
+    file
+        Any file that `coterie fit` reads.
+    k
+        Range of the numbers of clusters that are tried.
+    sample
+        Number of rows that decide; of a larger file a sample is drawn.
+    max_time
+        Time limit such as 30s or 5m, after which no further criterion is computed.
+    report
+        Also write choose-k.html.
+    out
+        Folder for curves.csv, choose-k.png, run.toml and summary.json.
+    """
+    job = ChooseJob(
+        file=file, out=out, k=k, sample=sample, max_time=max_time, seed=seed, n_threads=n_threads, tables=tables,
+        report=report, quiet=quiet,
+    )  # fmt: skip
+    tell(choose(job), choice_lines, json, quiet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +93,9 @@ class ChooseJob:
     max_time: float | None = None
     seed: int = 0
     n_threads: int | None = None
-    columns: list[str | int] | None = None
-    exclude: list[str | int] | None = None
-    sep: str | None = None
-    decimal: str | None = None
-    preparing: Mapping[str, Any] = field(default_factory=dict)
+    tables: TableOptions = TableOptions()
     report: bool = False
+    quiet: bool = False
 
 
 def choose(job: ChooseJob) -> dict[str, Any]:
@@ -57,10 +109,6 @@ def choose(job: ChooseJob) -> dict[str, Any]:
     k_range = _range_of(job.k)
     check_threads(job.n_threads)
     seed = check_seed(job.seed)
-    if job.sample < 1:
-        raise UsageError(f"--sample must be at least 1, got {job.sample}.")
-    if job.max_time is not None and not job.max_time > 0:
-        raise UsageError(f"--max-time must be above 0, got {job.max_time:g}.")
     require_matplotlib()
     if job.report:
         require_jinja()
@@ -76,18 +124,14 @@ def choose(job: ChooseJob) -> dict[str, Any]:
         told = unguarded_warnings(outputs, job.out)
         rows = open_prepared(
             str(newest(job.file)),
-            columns=job.columns,
-            exclude=job.exclude,
-            preparing=job.preparing,
             warned=told,
-            sep=job.sep,
-            decimal=job.decimal,
+            **job.tables.for_jobs(),
         )
         if k_range[0] >= rows.shape[0]:
-            raise UsageError(f"--k {job.k} begins above the {rows.shape[0]} rows of {job.file}.")
+            raise UsageError(f"-k {job.k} begins above the {rows.shape[0]} rows of {job.file}.")
         k_range = k_range[0], min(k_range[1], rows.shape[0] - 1)
         with recorded_warnings() as warned, about(job.file):
-            found = choose_k(
+            found = choose_number(
                 rows, k_range, sample_size=job.sample, max_time=job.max_time, random_state=seed,
                 n_threads=job.n_threads,
             )  # fmt: skip
@@ -102,15 +146,15 @@ def choose(job: ChooseJob) -> dict[str, Any]:
 
 
 def _range_of(text: str) -> tuple[int, int]:
-    """The numbers on both sides of the colon of --k."""
+    """The numbers on both sides of the colon of -k."""
     ends = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
     if ends is None:
         raise UsageError(
-            f"--k must be two whole numbers with a colon between them, such as 2:50, got {text!r}."
+            f"-k must be two whole numbers with a colon between them, such as 2:50, got {text!r}."
         )
     lowest, highest = int(ends[1]), int(ends[2])
     if not 2 <= lowest <= highest:
-        raise UsageError(f"--k must ascend from 2 or more, got {text}.")
+        raise UsageError(f"-k must be a range from 2 or more upward, such as 2:50, got {text}.")
     return lowest, highest
 
 
@@ -118,7 +162,7 @@ def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
     return {
         "coterie": coterie.__version__,
         "command": "choose-k",
-        "preparing": dict(job.preparing),
+        "preparing": job.tables.for_jobs()["preparing"],
         "clusters": found.n_clusters,
         "interval": list(found.interval),
         "support": found.support,

@@ -11,20 +11,19 @@ import numpy as np
 
 import coterie
 from coterie.arrays import Array
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError, in_options
 from coterie.cli.fit import NO_COUNT, FitJob
 from coterie.cli.inputs import about
-from coterie.cli.models import n_clusters_of, settings_of
+from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings, settings_of
 from coterie.cli.output import output_folder, recorded_warnings, to_json
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.standard_input import DASH
 from coterie.cli.summaries import SUMMARY, check_folder_of
-from coterie.cli.values import MODEL
+from coterie.cli.values import DASH, MODEL
 from coterie.dask import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.dask.extra import distributed
 from coterie.dask.refused import refusal_of
-from coterie.estimators.method import Method, find_method
+from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
 from coterie.rows.addresses import without_secrets
 
@@ -81,10 +80,7 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
 def _method(job: FitJob) -> Method:
     """Return the method of a job, one that a cluster has."""
-    try:
-        method = find_method(job.method or next(iter(_ESTIMATORS)))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    method = find_offered(job.method or next(iter(_ESTIMATORS)))
     if method.name not in _ESTIMATORS:
         estimator: Any = method.estimator
         raise UsageError(f"--scheduler with --method {method.name}: {refusal_of(estimator.__name__)}")
@@ -95,7 +91,7 @@ def _model(job: FitJob, method: Method) -> Any:
     """Return the model of a job, whose options must be such that a cluster has."""
     for is_asked, option in (
         (job.file == DASH, "rows from the standard input"),
-        (job.preparing, "--impute, --scale, --one-hot and --normalize"),
+        (job.tables.for_jobs()["preparing"], "--impute, --scale, --one-hot and --normalize"),
         (job.labels, "--labels"),
         (job.graph, "--graph"),
         (job.image_shape, "--image"),
@@ -113,14 +109,17 @@ def _model(job: FitJob, method: Method) -> Any:
     estimator: Any = _ESTIMATORS[method.name]
     known = estimator().get_params(deep=False)
     for name in job.parameters.keys() - known.keys():
-        raise UsageError(f"The method {method.name} has no parameter {name} on a cluster.")
-    reading = {"columns": job.columns, "exclude": job.exclude, "sep": job.sep, "decimal": job.decimal}
-    options = {name: value for name, value in reading.items() if value is not None}
-    model = estimator(job.n_clusters, random_state=job.seed, open_options=options, **job.parameters)
+        raise UsageError(f"--method {method.name} takes no {flag_of(name)} with --scheduler.")
+    reading = job.tables.for_jobs()
+    options = {
+        name: reading[name] for name in ("columns", "exclude", "sep", "decimal") if reading[name] is not None
+    }
+    settings = read_settings(method, job.parameters)
+    model = estimator(job.n_clusters, random_state=job.seed, open_options=options, **settings)
     try:
         model.check_parameters()
     except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(in_options(str(error))) from error
     return model
 
 

@@ -3,31 +3,91 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 import coterie
-from coterie.cli import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
-from coterie.cli.models import check_seed, check_threads, offered_methods
-from coterie.cli.output import output_folder, recorded_warnings, to_json, unguarded_warnings
+from coterie.cli.models import check_seed, check_threads, find_offered
+from coterie.cli.options import (
+    Count,
+    Counted,
+    File,
+    Json,
+    Out,
+    Quiet,
+    RunOptions,
+    Seconds,
+    Seed,
+    Switch,
+    TableOptions,
+    Threads,
+)
+from coterie.cli.output import output_folder, recorded_warnings, tell, to_json, unguarded_warnings
 from coterie.cli.run_file import run_files, write_run_file
-from coterie.estimators import find_method
+from coterie.cli.values import column_names
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
-from coterie.selection.compare import CRITERIA, Comparison, compare
+from coterie.selection.compare import CRITERIA, Comparison
+from coterie.selection.compare import compare as compare_methods
 from coterie.selection.pages import comparison_page
 
-__all__ = ["CompareJob", "comparison_lines", "run_comparison"]
+__all__ = ["compare"]
 
 TABLE, PICTURE, PAGE = "comparison.csv", "comparison.png", "comparison.html"
 SUMMARY = "summary.json"
 
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+def compare(
+    file: File,
+    /,
+    *,
+    k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
+    budget: Seconds = 300.0,
+    methods: str | None = None,
+    labels: str | None = None,
+    sample: Counted = None,
+    seed: Seed = 0,
+    n_threads: Threads = None,
+    report: Switch = False,
+    out: Out = Path("coterie-compare"),
+    json: Json = False,
+    quiet: Quiet = False,
+    tables: TableOptions = TableOptions(),
+    run: RunOptions = RunOptions(),
+) -> None:
+    """Cluster a file by several methods, and recommend one.
+
+    Parameters
+    ----------
+    file
+        Any file that `coterie fit` reads.
+    k
+        Number of clusters that each method is asked for.
+    budget
+        Time limit of all fits, such as 90s, 5m or 1h.
+    methods
+        Only these methods, with commas between them; by default those that suit the rows.
+    labels
+        Known classes, which add accuracy, NMI and ARI: a column of the table, or a file with a line for each row.
+    sample
+        Number of rows to compare on; by default at most 20,000.
+    report
+        Also write comparison.html.
+    out
+        Folder for comparison.csv, comparison.png, run.toml and summary.json.
+    """
+    asked = column_names(methods, "--methods") or []
+    names = [find_offered(str(name), "--methods").name for name in asked] or None
+    job = CompareJob(
+        file=file, n_clusters=k, out=out, budget=budget, methods=names, labels=labels, sample=sample, seed=seed,
+        n_threads=n_threads, tables=tables, report=report,
+    )  # fmt: skip
+    tell(run_comparison(job), comparison_lines, json, quiet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +97,13 @@ class CompareJob:
     file: str
     n_clusters: int
     out: Path
-    budget: str = "5m"
+    budget: float = 300.0
     methods: list[str] | None = None
     labels: str | None = None
     sample: int | None = None
     seed: int = 0
     n_threads: int | None = None
-    columns: list[str | int] | None = None
-    exclude: list[str | int] | None = None
-    sep: str | None = None
-    decimal: str | None = None
-    preparing: Mapping[str, Any] = field(default_factory=dict)
+    tables: TableOptions = TableOptions()
     report: bool = False
 
 
@@ -59,7 +115,6 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
     dict
         What `summary.json` holds.
     """
-    budget = _budget_of(job.budget)
     _check_job(job)
     files = {
         "table": TABLE,
@@ -73,17 +128,13 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
         told = unguarded_warnings(outputs, job.out)
         rows = open_prepared(
             str(newest(job.file)),
-            columns=job.columns,
-            exclude=job.exclude,
-            preparing=job.preparing,
             warned=told,
-            sep=job.sep,
-            decimal=job.decimal,
+            **job.tables.for_jobs(),
         )
         known = None if job.labels is None else read_classes(job.labels, rows, "--labels")
         with recorded_warnings() as warned, about(job.file):
-            found = compare(
-                rows, job.n_clusters, methods=job.methods, labels=known, budget=budget, sample_size=job.sample,
+            found = compare_methods(
+                rows, job.n_clusters, methods=job.methods, labels=known, budget=job.budget, sample_size=job.sample,
                 random_state=job.seed, n_threads=job.n_threads,
             )  # fmt: skip
         summary = {
@@ -91,7 +142,7 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
             "coterie": coterie.__version__,
             "command": "compare",
             "input": input_facts(job.file, rows),
-            "preparing": dict(job.preparing),
+            "preparing": job.tables.for_jobs()["preparing"],
             "seed": job.seed,
             "known_labels": job.labels,
             "warnings": [*told, *warned],
@@ -101,26 +152,9 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
     return summary
 
 
-def _budget_of(text: str) -> float:
-    """The seconds of --budget."""
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if parts is None or not float(parts[1]) > 0:
-        raise UsageError(f"--budget must be a time such as 90s, 5m or 1h, got {text!r}.")
-    return float(parts[1]) * _SECONDS[parts[2]]
-
-
 def _check_job(job: CompareJob) -> None:
-    if job.n_clusters < 1:
-        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
-    if job.sample is not None and job.sample < 1:
-        raise UsageError(f"--sample must be at least 1, got {job.sample}.")
     check_seed(job.seed)
     check_threads(job.n_threads)
-    for name in job.methods or []:
-        try:
-            find_method(name, offered_methods())
-        except ValueError as error:
-            raise UsageError(str(error)) from error
     require_matplotlib()
     if job.report:
         require_jinja()

@@ -18,8 +18,10 @@ from coterie import (
     TruncatedGaussianMixture,
 )
 from coterie.cli.fit import FitJob, fit_into
+from coterie.cli.lines import fit_lines
 from coterie.cli.models import fit_model
-from coterie.cli.output import output_folder
+from coterie.cli.options import Force, Json, Out, Quiet
+from coterie.cli.output import output_folder, tell
 from coterie.cli.progress import FitCallback, display
 from coterie.cli.report import ReportOptions
 from coterie.cli.summaries import check_folder_of
@@ -39,7 +41,7 @@ from coterie.plotting import (
 from coterie.reports import require_report
 from coterie.rows import as_rows
 
-__all__ = ["run_demo"]
+__all__ = ["demo", "run_demo"]
 
 INPUT = "digits.npy"
 PICTURES = (
@@ -61,6 +63,19 @@ class Race:
 
     def __str__(self) -> str:
         return f"{self.n_rows:,} moved digits in {self.n_clusters:,} clusters"
+
+
+def demo(
+    *, out: Out = Path("coterie-demo"), force: Force = False, json: Json = False, quiet: Quiet = False
+) -> None:
+    """Cluster handwritten digits by several methods, compare their speed, and draw a tree of mammals.
+
+    Parameters
+    ----------
+    out
+        Folder for the digits, the model, the labels, the summary and eight pictures.
+    """
+    tell(run_demo(out, quiet=quiet, force=force), fit_lines, json, quiet)
 
 
 def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str, Any]:

@@ -3,45 +3,86 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Group, Parameter
 from sklearn.base import BaseEstimator
 
 import coterie
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError, listed
 from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph, read_known_labels
+from coterie.cli.lines import fit_lines
 from coterie.cli.models import (
+    find_offered,
     fit_model,
+    flag_of,
     make_model,
     n_clusters_of,
+    names_of,
     offered_methods,
-    parameters_of,
     settings_of,
     size_facts,
+    takers_of,
+)
+from coterie.cli.options import (
+    INPUT,
+    MORE,
+    OUTPUT,
+    Counted,
+    File,
+    FileIfAny,
+    Force,
+    Format,
+    Json,
+    MaxTime,
+    OutIfAny,
+    Quiet,
+    RunOptions,
+    Seed,
+    Switch,
+    TableOptions,
+    Threads,
+    given,
+    method_options,
+    values_of,
+    with_options,
 )
 from coterie.cli.output import (
     check_label_file,
     output_folder,
     recorded_warnings,
+    tell,
     to_json,
     unguarded_warnings,
+    write_label_text,
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
-from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
+from coterie.cli.results import (
+    Beside,
+    RowResults,
+    asked_share,
+    beside_of,
+    names_beside,
+    outlier_facts,
+    result_files,
+)
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
-from coterie.cli.values import MODEL
+from coterie.cli.values import DASH, MODEL, STANDARD_INPUT, image_shape_of
 from coterie.cli.verify import hashes_of_fit
-from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
+from coterie.estimators import OBJECTIVE, Method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
@@ -52,19 +93,154 @@ from coterie.rows import RowSource
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NO_COUNT", "FitJob", "fit", "fit_into"]
+__all__ = ["NO_COUNT", "FitJob", "command", "fit_into", "run_fit"]
 
 PICTURE = "modes.png"
 
 NO_COUNT = (
-    "Say how many clusters there are: -k NUMBER. If you do not know: coterie choose-k FILE compares several numbers, "
-    "coterie path FILE shows at which ones clusters last, and --method convex-clustering needs none."
+    "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
+    "--method convex-clustering needs none."
 )
+
+
+def command(shown: Sequence[str] = ()) -> Callable[..., None]:
+    """Return the command with the options of all methods; those of some methods, if any, are in its help."""
+
+    def fit(
+        file: File,
+        /,
+        *,
+        k: Annotated[Counted, Parameter(name=["-k", "--clusters", "--n-clusters", "--n-components"])] = None,
+        method: str | None = None,
+        max_iter: Counted = None,
+        max_time: MaxTime = None,
+        seed: Seed = 0,
+        n_threads: Threads = None,
+        id: Annotated[str | None, Parameter(group=INPUT)] = None,
+        keep: Annotated[str | None, Parameter(group=INPUT)] = None,
+        labels: Annotated[FileIfAny, Parameter(group=INPUT)] = None,
+        format: Format = None,
+        out: OutIfAny = None,
+        labels_out: Annotated[FileIfAny, Parameter(group=OUTPUT)] = None,
+        results: Annotated[Literal["npy", "parquet", "csv"] | None, Parameter(group=OUTPUT)] = None,
+        outliers: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+        report: Annotated[Switch, Parameter(group=OUTPUT)] = False,
+        force: Force = False,
+        json: Json = False,
+        quiet: Quiet = False,
+        graph: Annotated[FileIfAny, Parameter(group=MORE)] = None,
+        image: str | None = None,
+        scheduler: Annotated[str | None, Parameter(group=MORE)] = None,
+        tables: TableOptions = TableOptions(),
+        options: Any,
+        run: RunOptions = RunOptions(),
+    ) -> None:
+        """Cluster the rows of a file; write the model, the labels and a summary to a folder.
+
+        - `coterie fit points.npy -k 10`
+        - `coterie fit customers.csv -k 5 --scale standard -o customers`
+
+        `coterie fit --method NAME --help` also shows the options of that method.
+
+        Parameters
+        ----------
+        file
+            A table or an array: .csv, .tsv, .jsonl, .parquet, .feather, .npy, .npz, .h5, .zarr, .svm, a folder or a
+            quoted pattern of files, an address (s3://, https://, hf://), or - for the standard input.
+        k
+            Number of clusters.
+        method
+            Method: METHODS.
+        max_iter
+            Maximum number of iterations.
+        id
+            The column of a table that names the rows; it is not clustered.
+        keep
+            Columns of a table that the results keep, with commas between them; they are not clustered.
+        labels
+            A file of known classes for total-variation: from 0 to k - 1, -1 where unknown.
+        out
+            Folder for the results; by default coterie-out.
+        labels_out
+            Also write the labels to this file, .npy or one label a line; -: to the standard output.
+        results
+            Format of the results: npy (labels alone), or a table with all columns, parquet or csv.
+        outliers
+            Label this share of the rows -1, such as 1%: those farthest from their clusters.
+        report
+            Also write report.html.
+        graph
+            A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
+        image
+            Rows are images of this height and width, such as 28x28 or 32x32x3: draw the clusters to modes.png.
+        scheduler
+            Address of a Dask scheduler, such as tcp://host:8786, whose workers read the file and fit.
+        """
+        limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+        if labels_out == DASH and json:
+            raise UsageError("--json and --labels-out - both write to the standard output: give one of them.")
+        with ExitStack() as stack:
+            if out is None and labels_out is not None:
+                # Only the labels are wanted.
+                out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="coterie-fit-")))
+            job = FitJob(
+                file=file,
+                n_clusters=k,
+                out=out or Path("coterie-out"),
+                format=format,
+                method=method,
+                parameters=given({**limits, **values_of(options)}),
+                seed=seed,
+                tables=tables,
+                image_shape=image_shape_of(image),
+                quiet=quiet,
+                force=force,
+                labels=labels,
+                graph=graph,
+                beside=beside_of(id, keep),
+                outliers=asked_share(outliers),
+                results=results,
+                report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
+            )
+            if scheduler is None:
+                model, summary = run_fit(job)
+            else:
+                from coterie.cli.cluster import fit_on_cluster
+
+                model, summary = fit_on_cluster(job, scheduler)
+        if labels_out is not None:
+            _write_labels_out(labels_out, model, job)
+        tell(summary, fit_lines, json, quiet, file=sys.stderr if labels_out == DASH else sys.stdout)
+
+    offered = offered_methods()
+    more = Group(MORE, sort_key=8, show=bool(shown))
+    fit.__annotations__["image"] = Annotated[str | None, Parameter(group=more)]
+    fit.__doc__ = str(fit.__doc__).replace("METHODS", ", ".join(known.name for known in offered))
+    return with_options(fit, method_options(offered, shown))
+
+
+def _write_labels_out(path: str, model: Any, job: FitJob) -> None:
+    """Write the labels of a fit to a file of their own, or to the standard output."""
+    labels = model.labels_
+    if job.outliers is not None:
+        labels = find_outliers(model.outlier_scores_, job.outliers).marked(labels)
+    if path == DASH:
+        write_label_text(sys.stdout, labels)
+        return
+    with (
+        output_folder(Path(path).parent, Path(path).name) as outputs,
+        outputs.writing(Path(path).name) as staged,
+    ):
+        if path.endswith(".npy"):
+            np.save(staged, labels)
+        else:
+            with open(staged, "w", encoding="utf-8") as file:
+                write_label_text(file, labels)
 
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
-    """What to fit, how, and where the results go. `parameters` and `preparing` hold only what the user set.
+    """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
 
     A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
 
@@ -79,11 +255,7 @@ class FitJob:
     method: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    preparing: Mapping[str, Any] = field(default_factory=dict)
-    columns: list[str | int] | None = None
-    exclude: list[str | int] | None = None
-    sep: str | None = None
-    decimal: str | None = None
+    tables: TableOptions = TableOptions()
     image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     force: bool = False
@@ -98,7 +270,7 @@ class FitJob:
     report: ReportOptions | None = None
 
 
-def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
+def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     """Cluster a file and write model, labels and summary.
 
     Returns
@@ -122,16 +294,12 @@ def fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
 
 
 def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[str, Any]]:
-    """Do as `fit` does with a file that is at this path until all outputs are at their places."""
+    """Do as `run_fit` does with a file that is at this path until all outputs are at their places."""
     return _fit_file(outputs, job, path, _models(job))
 
 
 def _models(job: FitJob) -> list[tuple[Method, Any]]:
     """Return the models one of which will be fitted, each with its method."""
-    if job.n_clusters is not None and job.n_clusters < 1:
-        raise UsageError(f"-k must be at least 1, got {job.n_clusters}.")
-    if job.n_clusters is not None and job.n_clusters >= 2**63:
-        raise UsageError(f"-k must be less than 2**63, got {job.n_clusters}.")
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     parameters = {**given_graph, **job.parameters}
     return [
@@ -144,17 +312,13 @@ def _fit_file(
     outputs: OutputFolder, job: FitJob, path: str, models: list[tuple[Method, Any]]
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
-    told = unguarded_warnings(outputs, job.out)
+    told, reading = unguarded_warnings(outputs, job.out), job.tables.for_jobs()
     rows = open_prepared(
         path,
-        columns=job.columns,
-        exclude=job.exclude,
         beside=job.beside.names,
-        preparing=job.preparing,
         affinities=job.parameters.get("affinity") == "precomputed",
         warned=told,
-        sep=job.sep,
-        decimal=job.decimal,
+        **reading,
     )
     method = usual_method([method for method, _ in models], rows.shape[0])
     model = next(model for known, model in models if known is method)
@@ -191,7 +355,7 @@ def _fit_file(
         "outliers": outlier_facts(outliers, job.outliers),
         "known_labels": job.labels,
         "graph": job.graph,
-        "reading": {"sep": job.sep, "decimal": job.decimal},
+        "reading": {"sep": reading["sep"], "decimal": reading["decimal"]},
         "hashes": {
             "data": hash_of_rows(rows),
             "parameters": hash_of_parameters(model),
@@ -217,27 +381,28 @@ def _candidates(job: FitJob) -> list[Method]:
     """Return the method asked for; else those of the usual ones, or the one other, that have all parameters."""
     offered = offered_methods()
     if job.method is not None:
-        return [_asked_for(job, offered)]
+        return [_asked_for(job)]
     able = [method for method in offered if not _problem_of_method(job, method)]
-    fitting = [method for method in able if parameters_of(method) >= job.parameters.keys()]
+    fitting = [method for method in able if names_of(method) >= job.parameters.keys()]
     if job.n_clusters is None and not _asks_for_no_count(job, offered):
         raise UsageError(NO_COUNT)
     usual = [method for method in fitting if method.usual_above is not None]
     if usual or len(fitting) == 1:
         return usual or fitting
     if fitting:
-        names = " or ".join(method.name for method in fitting)
-        raise UsageError(f"Say which --method is meant: {names}.")
-    common = set.intersection(*map(parameters_of, able))
+        names = listed([method.name for method in fitting], "or")
+        raise UsageError(f"Several methods have these options: add --method {names}.")
+    common = set.intersection(*map(names_of, able))
     special = [name for name in job.parameters if name not in common]
-    raise UsageError(f"No method has all of the parameters {', '.join(special)}.")
+    if job.n_clusters and len(special) == 1:
+        names = listed(takers_of(special[0]), "and")
+        raise UsageError(f"{flag_of(special[0])} is an option of {names}, which takes no -k.")
+    takers = [f"{flag_of(name)} ({', '.join(takers_of(name))})" for name in special]
+    raise UsageError(f"No method has all of the options {listed(takers, 'and')}.")
 
 
-def _asked_for(job: FitJob, offered: list[Method]) -> Method:
-    try:
-        method = find_method(str(job.method), offered)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+def _asked_for(job: FitJob) -> Method:
+    method = find_offered(str(job.method))
     problem = _problem_of_method(job, method)
     if problem:
         raise UsageError(problem)
@@ -247,23 +412,23 @@ def _asked_for(job: FitJob, offered: list[Method]) -> Method:
 def _problem_of_method(job: FitJob, method: Method) -> str | None:
     """Return what a method lacks that a job needs, or None."""
     if job.labels is not None and not method.takes_labels:
-        return f"The method {method.name} takes no --labels."
+        return f"--method {method.name} takes no --labels."
     estimator: Any = method.estimator
     if job.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
         instead = ": give it in place of the rows, with --affinity precomputed" * (
-            "affinity" in parameters_of(method)
+            "affinity" in names_of(method)
         )
-        return f"The method {method.name} takes no --graph beside its rows{instead}."
+        return f"--method {method.name} takes no --graph beside its rows{instead}."
     if job.n_clusters is None and method.clusters is not None:
         return NO_COUNT
     if job.n_clusters is not None and method.clusters is None:
-        return f"The method {method.name} takes no -k: it finds the number of clusters."
+        return f"--method {method.name} takes no -k: it finds the number of clusters."
     return None
 
 
 def _asks_for_no_count(job: FitJob, offered: list[Method]) -> bool:
     """Whether a job has something that only methods without a number of clusters have."""
-    counted = [parameters_of(method) for method in offered if method.clusters is not None]
+    counted = [names_of(method) for method in offered if method.clusters is not None]
     return job.graph is not None or any(
         all(name not in known for known in counted) for name in job.parameters
     )
@@ -285,7 +450,7 @@ def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
         except ValueError as error:
             raise UsageError(f"--image: {error}") from error
     if job.outliers is not None and not issubclass(method.estimator, OutlierScoring):
-        raise UsageError(f"The method {method.name} has no outlier scores, which --outliers needs.")
+        raise UsageError(f"--method {method.name} has no outlier scores, which --outliers needs.")
     if rows.is_sparse and not method.takes_sparse:
         able = [other.name for other in offered_methods() if other.takes_sparse]
         raise ValueError(
@@ -304,8 +469,10 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "command": job.command,
         "method": method.name,
         "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
-        "normalize": bool(job.preparing.get("normalize")),
-        "preparing": {name: value for name, value in job.preparing.items() if name != "normalize"},
+        "normalize": job.tables.normalize,
+        "preparing": {
+            name: value for name, value in job.tables.for_jobs()["preparing"].items() if name != "normalize"
+        },
         "columns": _columns_of(job, rows),
         "parameters": _settings(job, model),
         "clusters": n_clusters if job.n_clusters is None else job.n_clusters,
@@ -331,9 +498,10 @@ def _settings(job: FitJob, model: Any) -> dict[str, Any]:
 
 def _columns_of(job: FitJob, rows: RowSource) -> Any:
     """Return the columns that a user chose, as `predict` must choose them, too; None where all or the usual are."""
-    if job.columns is None and job.exclude is None:
+    reading = job.tables.for_jobs()
+    if reading["columns"] is None and reading["exclude"] is None:
         return None
-    return rows.chosen or job.columns
+    return rows.chosen or reading["columns"]
 
 
 def _write(

@@ -12,7 +12,10 @@ import numpy as np
 
 from coterie import persistence
 from coterie.cli.inputs import input_facts, open_prepared
+from coterie.cli.lines import fact_lines
 from coterie.cli.models import n_clusters_of, settings_of
+from coterie.cli.options import File, Json
+from coterie.cli.output import tell
 from coterie.cli.summaries import read_summary
 from coterie.cli.tables import table_facts
 from coterie.cli.values import MODEL, find_model
@@ -20,7 +23,18 @@ from coterie.estimators import Method, method_of
 from coterie.outputs import newest
 from coterie.rows.profile import profile_table
 
-__all__ = ["describe"]
+__all__ = ["describe", "info"]
+
+
+def info(file: File, /, *, json: Json = False) -> None:
+    """Describe a file of rows, a saved model, or the folder of a run.
+
+    Parameters
+    ----------
+    file
+        A file that `coterie fit` reads, a model, or the folder that a run wrote.
+    """
+    tell(describe(file), fact_lines, json)
 
 
 def describe(file: str) -> dict[str, Any]:

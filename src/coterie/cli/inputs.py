@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import InvalidParameterError
 
 from coterie.arrays import IntArray
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.cli.output import recorded_warnings
 from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows

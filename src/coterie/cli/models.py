@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError, in_options, listed
+from coterie.cli.options import declared_options
 from coterie.cli.output import recorded_warnings
-from coterie.cli.parameters import options_of
 from coterie.cli.progress import display, watch
 from coterie.cli.values import value_of
 from coterie.estimators import Estimator, Method, find_method, methods
 from coterie.estimators.memory import check_fit_memory
+from coterie.estimators.parameters import parameters_of
+from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = [
-    "check_seed", "check_threads", "fit_model", "make_model", "n_clusters_of", "offered_methods", "parameters_of",
-    "path_method", "settings_of", "size_facts",
+    "check_seed", "check_threads", "find_offered", "fit_model", "flag_of", "make_model", "n_clusters_of",
+    "names_of", "offered_methods", "path_method", "read_settings", "settings_of", "size_facts", "takers_of",
 ]  # fmt: skip
 
 
@@ -36,7 +38,7 @@ def path_method() -> Method:
     return find_method("convex-path")
 
 
-def parameters_of(method: Method) -> set[str]:
+def names_of(method: Method) -> set[str]:
     """Return the names of all parameters that the method's estimator has."""
     return set(method.estimator().get_params())
 
@@ -51,24 +53,77 @@ def make_model(
     UsageError
         If one of them is unknown or makes no sense.
     """
-    known = parameters_of(method)
-    settings = dict(parameters)
-    for name, value in parameters.items():
-        if name not in known:
-            raise UsageError(f"The method {method.name} has no parameter {name}.")
-        settings[name] = _checked_value(method, name, value, n_clusters)
+    known = names_of(method)
+    settings = read_settings(method, parameters)
     if method.clusters is not None:
         settings[method.clusters] = n_clusters
     if "random_state" in known:
         settings["random_state"] = check_seed(seed)
     model = method.estimator(**settings)
+    init = settings.get("init")
+    is_seeded = isinstance(model, SeededEstimator) and settings.get("affinity") != "precomputed"
+    if is_seeded and isinstance(init, np.ndarray) and n_clusters is not None and len(init) != n_clusters:
+        raise UsageError(f"--init {parameters['init']} has {len(init)} rows, but -k is {n_clusters}.")
     try:
         effective_n_threads(settings.get("n_threads"))
         if isinstance(model, Estimator):
             model.check_parameters()
     except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(in_options(str(error))) from error
     return model
+
+
+def read_settings(method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the meaning of those that are texts, as a command line has them.
+
+    Raises
+    ------
+    UsageError
+        If the method does not have one, or not with this value.
+    """
+    known, declared = names_of(method), declared_options(method)
+    for name in parameters:
+        if name not in known:
+            raise UsageError(f"--method {method.name} takes no {flag_of(name)}{_takers(name)}.")
+    return {
+        name: value_of(declared[name], value) if isinstance(value, str) and name in declared else value
+        for name, value in parameters.items()
+    }
+
+
+def flag_of(parameter: str) -> str:
+    """Return the option of a parameter."""
+    declared = (parameters_of(method.estimator).get(parameter) for method in methods())
+    flags = (known.flags[0] for known in declared if known is not None and known.flags)
+    return next(flags, f"--{parameter.replace('_', '-')}")
+
+
+def find_offered(name: str, flag: str = "--method") -> Method:
+    """Return the method that an option names; k-means is kmeans, too.
+
+    Raises
+    ------
+    UsageError
+        If there is none of this name.
+    """
+    offered = offered_methods()
+    asked = name.lower().replace("-", "").replace("_", "")
+    for method in offered:
+        if method.name.replace("-", "") == asked:
+            return method
+    names = listed([method.name for method in offered], "or")
+    raise UsageError(f"{flag} must be {names}, got {name!r}.")
+
+
+def takers_of(parameter: str) -> list[str]:
+    """Return the names of the methods that have a parameter."""
+    return [method.name for method in offered_methods() if parameter in names_of(method)]
+
+
+def _takers(parameter: str) -> str:
+    """Return which methods have a parameter, as the end of a sentence."""
+    names = takers_of(parameter)
+    return f", which is an option of {listed(names, 'and')}" if names else ""
 
 
 def fit_model(
@@ -111,28 +166,16 @@ def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
 
-def _checked_value(method: Method, parameter: str, value: Any, n_clusters: int | None) -> Any:
-    """Return what a parameter's value is that a user gave, perhaps as a text."""
-    option = next((option for option in options_of(method) if option.parameter == parameter), None)
-    if option is None:
-        return value
-    if isinstance(value, str):
-        return value_of(option, value)
-    if option.covers_clusters and n_clusters is not None and 0 < value < n_clusters:
-        raise UsageError(f"{option.flag} {value} is fewer rows than -k {n_clusters}.")
-    return value
-
-
 def check_threads(threads: int | None) -> None:
     """Raise a UsageError if there cannot be so many threads."""
     try:
         effective_n_threads(threads)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(in_options(str(error))) from error
 
 
 def check_seed(seed: int) -> int:
     """Return a seed, or raise a UsageError if it can be none."""
     if not 0 <= seed < 2**32:
-        raise UsageError(f"--seed must be from 0 to 2**32 - 1, got {seed}.")
+        raise UsageError(f"--seed must be an integer from 0 to 4294967295, got {seed}.")
     return seed

@@ -1,188 +1,293 @@
-"""Options of commands, made from the records of methods: one for each flag, whichever methods have it."""
+"""Options of commands: types that several commands share, those of tables, and those of methods.
+
+Options of methods are made from the declarations of the estimators' parameters (`coterie.estimators.parameters`).
+"""
 
 from __future__ import annotations
 
 import functools
-import inspect
-import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Group, Parameter, Token, convert
+from cyclopts import Group, Parameter, Token
 
-from coterie.cli import UsageError
-from coterie.cli.help import choices_of, option_help, options_by_flag
-from coterie.cli.parameters import ParameterOption
-from coterie.estimators import Method, Option
-from coterie.limits.memory import limited_memory, memory_in_bytes
+from coterie.cli.errors import UsageError
+from coterie.cli.values import DASH, STANDARD_INPUT, column_names, number_of, seconds_of, separator_of
+from coterie.estimators import Estimator, Method
+from coterie.estimators.method import RESERVED_FLAGS
+from coterie.estimators.parameters import Parameter as Declared
+from coterie.estimators.parameters import parameters_of
 
 __all__ = [
-    "NUMBER", "OF_SOME_METHODS", "PREFIX", "given", "method_options", "with_memory", "with_option", "with_options",
-    "with_parameters",
+    "INPUT", "MORE", "OUTPUT", "Count", "Counted", "File", "FileIfAny", "Force", "Format", "Json", "MaxTime", "Natural",
+    "Out", "OutIfAny", "Quiet", "RunOptions", "Seconds", "Seed", "Switch", "TableOptions", "Threads",
+    "declared_options", "flag_of_token", "given", "method_options", "values_of", "with_options",
 ]  # fmt: skip
 
-OF_SOME_METHODS = Group("Parameters of several methods", sort_key=9)
+INPUT = Group("Input", sort_key=2)
+OUTPUT = Group("Output", sort_key=3)
+
+# Of `coterie fit` they are shown with the options of a method: see `coterie.cli.fit.command`.
+MORE = "More options"
+
+# Parameters that the commands themselves set, for all methods in the same way.
+COMMON = ("n_clusters", "n_components", "random_state", "n_threads", "max_iter", "max_time", "normalize")
 
 
-def _exact_number(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Convert as cyclopts does, but round nothing to a whole number, and take neither NaN nor infinity."""
-    value = convert(type_, tokens)
-    text = tokens[0].value
-    if isinstance(value, int) and "." in text and float(text) != value:
-        if float not in get_args(type_):
-            raise ValueError(f"{text!r} is not a whole number")
-        return float(text)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{text!r} is not a finite number")
-    return value
+# --- types -----------------------------------------------------------------------------------------------------------
 
 
-# Of each option that is a number.
-NUMBER = Parameter(converter=_exact_number)
-
-_MEMORY_HELP = (
-    "Take at most about so much memory, such as 4GB or 512MiB, instead of what is free. What would take more is "
-    "refused before it begins, and converted rows are kept in memory only as far as it allows."
-)
-
-PREFIX = "option_"
-"""Of the names of options in a signature: an estimator may have a parameter that is called as one of the command's."""
+def _as_text(type_: Any, tokens: Sequence[Token]) -> str:
+    """Return the text of a token, of a lone dash what `coterie.cli.app.run` has put in its place."""
+    return DASH if tokens[0].value == STANDARD_INPUT else tokens[0].value
 
 
-def method_options(methods: Sequence[Method]) -> list[inspect.Parameter]:
-    """Return an option for each flag that one of several methods has.
-
-    Of a single method it has the default of the estimator; else None, for each method has its own.
-    """
-    return [_as_parameter(flag, options, methods) for flag, options in options_by_flag(methods).items()]
+def _as_path(type_: Any, tokens: Sequence[Token]) -> Path:
+    return Path(_as_text(type_, tokens))
 
 
-def with_options(
-    function: Callable[..., None],
-    options: Sequence[inspect.Parameter],
-    *,
-    after: str,
-    more: Mapping[str, Parameter] | None = None,
-) -> Callable[..., None]:
-    """Return the function with options in the place of its `parameters`.
-
-    Parameters
-    ----------
-    function : callable
-        The command; its `parameters` are the values of the options, by the names of the estimators' parameters.
-    options : sequence of inspect.Parameter
-        What to offer.
-    after : str
-        The parameter of the function that they follow in the help.
-    more : mapping of str to cyclopts.Parameter, optional
-        What to add to parameters of the function, such as a help text that its docstring cannot know.
-    """
-
-    @functools.wraps(function)
-    def command(*args: Any, **kwargs: Any) -> None:
-        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name.startswith(PREFIX)}
-        values = {name.removeprefix(PREFIX): value for name, value in parameters.items()}
-        function(*args, **kwargs, parameters=values)
-
-    types = get_type_hints(function, include_extras=True)
-    types.update({name: Annotated[types[name], added] for name, added in (more or {}).items()})
-    own = [
-        parameter.replace(annotation=types[name])
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name != "parameters"
-    ]
-    place = 1 + [parameter.name for parameter in own].index(after)
-    parameters = [*own[:place], *options, *own[place:]]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return command
+def flag_of_token(token: Token) -> str:
+    """Return what an error calls an option: its flag, or the file of --config that names it."""
+    flag = str(token.keyword or "")
+    return flag if token.source in ("", "cli") or flag.startswith("-") else f"{token.source}: {flag}"
 
 
-def with_memory(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the option --memory, which holds as long as it runs."""
+def _number(noun: str, least: int, most: int = 2**63 - 1) -> Parameter:
+    """Return an option that is a whole number in an interval."""
 
-    @functools.wraps(function)
-    def command(*args: Any, memory: str | None = None, **kwargs: Any) -> None:
-        try:
-            n_bytes = None if memory is None else memory_in_bytes(memory)
-        except ValueError as error:
-            raise UsageError(f"--memory: {error}") from error
-        with limited_memory(n_bytes):
-            function(*args, **kwargs)
+    def convert(type_: Any, tokens: Sequence[Token]) -> int:
+        value = number_of(tokens[0].value)
+        if not isinstance(value, int) or not least <= value <= most:
+            raise UsageError(f"{flag_of_token(tokens[0])} must be {noun}, got {tokens[0].value!r}.")
+        return value
 
-    return with_option(
-        command, "memory", Annotated[str | None, Parameter(name="--memory", help=_MEMORY_HELP)]
-    )
+    return Parameter(converter=convert)
 
 
-def with_option(command: Callable[..., None], name: str, annotation: Any) -> Callable[..., None]:
-    """Return a wrapped command that shows a further option of its own before --json; by default it is None."""
-    added = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-    return with_parameters(command, [added], place="json")
+def _duration(type_: Any, tokens: Sequence[Token]) -> float:
+    return seconds_of(tokens[0].value, flag_of_token(tokens[0]))
 
 
-def with_parameters(
-    command: Callable[..., None], added: Sequence[inspect.Parameter], *, place: str, replaces: bool = False
-) -> Callable[..., None]:
-    """Return a wrapped command that shows further parameters before one of its own, or in the place of that."""
-    types = get_type_hints(inspect.unwrap(command), include_extras=True)
-    types.update({key: known for key, known in command.__annotations__.items() if not isinstance(known, str)})
-    own = [
-        parameter.replace(annotation=types.get(parameter.name, parameter.annotation))
-        for parameter in inspect.signature(command).parameters.values()
-    ]
-    first = [parameter.name for parameter in own].index(place)
-    parameters = [*own[:first], *added, *own[first + replaces :]]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return command
+# A file or an address: a text, for which shells complete names of files.
+if TYPE_CHECKING:
+    File = str
+    FileIfAny = str | None
+else:
+    File = Annotated[Path, Parameter(converter=_as_text)]
+    FileIfAny = Annotated[Path | None, Parameter(converter=_as_text)]
+
+# A switch that is off unless given.
+Switch = Annotated[bool, Parameter(negative="")]
+Count = Annotated[int, _number("a positive integer", 1)]
+Counted = Annotated[int | None, _number("a positive integer", 1)]
+Natural = Annotated[int, _number("a non-negative integer", 0)]
+Seconds = Annotated[float, Parameter(converter=_duration)]
+MaxTime = Annotated[
+    float | None,
+    Parameter(
+        converter=_duration, help="Time limit such as 10, 90s, 5m or 1h; the best result so far is written."
+    ),
+]
+Seed = Annotated[
+    int,
+    Parameter(
+        name=["--seed", "--random-state"],
+        help="Seed of the random numbers; the same seed, the same clusters.",
+    ),
+    _number("an integer from 0 to 4294967295", 0, 2**32 - 1),
+]
+Threads = Annotated[
+    int | None,
+    Parameter(name=["--threads", "--n-threads"], help="Number of threads; by default all processors."),
+    _number("an integer from 1 to 4096", 1, 4096),
+]
+Out = Annotated[Path, Parameter(name=["--out", "-o"], group=OUTPUT, converter=_as_path)]
+OutIfAny = Annotated[Path | None, Parameter(name=["--out", "-o"], group=OUTPUT, converter=_as_path)]
+Force = Annotated[
+    bool, Parameter(negative="", group=OUTPUT, help="Replace the results of another run in the folder.")
+]
+Format = Annotated[
+    str | None, Parameter(group=INPUT, help="Format of the standard input, such as csv, npy or parquet.")
+]
+Json = Annotated[
+    bool, Parameter(negative="", group=OUTPUT, help="Print one JSON object on the standard output.")
+]
+Quiet = Annotated[
+    bool,
+    Parameter(
+        name=["--quiet", "-q"], negative="", group=OUTPUT, help="Print errors only, no progress or report."
+    ),
+]
 
 
-def given(values: Mapping[str, Any]) -> dict[str, Any]:
+def given(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given: those that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _as_parameter(
-    flag: str, options: Mapping[str, ParameterOption], methods: Sequence[Method]
-) -> inspect.Parameter:
-    """Return an option of the command; what is not given is None, or for a single method its default."""
-    option = next(iter(options.values()))
-    is_for_all = len(options) == len(methods)
-    users = [method for method in methods if method.name in options]
-    defaults = [method.estimator().get_params()[option.parameter] for method in users]
-    default = defaults[0] if len(methods) == 1 else None
-    names = list(dict.fromkeys([flag, *(alias for other in options.values() for alias in other.aliases)]))
-    shown = Parameter(name=names, help=option_help(options, is_for_all=is_for_all))
-    annotation: Any = Annotated[_type_of(list(options.values())), shown]
-    if option.type is bool:
-        # One that an estimator sets by itself can also be set off.
-        is_open = any(value is not False for value in defaults)
-        annotation = Annotated[annotation, Parameter(negative=f"--no-{flag.strip('-')}" if is_open else "")]
-        default = default if isinstance(default, bool) else None
-    if {other.type for other in options.values()} & {int, float}:
-        annotation = Annotated[annotation, NUMBER]
-    if not is_for_all:
-        annotation = Annotated[
-            annotation, Parameter(group=_group_of([method.name for method in users], methods))
-        ]
-    return inspect.Parameter(
-        f"{PREFIX}{option.parameter}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+# --- options of all commands that read tables, or write a folder -----------------------------------------------------
+
+
+def _of_tables(help: str, group: Group | str = INPUT) -> Parameter:
+    return Parameter(group=group, help=help)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """Which columns of a table are clustered, and how its rows are prepared."""
+
+    columns: Annotated[
+        str | None, _of_tables("Cluster only these columns: names, positions, ranges (a:c), patterns (e*).")
+    ] = None
+    exclude: Annotated[str | None, _of_tables("Leave out these columns.")] = None
+    impute: Annotated[
+        Literal["mean", "median"] | None,
+        _of_tables("Replace missing numbers by the mean or median of their column."),
+    ] = None
+    scale: Annotated[
+        Literal["standard", "robust", "none"],
+        _of_tables("Scale columns by their standard deviation or quartiles."),
+    ] = "none"
+    one_hot: Annotated[
+        str | None,
+        _of_tables("Columns of categories that become columns of zeros and ones; auto: all that are texts."),
+    ] = None
+    category_limit: Annotated[
+        Count, _of_tables("Maximum number of values of a column of --one-hot.", MORE)
+    ] = 100
+    handle_unknown: Annotated[
+        Literal["error", "ignore"],
+        _of_tables("What predict does with new values of a column of --one-hot: an error, or zeros.", MORE),
+    ] = "error"
+    normalize: Annotated[bool, Parameter(negative=""), _of_tables("Scale each row to length 1.", MORE)] = (
+        False
     )
+    sep: Annotated[
+        str | None,
+        _of_tables("Separator of a .csv file such as ';' or tab; by default it is detected.", MORE),
+    ] = None
+    decimal: Annotated[
+        str | None, _of_tables("Decimal sign of a .csv file, '.' or ','; by default it is detected.", MORE)
+    ] = None
+
+    def for_jobs(self) -> dict[str, Any]:
+        """Return the options as jobs take them."""
+        preparing = {
+            "impute": self.impute,
+            "scale": None if self.scale == "none" else self.scale,
+            "one_hot": "auto" if self.one_hot == "auto" else column_names(self.one_hot, "--one-hot"),
+            "normalize": self.normalize or None,
+        }
+        encoding = {"category_limit": self.category_limit, "handle_unknown": self.handle_unknown}
+        return {
+            "columns": column_names(self.columns, "--columns"),
+            "exclude": column_names(self.exclude, "--exclude"),
+            "sep": separator_of(self.sep),
+            "decimal": self.decimal,
+            "preparing": {**given(preparing), **(encoding if self.one_hot else {})},
+        }
 
 
-def _group_of(names: Sequence[str], methods: Sequence[Method]) -> Group:
-    """Return the panel of the help for options that some methods have."""
-    if len(names) > 1:
-        return OF_SOME_METHODS
-    place = [method.name for method in methods].index(names[0])
-    return Group(f"Parameters of {names[0]}", sort_key=10 + place)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of commands that `coterie.cli.app.run` carries out around them."""
+
+    config: Annotated[
+        Path | None,
+        Parameter(
+            group=OUTPUT, help="Read options from this TOML file, such as the run.toml of an earlier run."
+        ),
+    ] = None
+    memory: Annotated[
+        str | None,
+        Parameter(group=MORE, help="Memory limit such as 4GB; by default the memory that is free."),
+    ] = None
 
 
-def _type_of(options: Sequence[Option]) -> Any:
-    """Return the type of any value that one of the options may have. Which words are right, the method knows."""
-    types: list[Any] = list(dict.fromkeys(option.type for option in options))
-    words = tuple(choices_of([option for option in options if option.type is not str]))
-    types += [Literal[words]] if words else []
-    return bool if types == [bool] else functools.reduce(operator.or_, [*types, None])
+# --- options of methods ----------------------------------------------------------------------------------------------
+
+
+def declared_options(method: Method) -> dict[str, Declared]:
+    """Return the parameters of a method that are options of its own, by name."""
+    declared = parameters_of(method.estimator)
+    is_own = issubclass(method.estimator, Estimator)
+    return {
+        name: parameter
+        for name, parameter in declared.items()
+        if name not in (*COMMON, method.clusters)
+        and parameter.flags
+        and (parameter.param.help or (is_own and parameter.types))
+        and not set(parameter.flags[:1]) & set(RESERVED_FLAGS)
+    }
+
+
+def method_options(offered: Sequence[Method], shown: Iterable[str], *, without: Sequence[str] = ()) -> type:
+    """Return a dataclass with a field for each parameter of several methods; None where it is not given.
+
+    Parameters
+    ----------
+    offered : sequence of Method
+        Whose options there are.
+    shown : iterable of str
+        The names of those whose options are in the help.
+    without : sequence of str
+        Parameters that have no option.
+    """
+    by_name: dict[str, dict[str, Declared]] = {}
+    for method in offered:
+        for name, parameter in declared_options(method).items():
+            if name not in without:
+                by_name.setdefault(name, {})[method.name] = parameter
+    made = [
+        (name, _annotation(users, set(shown) & users.keys()), field(default=None))
+        for name, users in by_name.items()
+    ]
+    options = make_dataclass("MethodOptions", made, frozen=True, kw_only=True)
+    # Of a class of the module `types` cyclopts would not look at the fields.
+    options.__module__ = __name__
+    return Parameter(name="*")(options)
+
+
+def with_options(function: Callable[..., None], options: type) -> Callable[..., None]:
+    """Return a command whose parameter `options` is of this dataclass."""
+    function.__annotations__["options"] = options
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "options": options()}
+    return function
+
+
+def values_of(options: Any) -> dict[str, Any]:
+    """Return the options of methods that were given, by the names of parameters."""
+    return given({entry.name: getattr(options, entry.name) for entry in fields(options)})
+
+
+def _annotation(users: dict[str, Declared], shown: set[str]) -> Any:
+    """Return the type of an option of one or several methods, with its flags and its help."""
+    several = [users[name] for name in shown] or list(users.values())
+    first = several[0]
+    choices = tuple(dict.fromkeys(word for parameter in several for word in parameter.choices))
+    kinds: list[Any] = [
+        kind for kind in (bool, int, float) if any(kind in parameter.types for parameter in several)
+    ]
+    if float in kinds:
+        kinds = [kind for kind in kinds if kind is not int]
+    is_switch = bool in kinds
+    flags = list(dict.fromkeys(flag for parameter in users.values() for flag in parameter.flags))
+    default = first.default
+    is_default_shown = default is not None and not is_switch and isinstance(default, int | float | str)
+    told = f"{first.param.help or first.name.replace('_', ' ') + '.'}" + (
+        f" [default: {default}]" if is_default_shown and shown else ""
+    )
+    group = Group(f"Options of {' and '.join(sorted(shown))}", sort_key=9) if shown else None
+    common = Parameter(name=flags, help=told, group=group, show=bool(shown))
+    if is_switch:
+        can_be_off = any(parameter.default is not False for parameter in users.values())
+        negative = f"--no-{flags[0].strip('-')}" if can_be_off else ""
+        return Annotated[bool | None, common, Parameter(negative=negative)]
+    words = [Literal[choices]] if choices else []
+    annotation = functools.reduce(operator.or_, [*words, *kinds]) if words or kinds else str
+    return Annotated[annotation | None, common, Parameter(converter=_as_text)]

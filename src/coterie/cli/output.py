@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.outputs import OutputFolder
 from coterie_command import cleaned_up
 
@@ -22,12 +22,13 @@ __all__ = [
     "output_folder",
     "pyarrow_parquet",
     "recorded_warnings",
-    "report",
     "table_library",
     "table_writer",
+    "tell",
     "tell_warnings",
     "to_json",
     "unguarded_warnings",
+    "write_label_text",
     "write_labels",
 ]
 
@@ -105,6 +106,12 @@ def table_library(path: Path) -> Any:
     return pyarrow.csv
 
 
+def write_label_text(file: TextIO, labels: np.ndarray) -> None:
+    """Write one label a line."""
+    for start in range(0, len(labels), 65_536):
+        file.write("\n".join(map(str, labels[start : start + 65_536].tolist())) + "\n")
+
+
 def write_labels(path: Path, labels: np.ndarray) -> None:
     """Labels as a `.npy` file."""
     with open(path, "wb") as file:
@@ -124,8 +131,13 @@ def recorded_warnings() -> Iterator[list[str]]:
             lines.extend(dict.fromkeys(told))
 
 
-def report(
-    facts: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]], json: bool, quiet: bool = False
+def tell(
+    facts: dict[str, Any],
+    lines: Callable[[dict[str, Any]], list[str]],
+    json: bool,
+    quiet: bool = False,
+    *,
+    file: TextIO | None = None,
 ) -> None:
     """Warnings to the standard error stream, facts to the standard output, in the form asked for."""
     if not quiet:
@@ -133,7 +145,7 @@ def report(
     if json:
         print(to_json(facts))
     elif not quiet:
-        print("\n".join(lines(facts)))
+        print("\n".join(lines(facts)), file=file)
 
 
 def tell_warnings(warned: list[str]) -> None:

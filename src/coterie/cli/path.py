@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from cyclopts import Parameter
 
 import coterie
 from coterie import ConvexClusterPath
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
+from coterie.cli.lines import path_lines
 from coterie.cli.models import fit_model, make_model, path_method, settings_of
-from coterie.cli.output import output_folder, pyarrow_parquet, to_json, unguarded_warnings
+from coterie.cli.options import (
+    Counted,
+    File,
+    FileIfAny,
+    Force,
+    Json,
+    MaxTime,
+    Out,
+    Quiet,
+    RunOptions,
+    Seed,
+    Switch,
+    TableOptions,
+    Threads,
+    given,
+    method_options,
+    values_of,
+    with_options,
+)
+from coterie.cli.output import output_folder, pyarrow_parquet, tell, to_json, unguarded_warnings
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
@@ -22,12 +43,83 @@ from coterie.estimators import Method
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
 
-__all__ = ["PathJob", "follow"]
+__all__ = ["command"]
 
 PATH = "path.npz"
 
 # A single row has a path, but nothing that could be a tree.
 _OF_SEVERAL_ROWS = ("dendrogram",)
+
+
+def command() -> Callable[..., None]:
+    """Return the command with the options of convex clustering."""
+
+    def path(
+        file: File,
+        /,
+        *,
+        k: Annotated[Counted, Parameter(name=["-k", "--clusters", "--n-clusters"])] = None,
+        max_iter: Counted = None,
+        max_time: MaxTime = None,
+        seed: Seed = 0,
+        n_threads: Threads = None,
+        graph: FileIfAny = None,
+        report: Switch = False,
+        out: Out = Path("coterie-path"),
+        force: Force = False,
+        json: Json = False,
+        quiet: Quiet = False,
+        tables: TableOptions = TableOptions(),
+        options: Any,
+        run: RunOptions = RunOptions(),
+    ) -> None:
+        """Compute a path of convex clustering, from every row by itself to one cluster, with two pictures.
+
+        Parameters
+        ----------
+        file
+            The rows: any file of dense rows that `coterie fit` reads.
+        k
+            Color the pictures by this number of clusters; by default by the number that lasts longest.
+        max_iter
+            Maximum number of iterations for each gamma.
+        graph
+            A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
+        report
+            Also write report.html, with a slider along the path.
+        out
+            Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png,
+            dendrogram.png, run.toml and summary.json.
+        """
+        limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+        job = PathJob(
+            file=file,
+            out=out,
+            parameters=_counted_gammas(given({**limits, **values_of(options)})),
+            seed=seed,
+            graph=graph,
+            n_clusters=k,
+            tables=tables,
+            quiet=quiet,
+            force=force,
+            report=ReportOptions() if report else None,
+        )
+        tell(follow(job), path_lines, json, quiet)
+
+    return with_options(path, method_options([path_method()], ["convex-path"]))
+
+
+def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with a whole number of --gammas as how many there are."""
+    gammas = str(parameters.get("gammas"))
+    if not gammas.isdecimal():
+        return parameters
+    if not 0 < int(gammas) < 2**63:
+        raise UsageError(
+            f"--gammas must be a positive integer, or numbers with commas between them, got {gammas!r}."
+        )
+    others = {name: value for name, value in parameters.items() if name != "gammas"}
+    return {**others, "n_gammas": int(gammas)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +132,7 @@ class PathJob:
     seed: int = 0
     graph: str | None = None
     n_clusters: int | None = None
-    columns: list[str | int] | None = None
-    exclude: list[str | int] | None = None
-    sep: str | None = None
-    decimal: str | None = None
-    preparing: Mapping[str, Any] = field(default_factory=dict)
+    tables: TableOptions = TableOptions()
     quiet: bool = False
     force: bool = False
     report: ReportOptions | None = None
@@ -58,8 +146,6 @@ def follow(job: PathJob) -> dict[str, Any]:
     dict
         What `summary.json` holds.
     """
-    if job.n_clusters is not None and job.n_clusters < 1:
-        raise UsageError(f"--clusters must be at least 1, got {job.n_clusters}.")
     method = path_method()
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     model = make_model(method, {**job.parameters, **given_graph}, seed=job.seed)
@@ -76,12 +162,8 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     told = unguarded_warnings(outputs, job.out)
     rows = open_prepared(
         str(newest(job.file)),
-        columns=job.columns,
-        exclude=job.exclude,
-        preparing=job.preparing,
         warned=told,
-        sep=job.sep,
-        decimal=job.decimal,
+        **job.tables.for_jobs(),
     )
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
@@ -103,8 +185,8 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         "coterie": coterie.__version__,
         "command": "path",
         "input": input_facts(job.file, rows),
-        "columns": job.columns if job.exclude is None else rows.chosen,
-        "preparing": dict(job.preparing),
+        "columns": rows.chosen if job.tables.exclude or job.tables.columns else None,
+        "preparing": job.tables.for_jobs()["preparing"],
         "graph": job.graph,
         "parameters": settings_of(model),
         **_path_facts(model),

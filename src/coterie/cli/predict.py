@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from cyclopts import Parameter
 from sklearn.utils import get_tags
 
 import coterie
 from coterie import persistence
 from coterie.arrays import Array, IntArray
+from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_for_model
+from coterie.cli.lines import predict_lines
 from coterie.cli.models import check_threads, n_clusters_of, size_facts
-from coterie.cli.output import check_label_file, output_folder, recorded_warnings, unguarded_warnings
+from coterie.cli.options import File, Force, Format, Json, OutIfAny, Quiet, RunOptions, Threads
+from coterie.cli.output import (
+    check_label_file,
+    output_folder,
+    recorded_warnings,
+    tell,
+    tell_warnings,
+    unguarded_warnings,
+    write_label_text,
+)
 from coterie.cli.progress import Step, display
-from coterie.cli.results import Beside, RowResults, names_beside, outlier_facts, result_files
+from coterie.cli.results import (
+    Beside,
+    RowResults,
+    asked_share,
+    beside_of,
+    names_beside,
+    outlier_facts,
+    result_files,
+)
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.summaries import check_files_of_no_run
-from coterie.cli.values import find_model
+from coterie.cli.values import DASH, column_names, find_model, separator_of
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
 from coterie.results import Outliers, find_outliers
@@ -31,6 +52,69 @@ __all__ = ["predict"]
 
 
 def predict(
+    model: File,
+    file: File,
+    /,
+    *,
+    out: OutIfAny = None,
+    format: Format = None,
+    columns_left_out: Annotated[str | None, Parameter(name="--exclude")] = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    id: str | None = None,
+    keep: str | None = None,
+    outliers: str | None = None,
+    n_threads: Threads = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    run: RunOptions = RunOptions(),
+) -> None:
+    """Label the rows of a file with a saved model.
+
+    Parameters
+    ----------
+    model
+        A model.coterie that `coterie fit` or `save` wrote, or the folder of the run.
+    file
+        The rows: any file that `coterie fit` reads, or - for the standard input.
+    out
+        File for the labels: .npy, .parquet, .csv, or - for one label a line on the standard output. By default
+        labels.npy, or for a table labels.parquet with examples.parquet beside it.
+    columns_left_out
+        Leave out these columns of a table, which the model does not know.
+    sep
+        Separator of a .csv file; by default it is detected.
+    decimal
+        Decimal sign of a .csv file, '.' or ','; by default it is detected.
+    id
+        The column of a table that names the rows; by default one that is called id, _id or uuid, or the index.
+    keep
+        Columns of a table that the results keep, with commas between them; by default all that the model does not use.
+    outliers
+        Label this share of the rows -1, such as 1% or 0.01; by default by the threshold of the fit, if it had one.
+    """
+    if str(out) == DASH and json:
+        raise UsageError("--json and --out - both write to the standard output: give one of them.")
+    facts = label_file(
+        model,
+        file,
+        out,
+        threads=n_threads,
+        format=format,
+        beside=beside_of(id, keep),
+        outliers=asked_share(outliers),
+        quiet=quiet,
+        force=force,
+        exclude=column_names(columns_left_out, "--exclude"),
+        sep=separator_of(sep),
+        decimal=decimal,
+    )
+    if facts:
+        tell(facts, predict_lines, json, quiet)
+
+
+def label_file(
     model_file: str,
     file: str,
     out: Path | None,
@@ -54,7 +138,7 @@ def predict(
         The report: what was read and written.
     """
     check_threads(threads)
-    if out is not None:
+    if out is not None and str(out) != DASH:
         check_label_file(out)
     check_format(file, format)
     model_file = find_model(model_file)
@@ -89,6 +173,14 @@ def _predict_file(
         raise ValueError(
             f"{model_file} ({type(model).__name__}) has no outlier scores, which --outliers needs."
         )
+    if str(out) == DASH:
+        with recorded_warnings() as more_warned, about(file):
+            labels, scores = _label(rows, model, has_scores=has_scores, quiet=quiet)
+        far = _outliers(scores, outliers, threshold)
+        write_label_text(sys.stdout, labels if far is None else far.marked(labels))
+        if not quiet:
+            tell_warnings(list(dict.fromkeys([*warned, *more_warned])))
+        return {}
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
@@ -105,11 +197,7 @@ def _predict_file(
         with recorded_warnings() as more_warned, about(file):
             is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
             labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
-        far = None
-        if scores is not None and outliers is not None:
-            far = find_outliers(scores, outliers)
-        elif scores is not None and threshold is not None:
-            far = Outliers.above(threshold, scores)
+        far = _outliers(scores, outliers, threshold)
         RowResults(model, rows, labels, names, scores, far).write(files, outputs)
         write_run_file(outputs, run_name)
     n_clusters = n_clusters_of(model) or int(labels.max()) + 1
@@ -125,6 +213,16 @@ def _predict_file(
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {name: str(path) for name, path in files.items()},
     }
+
+
+def _outliers(scores: Array | None, share: float | None, threshold: float | None) -> Outliers | None:
+    """Return the outliers: a share of the rows, or else those above the threshold of the fit."""
+    if scores is None or (share is None and threshold is None):
+        return None
+    if share is not None:
+        return find_outliers(scores, share)
+    assert threshold is not None
+    return Outliers.above(threshold, scores)
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:

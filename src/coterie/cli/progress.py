@@ -20,6 +20,9 @@ __all__ = ["Display", "FitCallback", "Step", "display", "watch"]
 # The spinner, and spaces between columns.
 _BESIDE_TEXT = 4
 
+# Seconds before the first line in a pipe, and between lines.
+_FIRST_LINE, _BETWEEN_LINES = 1.0, 10.0
+
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -154,22 +157,26 @@ class _Nothing:
 
 
 class _PlainLines(_Nothing):
-    """A line at most once a second of the job's own time, and one for the last step."""
+    """A line every ten seconds of the job's own time, and one for the last step; nothing of a short job."""
 
     def __init__(self) -> None:
-        self._shown_at = -1.0
+        self._next = _FIRST_LINE
         self._waiting: Step | None = None
 
     def show(self, step: Step) -> None:
-        if 0 <= step.seconds - self._shown_at < 1.0:
-            self._waiting = step
-            return
-        self._shown_at, self._waiting = step.seconds, None
-        print(", ".join(step.parts()), file=sys.stderr, flush=True)
+        self._waiting = step
+        if step.seconds >= self._next:
+            self._next = step.seconds + _BETWEEN_LINES
+            self._print()
 
     def __exit__(self, kind: object = None, *_: object) -> None:
-        if self._waiting is not None and kind is None:
+        if kind is None and self._next > _FIRST_LINE:
+            self._print()
+
+    def _print(self) -> None:
+        if self._waiting is not None:
             print(", ".join(self._waiting.parts()), file=sys.stderr, flush=True)
+        self._waiting = None
 
 
 class _LiveLine(_Nothing):

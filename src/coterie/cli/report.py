@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coterie.blocks.kernel_rows import kept_on_disk
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.cli.hashes import hash_of_rows
 from coterie.cli.inputs import about, lines_of, open_for_model, read_classes
-from coterie.cli.output import output_folder, pyarrow_parquet
+from coterie.cli.lines import report_lines
+from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions
+from coterie.cli.output import output_folder, pyarrow_parquet, tell
+from coterie.cli.results import beside_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.cli.standard_input import check_format, local_file
+from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
 from coterie.cli.verify import read_run
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder, newest
@@ -25,6 +29,7 @@ from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
 __all__ = [
+    "report",
     "REPORT",
     "ReportJob",
     "ReportOptions",
@@ -35,6 +40,61 @@ __all__ = [
 ]
 
 REPORT = "report.html"
+
+
+def report(
+    folder: Path,
+    file: FileIfAny = None,
+    /,
+    *,
+    out: OutIfAny = None,
+    points: Path | None = None,
+    known: str | None = None,
+    id: str | None = None,
+    keep: str | None = None,
+    text: str | None = None,
+    terms: str | None = None,
+    image: str | None = None,
+    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto",
+    stability: Natural = 4,
+    json: Json = False,
+    quiet: Quiet = False,
+    run: RunOptions = RunOptions(),
+) -> None:
+    """Write an HTML report about a fit: the data, a 2-D projection, a summary of each cluster, the convergence.
+
+    Parameters
+    ----------
+    folder
+        What `coterie fit` wrote: model.coterie and summary.json.
+    file
+        The rows, if they are no longer where the summary says; - for the standard input.
+    out
+        A .html file, self-contained, or .md with pictures beside it; by default report.html in the folder.
+    points
+        Also write the projected rows to this .parquet file: x, y, cluster, id, text.
+    known
+        Known classes to compare with: a column of the table, or a file with a line for each row.
+    id
+        The column of a table that names the rows; by default as for `coterie fit`.
+    keep
+        Columns of a table to show, with commas between them; by default all that are not clustered.
+    text
+        The column with a text of each row; by default the one of the longest texts.
+    terms
+        A text file with the name of each column on a line, such as the words of a matrix of counts.
+    image
+        Rows are images of this height and width, such as 28x28, or 32x32x3 in color.
+    projection
+        Projection of the rows: by the centers, by the graph of the method (auto, where it has one), umap or opentsne.
+    stability
+        Number of fits of half samples that measure the stability of the clusters; 0: none.
+    """
+    job = ReportJob(
+        folder=folder, file=file, out=out, points=points, known=known, id=id, keep=beside_of(None, keep).keep,
+        text=text, terms=terms, image_shape=image_shape_of(image), projection=projection, stability=stability,
+    )  # fmt: skip
+    tell(write_report(job), report_lines, json, quiet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +130,6 @@ class ReportJob:
 def check_report(options: ReportOptions) -> None:
     """Fail now if no report can be made later."""
     require_report()
-    if options.stability < 0:
-        raise UsageError(f"--stability must be at least 0, got {options.stability}.")
 
 
 def fit_report(

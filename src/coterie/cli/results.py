@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from coterie.arrays import Array, IntArray
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.cli.output import table_writer, write_labels
+from coterie.cli.values import column_names
 from coterie.outputs import OutputFolder
 from coterie.results import (
     Examples,
@@ -22,7 +23,15 @@ from coterie.results import (
 )
 from coterie.rows import RowSource
 
-__all__ = ["Beside", "RowResults", "asked_share", "names_beside", "outlier_facts", "result_files"]
+__all__ = [
+    "Beside",
+    "RowResults",
+    "asked_share",
+    "beside_of",
+    "names_beside",
+    "outlier_facts",
+    "result_files",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,12 @@ class Beside:
     def names(self) -> list[str]:
         """The columns asked for by name; they are not clustered."""
         return [*([] if self.id is None else [self.id]), *(self.keep or [])]
+
+
+def beside_of(id: str | None, keep: str | None) -> Beside:
+    """Return the columns of --id and --keep, which are names."""
+    names = column_names(keep, "--keep")
+    return Beside(id, None if names is None else [str(name) for name in names])
 
 
 def result_files(labels: Path) -> dict[str, Path]:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import Parameter, Token
+from cyclopts import UNSET, Token
 
-from coterie.cli import UsageError
-from coterie.cli.options import PREFIX, with_option
+from coterie.cli.errors import UsageError
+from coterie.cli.values import DASH, STANDARD_INPUT, number_of
 from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, newest
 from coterie.rows.addresses import without_secrets
 
-__all__ = ["RUN", "RunFile", "as_running", "asked_config", "run_files", "with_run_file", "write_run_file"]
+__all__ = ["RUN", "RunFile", "as_running", "asked_for", "asked_option", "run_files", "write_run_file"]
 
 RUN = "run.toml"
 
 _FLAG = "--config"
-
-_HELP = (
-    "Read options from this TOML file, such as the run.toml that every run writes: max_iter = 50. Names are those of "
-    "the options, with - or _; the command line comes before it."
-)
 
 # What says how a run is told of, not what it does.
 _NOT_WRITTEN = ("config", "force", "json", "quiet")
@@ -39,14 +32,29 @@ _NOT_WRITTEN = ("config", "force", "json", "quiet")
 _running: ContextVar[tuple[str, Mapping[str, Any]] | None] = ContextVar("running", default=None)
 
 
-def asked_config(words: Sequence[str]) -> str | None:
-    """Return the file that the words of a command line name by --config, if they do."""
+# What is written in another way than it is parsed.
+_TYPED = {STANDARD_INPUT: DASH, "true": True, "false": False}
+
+
+def asked_option(words: Sequence[str], flag: str) -> str | None:
+    """Return the value that a command line gives to an option, before it is parsed; None where it does not."""
     for word, after in zip(words, [*words[1:], None]):
-        if word == _FLAG:
+        if word == flag:
             return after
-        if word.startswith(f"{_FLAG}="):
+        if word.startswith(f"{flag}="):
             return word.partition("=")[2]
     return None
+
+
+def asked_for(arguments: Any) -> dict[str, Any]:
+    """Return the options of parsed arguments that were given, by the names of parameters, as they were written."""
+    asked: dict[str, Any] = {}
+    for argument in arguments:
+        if argument.tokens:
+            token = argument.tokens[0]
+            value = token.value if token.implicit_value is UNSET else token.implicit_value
+            asked[argument.field_info.name] = _TYPED.get(value, value)
+    return asked
 
 
 class RunFile:
@@ -102,7 +110,7 @@ class RunFile:
 
 def _names_of(argument: Any) -> list[str]:
     """Return what an argument is called in a file: as its flags, or as the parameter of the command."""
-    parameter = argument.field_info.name.removeprefix(PREFIX).replace("_", "-")
+    parameter = argument.field_info.name.replace("_", "-")
     return [parameter, *(name.strip("-").lower() for name in argument.names)]
 
 
@@ -112,19 +120,6 @@ def _is_plain(value: Any) -> bool:
 
 def _as_word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def with_run_file(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the option --config, whose results can have a `run.toml` beside them."""
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def command(*args: Any, config: Path | None = None, **kwargs: Any) -> None:
-        asked = signature.bind_partial(*args, **kwargs).arguments
-        with as_running(function.__name__.replace("_", "-"), asked):
-            function(*args, **kwargs)
-
-    return with_option(command, "config", Annotated[Path | None, Parameter(name=_FLAG, help=_HELP)])
 
 
 @contextmanager
@@ -158,7 +153,7 @@ def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> Non
     if running is None:
         return
     command, asked = running
-    options = {key.removeprefix(PREFIX): value for key, value in asked.items() if key not in _NOT_WRITTEN}
+    options = {key: value for key, value in asked.items() if key not in _NOT_WRITTEN}
     for key, value in chosen.items():
         options.setdefault(key, value)
     lines = [f"# coterie {command} {_FLAG} {name} does this once more.", f'command = "{command}"']
@@ -171,6 +166,8 @@ def _line(key: str, value: Any) -> str:
     if _is_plain(value) and not isinstance(value, str):
         return f"{key} = {_as_word(value)}"
     text = str(value)
+    if text == str(number_of(text)):
+        return f"{key} = {text}"
     if without_secrets(text) != text:
         return f"# {key} is an address whose query may be a secret: name it on the command line."
     # JSON and TOML write texts alike, but for this character.

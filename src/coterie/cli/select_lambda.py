@@ -3,19 +3,104 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from coterie import select_graph_weight
 from coterie.arrays import Array
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
+from coterie.cli.fit import FitJob, run_fit
 from coterie.cli.inputs import read_known_labels
-from coterie.cli.output import recorded_warnings
+from coterie.cli.lines import scan_lines
+from coterie.cli.options import (
+    Count,
+    Counted,
+    File,
+    FileIfAny,
+    Force,
+    Json,
+    MaxTime,
+    Out,
+    Quiet,
+    RunOptions,
+    Seed,
+    TableOptions,
+    Threads,
+    given,
+    method_options,
+    values_of,
+    with_options,
+)
+from coterie.cli.output import recorded_warnings, tell
 from coterie.cli.progress import display, watch
+from coterie.estimators import find_method
 from coterie.rows import RowSource
 
-__all__ = ["LambdaSearch", "lambdas_of"]
+__all__ = ["command"]
+
+
+def command() -> Callable[..., None]:
+    """Return the command with the options of Laplacian K-modes but the one that it selects."""
+    method = find_method("laplacian-kmodes")
+
+    def select_lambda(
+        file: File,
+        /,
+        *,
+        k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
+        lambdas: str = "1,1.3,1.6,2,3,4",
+        labels: FileIfAny = None,
+        max_iter: Counted = None,
+        max_time: MaxTime = None,
+        seed: Seed = 0,
+        n_threads: Threads = None,
+        out: Out = Path("coterie-lambda"),
+        force: Force = False,
+        json: Json = False,
+        quiet: Quiet = False,
+        tables: TableOptions = TableOptions(),
+        options: Any,
+        run: RunOptions = RunOptions(),
+    ) -> None:
+        """Fit laplacian-kmodes with several weights of the graph, and keep the best one.
+
+        Parameters
+        ----------
+        file
+            The rows: any file that `coterie fit` reads.
+        k
+            Number of clusters.
+        lambdas
+            The weights to try, with commas between them.
+        labels
+            A file of known classes from 0 to k - 1, -1 where unknown, which select the fit; by default the modularity
+            of the clusters on the graph does.
+        max_iter
+            Maximum number of iterations for each weight.
+        out
+            Folder for what `coterie fit` writes of the best model; summary.json has all weights.
+        """
+        limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+        job = FitJob(
+            file=file,
+            n_clusters=k,
+            out=out,
+            method=method.name,
+            parameters=given({**limits, **values_of(options)}),
+            seed=seed,
+            tables=tables,
+            quiet=quiet,
+            force=force,
+            command="select-lambda",
+            search=LambdaSearch(lambdas_of(lambdas), labels, quiet),
+        )
+        tell(run_fit(job)[1], scan_lines, json, quiet)
+
+    return with_options(select_lambda, method_options([method], [method.name], without=["graph_weight"]))
 
 
 @dataclass(frozen=True, slots=True)

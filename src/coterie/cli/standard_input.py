@@ -9,18 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
+from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.outputs import TemporaryFolder, naming, newest
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
 from coterie_command import cleaned_up
 
-__all__ = ["DASH", "STANDARD_INPUT", "check_format", "local_file", "streamed_formats"]
-
-DASH = "-"
-
-STANDARD_INPUT = "standard input"
-"""What reports call it."""
+__all__ = ["check_format", "local_file", "streamed_formats"]
 
 _COPIED_BYTES = 4 * 2**20
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.cli import UsageError
+from coterie.cli.errors import UsageError
 from coterie.outputs import newest
 from coterie.rows.addresses import without_secrets
 

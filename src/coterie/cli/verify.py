@@ -11,8 +11,12 @@ from sklearn.base import clone
 from coterie import persistence
 from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import open_for_model, read_graph, read_known_labels
+from coterie.cli.lines import verify_lines
 from coterie.cli.models import check_threads, fit_model
-from coterie.cli.standard_input import DASH, STANDARD_INPUT, check_format, local_file
+from coterie.cli.options import FileIfAny, Json, Quiet, RunOptions, Threads
+from coterie.cli.output import tell
+from coterie.cli.standard_input import check_format, local_file
+from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.outputs import newest
 from coterie.rows.addresses import hides_something, without_secrets
 
@@ -28,6 +32,28 @@ _DIFFERENCES = {
 
 
 def verify(
+    folder: Path,
+    file: FileIfAny = None,
+    /,
+    *,
+    n_threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    run: RunOptions = RunOptions(),
+) -> None:
+    """Repeat the fit of a folder, and check that the result is bit-identical: exit code 0 if so, else 1.
+
+    Parameters
+    ----------
+    folder
+        What `coterie fit` wrote: model.coterie and summary.json.
+    file
+        The rows, if they are no longer where the summary says; - for the standard input.
+    """
+    tell(verify_run(folder, file, threads=n_threads, quiet=quiet), verify_lines, json, quiet)
+
+
+def verify_run(
     folder: Path, file: str | None = None, *, threads: int | None = None, quiet: bool
 ) -> dict[str, Any]:
     """Repeat the fit that wrote a folder.
@@ -130,6 +156,10 @@ def _summary(folder: Path) -> dict[str, Any]:
         summary = json.loads(Path(newest(path)).read_text(encoding="utf-8"))
         if summary["command"] == "fit" and "hashes" in summary:
             return dict(summary)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ValueError(
+            f"{folder} is not the folder of a run of coterie fit: it has no summary.json."
+        ) from error
     except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not the summary of a fit, or it is damaged.") from error
     raise ValueError(

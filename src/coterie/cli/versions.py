@@ -14,7 +14,7 @@ __all__ = ["LIBRARIES", "installation_lines"]
 
 # What coterie needs, then what its extras add. Some of these may be missing.
 LIBRARIES = (
-    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "docstring-parser", "rich", "skops", "matplotlib",
+    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "skops", "matplotlib",
     "jinja2", "bokeh", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
 )  # fmt: skip
 

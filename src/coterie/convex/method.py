@@ -6,10 +6,9 @@ import numpy as np
 
 from coterie.convex.base import ConvexEstimator, work_of_row
 from coterie.convex.clustering import GAMMAS_OF_ONE, ConvexClustering
-from coterie.convex.norms import NAMES
 from coterie.convex.path import ConvexClusterPath
 from coterie.estimators.memory import rows_in_memory
-from coterie.estimators.method import Method, Need, Objective, Option, Progress
+from coterie.estimators.method import Method, Need, Objective, Progress
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
@@ -68,60 +67,6 @@ def _most_rows(model: ConvexEstimator, rows: RowSource, n_gammas: int) -> int:
     return min(n_rows, max(_FEW_ROWS, int(in_time)))
 
 
-_OPTIONS = (
-    Option("n_neighbors", "--neighbors", "nearest neighbours that each row is drawn to", type=int),
-    Option(
-        "phi",
-        "--phi",
-        "neighbours at the distance d count exp(-phi d^2), in the units of the columns (0: all the same); auto "
-        "is free of units",
-        type=float,
-        choices={"auto": ""},
-    ),
-    Option(
-        "weights",
-        "--weights",
-        "edges between rows",
-        choices={"knn": "those of nearest neighbours", "dense": "all", "precomputed": "those of --graph"},
-    ),
-    Option(
-        "connect",
-        "--connect",
-        "connect the graph, so that one cluster is left in the end; usual with --phi auto",
-        type=bool,
-    ),
-    Option("norm", "--norm", "of the differences of centroids", choices=dict.fromkeys(NAMES, "")),
-    Option(
-        "solver",
-        "--solver",
-        "how each gamma is solved",
-        choices={
-            "ama": "projected gradients, accelerated",
-            "plain-ama": "not accelerated",
-            "admm": "alternating directions",
-        },
-    ),
-    Option(
-        "step_size",
-        "--step-size",
-        "step of the solver",
-        type=float,
-        choices={"paper": "the fixed one of Chi and Lange, for ama and plain-ama"},
-    ),
-    Option(
-        "stopping",
-        "--stopping",
-        "what tells that a gamma is done",
-        choices={"gap": "the duality gap", "residuals": "primal and dual residuals, for admm"},
-    ),
-    Option(
-        "tol",
-        "--tol",
-        "the duality gap of each gamma, relative to its objective, or its residuals",
-        type=float,
-    ),
-)
-
 CONVEX_PATH = Method(
     name="convex-path",
     estimator=ConvexClusterPath,
@@ -129,10 +74,6 @@ CONVEX_PATH = Method(
     objective=Objective("objectives_", "objective"),
     clusters=None,
     progress=Progress(step="gamma", limit="n_gammas"),
-    options=(
-        *_OPTIONS,
-        Option("n_gammas", "--n-gammas", "how many strengths of the penalty, at most", type=int),
-    ),
     pictures={"path": ConvexClusterPath.plot, "dendrogram": ConvexClusterPath.plot_dendrogram},
     memory=_memory_of_path,
     page=_PAGE,
@@ -146,7 +87,6 @@ CONVEX_CLUSTERING = Method(
     clusters=None,
     # `max_iter` limits the iterations, of which only those that check the gap are reported.
     progress=Progress(step="check", limit=None),
-    options=_OPTIONS,
     memory=_memory,
     page=_PAGE,
 )

@@ -15,12 +15,13 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from coterie.arrays import FloatArray, IntArray
+from coterie.estimators.parameters import parameters_of
 from coterie.limits.memory import Need
 from coterie.persistence import persistable
 from coterie.rows import RowSource
 
 __all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Need", "Objective", "Option", "Progress",
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Need", "Objective", "Progress",
     "find_method", "method_of", "methods", "name_of", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
@@ -32,8 +33,8 @@ RESERVED_FLAGS = (
     "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
     "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
     "--impute", "--scale", "--one-hot", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id", "--keep",
-    "--image", "--out", "--outliers", "--results", "--report", "--json", "--memory", "--config", "--force",
-    "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
+    "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory", "--config",
+    "--force", "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 
@@ -100,40 +101,12 @@ class Belonging:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """A parameter of an estimator that the command line offers.
-
-    Attributes
-    ----------
-    parameter : str
-        Its name.
-    flag : str
-        The option, such as "--batch-size". All methods have the same flag for a parameter, and no other parameter for
-        a flag; the commands' own options, `RESERVED_FLAGS`, cannot be one.
-    help : str
-        What it does: begun in lower case, without a full stop, for it may follow "For this method: ".
-    type : type
-        Of its value; bool for a switch.
-    choices : mapping of str to str
-        The words that it may be, or for numbers may be as well, each with its meaning or "".
-    covers_clusters : bool
-        Whether it is a number of rows that must not be smaller than the number of clusters.
-    """
-
-    parameter: str
-    flag: str
-    help: str
-    type: type = str
-    choices: Mapping[str, str] = field(default_factory=dict)
-    covers_clusters: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Method:
     """All that is known of a method where nobody knows the method.
 
     The command line sets `max_iter`, `max_time`, `n_threads`, `random_state` and `callback` of any estimator that
-    has them; all other parameters are `options`. Estimators that are no `coterie.estimators.Estimator` get their rows
+    has them; all other parameters are options as their annotations declare them (`coterie.estimators.parameters`).
+    Estimators that are no `coterie.estimators.Estimator` get their rows
     as one array or matrix.
 
     Attributes
@@ -150,8 +123,6 @@ class Method:
         The parameter that holds the number of clusters; None: it does not take one.
     progress : Progress
         What its fits report.
-    options : tuple of Option
-        What the command line offers beside what all methods have.
     usual_above : int, optional
         Files of more rows than this are clustered by it where no method is asked for; the largest such number counts.
         None: it has to be asked for.
@@ -185,7 +156,6 @@ class Method:
     objective: Objective | None = None
     clusters: str | None = "n_clusters"
     progress: Progress = Progress()
-    options: tuple[Option, ...] = ()
     usual_above: int | None = None
     takes_labels: bool = False
     drops_clusters: bool = False
@@ -204,10 +174,6 @@ class Method:
         """What its fits report while they run: the objective, but for the name where that is another."""
         objective = self.objective or OBJECTIVE
         return replace(objective, name=self.progress.name or objective.name)
-
-    def option(self, parameter: str) -> Option | None:
-        """Return the option that sets this parameter."""
-        return next((option for option in self.options if option.parameter == parameter), None)
 
 
 _methods: dict[str, Method] = {}
@@ -230,7 +196,7 @@ def register_method(method: Method) -> Method:
     ------
     ValueError
         If the name or the name of the estimator's class is taken, a flag is reserved, a flag and its parameter do not
-        belong together for another method, or the estimator lacks a parameter.
+        belong together for another method, or the estimator lacks the parameter `clusters`.
     """
     known = _methods.get(method.name, method).estimator
     if (known.__module__, known.__qualname__) != (method.estimator.__module__, method.estimator.__qualname__):
@@ -320,26 +286,32 @@ def usual_method(candidates: Iterable[Method], n_rows: int) -> Method:
 
 
 def _check_parameters_of(method: Method) -> None:
-    known = method.estimator().get_params()
-    used = [option.parameter for option in method.options]
-    for parameter in [*used, method.clusters]:
-        if parameter is not None and parameter not in known:
-            raise ValueError(
-                f"The record of {method.name!r} names a parameter {parameter!r} "
-                f"that {method.estimator.__name__} does not have."
-            )
+    if method.clusters is not None and method.clusters not in method.estimator().get_params():
+        raise ValueError(
+            f"The record of {method.name!r} names a parameter {method.clusters!r} "
+            f"that {method.estimator.__name__} does not have."
+        )
 
 
 def _check_flags_of(method: Method) -> None:
-    others = [(option, other) for other in methods() if other.name != method.name for option in other.options]
-    for option in method.options:
-        if option.flag in RESERVED_FLAGS or not option.flag.startswith("--"):
+    """Refuse a flag that a declaration names if it is one of the commands', or of another parameter elsewhere."""
+    others = [
+        (known, other)
+        for other in methods()
+        if other.name != method.name
+        for known in parameters_of(other.estimator).values()
+    ]
+    for parameter in parameters_of(method.estimator).values():
+        flag = parameter.param.flag
+        if not flag or flag in ("-k", "--seed", "--threads"):
+            continue
+        if flag in RESERVED_FLAGS or not flag.startswith("--"):
             raise ValueError(
-                f"{option.flag} cannot be an option of a method: it is one of the commands, or no flag."
+                f"{flag} cannot be an option of a method: it is one of the commands, or no flag."
             )
         for known, other in others:
-            if (known.flag == option.flag) != (known.parameter == option.parameter):
+            if known.flags and (known.flags[0] == flag) != (known.name == parameter.name):
                 raise ValueError(
-                    f"{option.flag} cannot stand for {option.parameter}: "
-                    f"for {other.name} {known.flag} stands for {known.parameter}."
+                    f"{flag} cannot stand for {parameter.name}: "
+                    f"for {other.name} {known.flags[0]} stands for {known.name}."
                 )

@@ -131,7 +131,7 @@ class Parameter:
         if bool in self.types:
             kinds.append("True or False")
         if int in self.types or float in self.types:
-            kinds.append(self._number())
+            kinds.append(self.expected_number)
         if str in self.types:
             kinds.append("a text")
         if self.param.also:
@@ -177,7 +177,8 @@ class Parameter:
             and (param.below is None or value < param.below)
         )
 
-    def _number(self) -> str:
+    @property
+    def expected_number(self) -> str:
         """Return which numbers it may be: "a positive integer", "a number from 0 to 1"."""
         param = self.param
         noun = "number" if float in self.types else "integer"

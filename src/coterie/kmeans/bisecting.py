@@ -21,7 +21,6 @@ from coterie.estimators.parameters import (
     Callback,
     Clusters,
     CopyX,
-    Init,
     Iterations,
     MaxTime,
     Param,
@@ -46,6 +45,10 @@ __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
 # Part of the time left that the initialization of a split may take.
 _SEEDING_SHARE = 0.25
 
+SplitInit = Annotated[
+    Literal["k-means++", "afk-mc2", "random"] | Any,
+    Param("How the two centers of a split are initialized.", also="a callable"),
+]
 RunsOfSplit = Annotated[int, Param("Number of runs of each split; the best one is kept.", least=1)]
 Strategy = Annotated[
     Literal["biggest_inertia", "largest_cluster"],
@@ -331,7 +334,7 @@ class BisectingKMeans(CentroidEstimator):
         self,
         n_clusters: Clusters = 8,
         *,
-        init: Init = "random",
+        init: SplitInit = "random",
         n_init: RunsOfSplit = 1,
         random_state: RandomState = None,
         max_iter: Iterations = 300,

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from coterie.centers.bounded import n_bounds_of
-from coterie.centers.lloyd import ALGORITHMS, algorithm_of, races
+from coterie.centers.lloyd import algorithm_of, races
 from coterie.centers.stored_bounds import StoredBounds
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
-from coterie.estimators.method import Method, Need, Objective, Option, Progress
-from coterie.estimators.options import CENTER_TOLERANCE, CORESET, INIT, N_INIT
-from coterie.kmeans.bisecting import STRATEGIES, BisectingKMeans
+from coterie.estimators.method import Method, Need, Objective, Progress
+from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans, n_bounds_per_row
 from coterie.rows import RowSource
 
 __all__ = [
-    "BISECTING", "INERTIA", "K_MEANS", "METRIC", "MINI_BATCH", "NESTED", "ZERO_ROWS", "copy_of_compared_rows",
+    "BISECTING", "INERTIA", "K_MEANS", "MINI_BATCH", "NESTED", "copy_of_compared_rows",
 ]  # fmt: skip
 
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
@@ -27,27 +25,6 @@ _NESTED_ROWS = 100_000
 _PAGE = "docs/decisions/kmeans.md"
 
 INERTIA = Objective("inertia_", "inertia")
-
-_ALGORITHM = Option(
-    "algorithm",
-    "--algorithm",
-    "the variant, all of which give the same clusters",
-    choices=dict.fromkeys(ALGORITHMS, ""),
-)
-
-METRIC = Option(
-    "metric",
-    "--metric",
-    "what is near",
-    choices={"euclidean": "by distance", "cosine": "by angle, whatever the lengths of rows are"},
-)
-
-ZERO_ROWS = Option(
-    "zero_rows",
-    "--zero-rows",
-    "rows of zeros, which have no angle",
-    choices={"error": "are refused", "ignore": "are left out and get the label -1"},
-)
 
 
 def copy_of_compared_rows(model: Any, rows: RowSource) -> Need:
@@ -125,7 +102,6 @@ K_MEANS = Method(
     estimator=KMeans,
     summary="exact k-means",
     objective=INERTIA,
-    options=(_ALGORITHM, METRIC, ZERO_ROWS, INIT, N_INIT, CORESET, CENTER_TOLERANCE),
     usual_above=0,
     memory=_memory_of_k_means,
     page=_PAGE,
@@ -136,24 +112,6 @@ NESTED = Method(
     estimator=NestedMiniBatchKMeans,
     summary="k-means by nested mini-batches, within 1% of exact k-means far sooner",
     objective=INERTIA,
-    options=(
-        METRIC,
-        ZERO_ROWS,
-        INIT,
-        Option("batch_size", "--batch-size", "rows of the first batch", type=int),
-        Option(
-            "bounds",
-            "--bounds",
-            "lower bounds that skip distances, all with the same clusters",
-            choices={
-                "auto": "by a measured rule",
-                "elkan": "one per row and centroid, the paper's",
-                "yinyang": "one per row and group of centroids",
-                "off": "none",
-            },
-        ),
-        CENTER_TOLERANCE,
-    ),
     usual_above=_NESTED_ROWS,
     memory=_memory_of_nested,
     page=_PAGE,
@@ -166,14 +124,6 @@ MINI_BATCH = Method(
     objective=INERTIA,
     # `max_iter` limits epochs, but each batch is reported.
     progress=Progress(step="step", limit=None),
-    options=(
-        METRIC,
-        ZERO_ROWS,
-        INIT,
-        N_INIT,
-        Option("batch_size", "--batch-size", "rows of a batch", type=int),
-        CENTER_TOLERANCE,
-    ),
     memory=_memory_of_mini_batch,
     page=_PAGE,
 )
@@ -184,20 +134,6 @@ BISECTING = Method(
     summary="k-means that halves the worst cluster again and again: a tree, which can be cut at any number of clusters",
     objective=INERTIA,
     progress=Progress(step="split", limit="n_clusters"),
-    options=(
-        _ALGORITHM,
-        INIT,
-        replace(N_INIT, choices={}),
-        Option(
-            "bisecting_strategy",
-            "--bisecting-strategy",
-            "which cluster is halved next",
-            choices=dict(
-                zip(STRATEGIES, ("by the sum of squared distances", "by the number of rows"), strict=True)
-            ),
-        ),
-        CENTER_TOLERANCE,
-    ),
     drops_clusters=True,
     memory=_memory_of_bisecting,
     page=_PAGE,

@@ -517,15 +517,12 @@ class TruncatedGaussianMixture(MixtureModel):
 
     # --- checks --------------------------------------------------------------------------------------------------
 
-    def _check_n_rows(self, rows: RowSource) -> None:
-        super()._check_n_rows(rows)
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.coreset_size is not None and self.coreset_size < self.n_components:
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
             )
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
         if self.means_init is not None and not isinstance(self.init, str):
             raise ValueError("means_init and init both say where the means begin: give one of them.")
         if self.weights_init is not None and self.covariance_type == "tied_spherical":

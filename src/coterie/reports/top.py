@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from coterie.estimators import OBJECTIVE, Method
+from coterie.estimators.parameters import parameters_of
 from coterie.reports.page import Cell, Code, Facts, Part, Section, Text, Warnings
 from coterie.reports.stability import Stability
 from coterie.reports.starts import Starts
@@ -108,12 +109,24 @@ def command_of(summary: Mapping[str, Any], method: Method | None) -> str:
     for name, flag in (("max_iter", "--max-iter"), ("max_time", "--max-time")):
         if name in defaults and parameters.get(name) != defaults[name] and parameters.get(name) is not None:
             words += [flag, str(parameters[name])]
-    for option in () if method is None else method.options:
-        value = parameters.get(option.parameter)
-        if value is None or value == defaults.get(option.parameter):
+    declared = {} if method is None else parameters_of(method.estimator)
+    common = (
+        "max_iter",
+        "max_time",
+        "n_threads",
+        "random_state",
+        None if method is None else method.clusters,
+    )
+    for name, parameter in declared.items():
+        value = parameters.get(name)
+        if name in common or not parameter.flags or value is None or value == defaults.get(name):
             continue
-        off = f"--no-{option.flag.removeprefix('--')}"
-        words += [option.flag if value else off] if isinstance(value, bool) else [option.flag, str(value)]
+        flag = parameter.flags[0]
+        words += (
+            [flag if value else f"--no-{flag.removeprefix('--')}"]
+            if isinstance(value, bool)
+            else [flag, str(value)]
+        )
     words += _preparing_words(summary)
     return shlex.join(words)
 

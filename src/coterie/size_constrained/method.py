@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.method import Method, Need
-from coterie.estimators.options import CENTER_TOLERANCE, INIT, N_INIT, SIZES
-from coterie.kmeans.method import INERTIA, METRIC, ZERO_ROWS, copy_of_compared_rows
+from coterie.kmeans.method import INERTIA, copy_of_compared_rows
 from coterie.rows import RowSource
 from coterie.size_constrained.assignment import listed
 from coterie.size_constrained.estimator import SizeConstrainedKMeans
@@ -36,7 +35,6 @@ SIZE_CONSTRAINED = Method(
     estimator=SizeConstrainedKMeans,
     summary="k-means with a minimum and a maximum size of clusters",
     objective=INERTIA,
-    options=(*SIZES, METRIC, ZERO_ROWS, INIT, N_INIT, CENTER_TOLERANCE),
     memory=_memory,
     page="docs/guide/kmeans.md",
 )

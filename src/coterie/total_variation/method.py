@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from coterie.estimators.belonging import own_memberships
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
-from coterie.estimators.method import Belonging, Method, Need, Objective, Option, Progress
-from coterie.estimators.options import GRAPH_NEIGHBORS, INIT, N_INIT, OBJECTIVE_TOLERANCE, SIZES
+from coterie.estimators.method import Belonging, Method, Need, Objective, Progress
 from coterie.rows import RowSource
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -43,49 +41,6 @@ TOTAL_VARIATION = Method(
     objective=Objective("energy_", "balanced cut"),
     # `max_iter` limits the inner iterations, which are not reported.
     progress=Progress(name="relaxed cut", step="outer step", limit=None),
-    options=(
-        replace(INIT, choices={"diffusion": "from a normalised cut"}),
-        replace(N_INIT, choices={}),
-        GRAPH_NEIGHBORS,
-        Option(
-            "steps",
-            "--steps",
-            "of the descent",
-            choices={"preconditioned": "longer where they can be", "paper": "Algorithm 1 as published"},
-        ),
-        Option(
-            "asymmetry",
-            "--asymmetry",
-            "lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least (default: of equal size)",
-            type=float,
-        ),
-        Option(
-            "class_priors",
-            "--class-priors",
-            "how large clusters should be: parts of all such as '0.9,0.1', or what finds them",
-            choices={
-                "estimate": "those that lower the normalised cut",
-                "labels": "the shares of the known classes",
-            },
-        ),
-        Option(
-            "balance",
-            "--balance",
-            "what the sizes of clusters count",
-            choices={"rows": "", "degrees": "the weights of their edges"},
-        ),
-        *SIZES,
-        Option(
-            "select_by",
-            "--select-by",
-            "which of the runs is kept",
-            choices={
-                "shared-neighbors": "the smallest balanced cut, or a better one by shared neighbours",
-                "energy": "the smallest balanced cut",
-            },
-        ),
-        OBJECTIVE_TOLERANCE,
-    ),
     takes_labels=True,
     belonging=Belonging("membership", own_memberships),
     pictures={"memberships": _plot_memberships},

@@ -39,7 +39,7 @@ def check_class_priors(class_priors: Any, asymmetry: float | None, n_clusters: i
         return
     if asymmetry is not None:
         raise ValueError(
-            "Both asymmetry and class_priors say how large clusters should be: give one of them."
+            "asymmetry and class_priors both say how large clusters should be: give one of them."
         )
     if not isinstance(class_priors, str):
         checked_priors(class_priors, n_clusters)
