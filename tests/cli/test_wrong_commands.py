@@ -50,7 +50,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method magic",
         2,
-        "--method must be k-means, nested, mini-batch, bisecting, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
+        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
     ),
     (
         "fit rows.npy -k 3 --method convex-clustering",
@@ -117,8 +117,16 @@ WRONG = [
     ),
     ("fit rows.npy -k 3 --metric taxi", 2, "--metric must be euclidean or cosine, got 'taxi'."),
     ("fit rows.npy -k 3 --zero-rows drop", 2, "--zero-rows must be error or ignore, got 'drop'."),
-    ("fit rows.npy -k 3 --size-min -1", 2, "--size-min must be a positive number, got '-1'."),
-    ("fit rows.npy -k 3 --size-min 200 --size-max 100", 2, "--size-min 200 is more than --size-max 100."),
+    (
+        "fit rows.npy -k 3 --method size-constrained --size-min -1",
+        2,
+        "--size-min must be a non-negative number, got '-1'.",
+    ),
+    (
+        "fit rows.npy -k 3 --method size-constrained --size-min 200 --size-max 100",
+        2,
+        "--size-min 200 is more than --size-max 100.",
+    ),
     ("fit rows.npy -k 9 --coreset 8", 2, "--coreset 8 should be >= -k 9."),
     ("fit rows.npy -k 9 --method gmm --coreset 8", 2, "--coreset 8 should be >= -k 9."),
     ("fit rows.npy -k 3 --bounds loose", 2, "--bounds must be auto, elkan, yinyang or off, got 'loose'."),
@@ -147,7 +155,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method nested --n-init 2",
         2,
-        "--method nested takes no --n-init, which is an option of k-means, mini-batch, bisecting, gmm, laplacian-kmodes and total-variation.",
+        "--method nested takes no --n-init, which is an option of k-means, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes and total-variation.",
     ),
     (
         "fit rows.npy -k 3 --covariance diag --algorithm lloyd",
@@ -378,7 +386,7 @@ WRONG = [
     (
         "compare rows.npy -k 3 --methods magic",
         2,
-        "--methods must be k-means, nested, mini-batch, bisecting, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
+        "--methods must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
     ),
     ("compare rows.npy -k 3 --sample 0", 2, "--sample must be a positive integer, got '0'."),
     (
