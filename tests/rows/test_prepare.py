@@ -65,7 +65,7 @@ def test_as_scikit_learn(frame, impute, scale, tmp_path):
     expected = theirs.fit_transform(frame)
     first = None
     for table in kinds_of(frame, tmp_path):
-        rows = prepare_rows(table, impute=impute, scale=scale, one_hot=["city", "code"], exclude=["id"])
+        rows = prepare_rows(table, None, impute=impute, scale=scale, one_hot=["city", "code"], exclude=["id"])
         found = rows.read()
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         first = found if first is None else first
@@ -80,13 +80,13 @@ def test_as_scikit_learn(frame, impute, scale, tmp_path):
 
 
 def test_medians_are_exact_and_infinities_an_error(frame):
-    rows = prepare_rows(frame[["age"]], impute="median")
+    rows = prepare_rows(frame[["age"]], None, impute="median")
     assert rows.preparation[0][:2] == ("impute", "median")
     assert rows.preparation[0][2] == [np.nanmedian(frame["age"])]
     frame.loc[17, "age"] = np.inf
     for impute in ("mean", "median"):
         with pytest.raises(ValueError, match=r"infinity .*First bad row: 17\."):
-            prepare_rows(frame[["age"]], impute=impute)
+            prepare_rows(frame[["age"]], None, impute=impute)
 
 
 def test_arrays_that_hold_no_floats():
@@ -112,13 +112,13 @@ def test_nothing_but_categories(frame):
         assert np.all(rows.read().sum(axis=1) == 1)
         same_bits(rows.take([0, 1]), rows.read()[:2])
     with pytest.raises(ValueError, match="exclude leaves no column of numbers"):
-        prepare_rows(frame[["city"]], exclude=["city"])
+        prepare_rows(frame[["city"]], None, exclude=["city"])
 
 
 def test_auto_takes_what_is_no_number(frame):
-    rows = prepare_rows(frame, exclude="id", one_hot="auto", impute="mean")
+    rows = prepare_rows(frame, None, exclude="id", one_hot="auto", impute="mean")
     assert rows.shape[1] == 5 + 4
-    assert prepare_rows(frame[["income"]], one_hot="auto").column_names == ["income"]
+    assert prepare_rows(frame[["income"]], None, one_hot="auto").column_names == ["income"]
     assert prepare_rows(frame, columns=["age", "city"], one_hot="auto", impute="mean").shape[1] == 1 + 4
 
 
@@ -151,7 +151,7 @@ def test_what_makes_no_sense(frame):
         with pytest.raises(ValueError, match=f"{option} must be one of .*, got 'much'"):
             prepare_rows(frame, **{option: "much"})
     with pytest.raises(ValueError, match=r"'id' has more than 100 different values.*category_limit"):
-        prepare_rows(frame, one_hot="auto")
+        prepare_rows(frame, None, one_hot="auto")
     assert prepare_rows(frame, columns="flag", one_hot="id", category_limit=700).shape == (700, 701)
     with pytest.raises(ValueError, match=r"no value at all: 'age'\. Leave them out: exclude=\['age'\]"):
         prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], impute="mean")
@@ -169,7 +169,7 @@ def test_what_makes_no_sense(frame):
         prepare_rows(pytest.importorskip("scipy.sparse").eye_array(3), scale="standard")
     # Without imputation missing values are what they are without scaling.
     with pytest.raises(ValueError, match=r"Input X contains NaN.*'age' in 40.*--impute median"):
-        prepare_rows(frame[NUMBERS], scale="standard")
+        prepare_rows(frame[NUMBERS], None, scale="standard")
 
 
 def test_rows_that_are_open_already(frame, tmp_path):

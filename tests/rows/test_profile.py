@@ -49,7 +49,7 @@ LOOKS = {
     "story": "text",
     "day": "date",
     "written": "date",
-    "nearly": "text",
+    "nearly": "invalid numbers",
     "same": "constant",
     "nothing": "empty",
     "infinite": "number",

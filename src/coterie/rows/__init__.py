@@ -81,8 +81,9 @@ from coterie.rows.adapt import as_rows
 from coterie.rows.carried import Carried
 from coterie.rows.files import open_rows
 from coterie.rows.formats import Format, register_format
-from coterie.rows.prepare import prepare_rows
+from coterie.rows.prepare import prepare_rows, table_roles
 from coterie.rows.remote import RemoteFile
+from coterie.rows.roles import TableRoles
 from coterie.rows.source import Block, RowSource
 
 __all__ = [
@@ -95,4 +96,6 @@ __all__ = [
     "open_rows",
     "prepare_rows",
     "register_format",
+    "TableRoles",
+    "table_roles",
 ]

@@ -16,6 +16,7 @@ __all__ = [
     "NO_COLUMNS",
     "Column",
     "Columns",
+    "NotATableError",
     "choose_columns",
     "column_positions",
     "column_word",
@@ -34,6 +35,10 @@ class _NoColumns(tuple[str, ...]):
 
 # A table is opened without a column to cluster, for what it carries. It has one column that is never read.
 NO_COLUMNS: Columns = _NoColumns()
+
+
+class NotATableError(ValueError):
+    """Columns were chosen from data that have none to choose, such as an array."""
 
 
 @dataclass(frozen=True, slots=True)

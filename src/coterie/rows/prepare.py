@@ -10,14 +10,15 @@ from typing import Any, Literal
 from coterie.rows.adapt import as_rows
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.categories import CATEGORY_LIMIT, HandleUnknown, OneHotRows, learned_categories
-from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
+from coterie.rows.columns import NO_COLUMNS, Columns, NotATableError, column_positions
 from coterie.rows.files import open_rows
 from coterie.rows.normalized import NormalizedRows
+from coterie.rows.roles import TableRoles, roles_of
 from coterie.rows.source import RowSource
 from coterie.rows.statistics import Impute, Scale, learned_scale, learned_values
 from coterie.rows.transformed import ImputedRows, ScaledRows
 
-__all__ = ["LEARNED", "STEPS", "prepare_rows"]
+__all__ = ["LEARNED", "STEPS", "prepare_rows", "table_roles"]
 
 # What makes rows anew from others and what a step of `RowSource.preparation` holds.
 STEPS: dict[str, Callable[..., RowSource]] = {
@@ -39,7 +40,7 @@ _WORDS = {
 
 def prepare_rows(
     X: Any,
-    columns: Columns | None = None,
+    columns: Columns | None = "auto",
     *,
     exclude: Columns | None = None,
     impute: Impute | None = None,
@@ -61,8 +62,10 @@ def prepare_rows(
     ----------
     X : path, array-like, table, Dask array or RowSource
         What `open_rows` or `as_rows` takes.
-    columns, exclude : list of str or int, optional
-        Columns of a table to cluster, and columns to leave out, see `open_rows`.
+    columns, exclude : list of str or int, or "auto", optional
+        Columns of a table to cluster, and columns to leave out, see `open_rows`. "auto" takes those that `table_roles`
+        calls features: a column of vectors, or else numbers and booleans, without ids, dates and constants. None takes
+        all columns, which must be numbers.
     impute : {"mean", "median"}, optional
         What is put in the place of missing numbers, by column. By default these are an error.
     scale : {"standard", "robust", "none"}, optional
@@ -119,6 +122,8 @@ def prepare_rows(
     else:
         opened = partial(as_rows, X, **reading)
     encoded: list[str] = []
+    if isinstance(columns, str) and columns == "auto":
+        columns, one_hot = _automatic_columns(X, opened, exclude, one_hot)
     if one_hot is None:
         rows = opened(columns=columns, exclude=exclude)
     else:
@@ -134,6 +139,70 @@ def prepare_rows(
     if encoded:
         rows = OneHotRows(rows, learned_categories(rows, encoded, category_limit), handle_unknown)
     return NormalizedRows(rows) if normalize else rows
+
+
+def table_roles(
+    X: Any, *, exclude: Columns | None = None, categories: Columns | None = None, **reading: Any
+) -> TableRoles | None:
+    """Return which columns of a table are features, and why the others are not.
+
+    Parameters
+    ----------
+    X : path or table
+        What `open_rows` or `as_rows` takes.
+    exclude, categories : list of str or int, optional
+        Columns to leave out, and columns to encode ("auto": all of few distinct values).
+    reading
+        Other options of `open_rows`.
+
+    Returns
+    -------
+    TableRoles or None
+        None where X is not a table, or a lazy one. The rules are those of `coterie.rows.roles.roles_of`.
+
+    Raises
+    ------
+    ValueError
+        If the table has nothing to cluster, several columns of vectors, or text most of which is numbers.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from coterie.rows import table_roles
+    >>> print(table_roles(pyarrow.table({"id": [7, 3, 9], "age": [20.5, 30, 70], "name": ["Al", "Bo", "Cy"]})))
+    Used: 1 column (age). Left out: id (id); name (text).
+    """
+    opened = (
+        partial(open_rows, X, **reading)
+        if isinstance(X, (str, os.PathLike))
+        else partial(as_rows, X, **reading)
+    )
+    if isinstance(X, RowSource):
+        return None
+    try:
+        table = opened(columns=NO_COLUMNS)
+    except NotATableError:
+        return None
+    if table.carried is None:  # of a lazy table
+        return None
+    names = table.carried.names
+    left = [] if exclude is None else column_positions(names, exclude)
+    if categories is None or (categories == "auto" and "auto" not in names):
+        encoded: Sequence[str | int] = [] if categories is None else ["auto"]
+    else:
+        _check_not_left_out(names, categories, left)
+        encoded = column_positions(names, categories)
+    return roles_of(table, exclude=left, categories=encoded)
+
+
+def _automatic_columns(
+    X: Any, opened: Callable[..., RowSource], exclude: Columns | None, one_hot: Columns | None
+) -> tuple[Columns | None, Columns | None]:
+    """Return `columns` and `one_hot` for the columns that `table_roles` chooses."""
+    roles = table_roles(X, exclude=exclude, categories=one_hot, **getattr(opened, "keywords", {}))
+    if roles is None:
+        return None, one_hot
+    return [*roles.features, *roles.categories], list(roles.categories) or None
 
 
 def _check_word(option: str, word: Any) -> None:

@@ -14,7 +14,7 @@ from coterie.arrays import Array
 from coterie.rows import checks
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.categories import CATEGORY_LIMIT
-from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.columns import NO_COLUMNS, NotATableError
 from coterie.rows.files import open_rows
 from coterie.rows.source import RowSource
 
@@ -23,6 +23,7 @@ __all__ = [
     "ID_NAMES",
     "ColumnProfile",
     "looks_like_ids",
+    "profile_columns",
     "profile_table",
     "shares_of_variance",
 ]
@@ -40,6 +41,19 @@ _FEWEST_IDS = 20
 # Hashes and such: whole numbers too large for a count or a measurement.
 _HUGE = 2.0**40
 
+# Names of ids, whatever their values; names of row numbers, where the values are unique.
+_ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
+_INDEX_NAME = re.compile(
+    r"^(index|idx|row|row[_ ]?(number|nr|id)|rownum|unnamed: ?\d+|level_0|__index_level_\d+__)?$",
+    re.IGNORECASE,
+)
+
+# Names of times that are stored as numbers: seconds (or smaller units) since 1970.
+_TIME_NAME = re.compile(
+    r"(^|[_\-. ])(time|timestamp|datetime|date|ts|created|updated|modified)(_?at)?$", re.IGNORECASE
+)
+_LEAST_EPOCH = 1e8
+
 # Longer texts are sentences rather than keys.
 _KEY_LENGTH = 40
 
@@ -56,7 +70,8 @@ class ColumnProfile:
     name, type : str
         What the table calls it, and its type.
     looks_like : str
-        "number", "vector", "category", "id", "date", "text", "constant", "empty" or "nested".
+        "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid numbers": text
+        most of which is numbers.
     missing : int
         Cells without a value: null, NaN, or an empty text.
     infinite : int
@@ -104,30 +119,44 @@ def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] 
     """
     try:
         table = open_rows(path, NO_COLUMNS, **reading)
-    except ValueError as error:
-        if "columns has no meaning" in str(error):
-            return None
-        raise
+    except NotATableError:
+        return None
     with checks.reading(path):
-        columns = [] if table.carried is None else _profiled(table)
-    return table.shape[0], [column.result(table.shape[0]) for column in columns]
+        return table.shape[0], profile_columns(table)
+
+
+def profile_columns(table: RowSource, most_rows: int | None = None) -> list[ColumnProfile]:
+    """Describe the columns of a table that was opened without a column to cluster.
+
+    Parameters
+    ----------
+    table : RowSource
+        Opened with `NO_COLUMNS`: all its columns are carried.
+    most_rows : int, optional
+        Rows to look at; all by default.
+    """
+    if table.carried is None:
+        return []
+    columns, n_seen = _profiled(table, table.shape[0] if most_rows is None else most_rows)
+    return [column.result(n_seen, is_whole=n_seen == table.shape[0]) for column in columns]
 
 
 def looks_like_ids(column: Array) -> bool:
-    """Tell whether numbers are those of rows or of persons: whole, all different, and ascending, dense or huge."""
-    if np.any(column != np.floor(column)):
+    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, whole and huge)."""
+    if not len(column) or np.any(column != np.floor(column)):
         return False
-    steps = np.diff(column)
-    if np.all(steps > 0):
+    if column[0] in (0, 1) and np.all(np.diff(column) == 1):
         return True
-    values = np.sort(column)
-    if np.any(values[1:] == values[:-1]):
-        return False
-    is_dense = values[-1] - values[0] < 2 * len(values)
-    return bool(is_dense or np.median(np.abs(values)) >= _HUGE)
+    return bool(np.median(np.abs(column)) >= _HUGE and len(np.unique(column)) == len(column))
 
 
-def _profiled(table: RowSource) -> Sequence[_Column]:
+def has_id_name(name: str) -> bool:
+    """Return whether a column is called like an id: "id", "customer_id", "customerId", "uuid"."""
+    return bool(_ID_NAME.search(name))
+
+
+def _profiled(table: RowSource, most_rows: int) -> tuple[Sequence[_Column], int]:
+    """Return the columns of the first rows, and how many rows were read."""
     assert table.carried is not None
     first = next(iter(table.carried.batches()), None)
     if first is None:
@@ -139,10 +168,12 @@ def _profiled(table: RowSource) -> Sequence[_Column]:
     read = [i for i, column in enumerate(columns) if not isinstance(column, _Vectors)]
     start = 0
     for batch in table.carried.batches(read) if read else ():
+        if start >= most_rows:
+            break
         for i, cells in zip(read, batch.columns):
             columns[i].look_at(cells, start)
         start += batch.num_rows
-    return columns
+    return columns, start if read else table.shape[0]
 
 
 def _column_of(batch_field: Any) -> _Column:
@@ -173,14 +204,14 @@ class _Column:
         """Take the next cells, of which the first is in row `start`."""
         self.found.missing += cells.null_count
 
-    def result(self, n_rows: int) -> ColumnProfile:
+    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         """Return what was found once all cells were seen."""
         return self.found
 
 
 @dataclass(slots=True)
 class _Nested(_Column):
-    def result(self, n_rows: int) -> ColumnProfile:
+    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         self.found.looks_like, self.found.distinct = "nested", None
         return self.found
 
@@ -197,7 +228,7 @@ class _Vectors(_Column):
             first = int(np.argmax(lengths != lengths[0]))
             self.found.remark = f"lengths differ: {lengths[0]} and {lengths[first]}"
 
-    def result(self, n_rows: int) -> ColumnProfile:
+    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         self.found.looks_like, self.found.distinct = "vector", None
         if self.found.missing:
             self.found.remark = "vectors are missing"
@@ -259,24 +290,27 @@ class _Numbers(_Counted):
         self.mean += step * len(numbers) / n
         self.n = n
 
-    def result(self, n_rows: int) -> ColumnProfile:
+    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         found = self.found
         if not self.n:
-            found.looks_like = "number" if found.infinite else "empty"
+            found.looks_like = "number" if found.infinite or not is_whole else "empty"
             return found
         found.variance = self.squares / self.n
         if found.infinite:
             found.remark = f"{found.infinite:,} infinite"
-        if found.distinct == 1:
+        seen = np.concatenate(self.seen)
+        is_unique = self.are_all_different(n_rows) and bool(np.all(seen == np.floor(seen)))
+        found.looks_like = "number"
+        if found.distinct == 1 and is_whole and not found.missing:
             found.looks_like = "constant"
+        elif _TIME_NAME.search(found.name) and found.lowest >= _LEAST_EPOCH:
+            found.looks_like = "date"
         elif (
-            self.n >= _FEWEST_IDS
-            and self.are_all_different(n_rows)
-            and looks_like_ids(np.concatenate(self.seen))
-        ) or found.name.lower() in ID_NAMES:
+            (has_id_name(found.name) and bool(np.all(seen == np.floor(seen))))
+            or (is_unique and _INDEX_NAME.search(found.name))
+            or (self.n >= _FEWEST_IDS and is_unique and looks_like_ids(seen))
+        ):
             found.looks_like = "id"
-        else:
-            found.looks_like = "number"
         return found
 
 
@@ -315,7 +349,7 @@ class _Texts(_Counted):
                 there[first].as_py(),
             )
 
-    def result(self, n_rows: int) -> ColumnProfile:
+    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         found = self.found
         n_there = n_rows - found.missing
         distinct = math.inf if found.distinct is None else found.distinct
@@ -325,14 +359,15 @@ class _Texts(_Counted):
             found.looks_like = "date"
         elif self.odd is not None and 2 * self.n_numbers > n_there:
             row, text = self.odd
+            found.looks_like = "invalid numbers"
             found.remark = (
                 f"numbers but for {n_there - self.n_numbers:,} cells, the first {text[:20]!r} in row {row}"
             )
-        elif distinct == 1:
+        elif distinct == 1 and is_whole and not found.missing:
             found.looks_like = "constant"
         elif (
             self.are_all_different(n_rows) and self.length <= _KEY_LENGTH * n_there and n_there >= _FEWEST_IDS
-        ) or found.name.lower() in ID_NAMES:
+        ) or has_id_name(found.name):
             found.looks_like = "id"
         elif distinct <= CATEGORY_LIMIT and 2 * distinct <= n_there:
             found.looks_like = "category"

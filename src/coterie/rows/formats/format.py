@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.rows.checks import reading
+from coterie.rows.columns import NotATableError
 from coterie.rows.memory import SparseSource
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
@@ -127,7 +128,8 @@ class Format:
         for name in _OPTIONS:
             if given.get(name) is not None and name not in self.options:
                 shown = f"::{given[name]}" if name == "key" else name
-                raise ValueError(f"{shown} has no meaning for {path}.")
+                kind = NotATableError if name in ("columns", "exclude") else ValueError
+                raise kind(f"{shown} has no meaning for {path}.")
 
     def _check_library(self, path: Path | RemoteFile) -> None:
         if self.library is None:

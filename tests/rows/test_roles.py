@@ -1,0 +1,280 @@
+"""Which columns of a table are features, on 40 tables of different kinds."""
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.rows import as_rows, prepare_rows, table_roles
+from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.roles import roles_of
+
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+N = 60
+F = "feature"
+draw = np.random.default_rng(0)
+
+
+def normal(scale=1.0):
+    return draw.normal(size=N) * scale
+
+
+def words(*kinds):
+    return [kinds[i % len(kinds)] for i in range(N)]
+
+
+def sentences():
+    return [f"customer {i} wrote that the delivery came {i % 7} days late and was damaged" for i in range(N)]
+
+
+def codes(prefix="C"):
+    return [f"{prefix}{number:05}" for number in draw.permutation(10 * N)[:N]]
+
+
+def days(start="2024-01-01"):
+    return pandas.date_range(start, periods=N)
+
+
+def vectors(width=4):
+    return list(draw.normal(size=(N, width)).astype(np.float32))
+
+
+NAMES = [f"{first} {last}" for first in ("Ann", "Bo", "Cy", "Di", "Ed", "Flo") for last in "ABCDEFGHIJ"]
+
+# Of each table: its columns, each with its role and its cells.
+TABLES = {
+    "customers": {
+        "id": ("id", np.arange(N) + 1000),
+        "age": (F, draw.integers(18, 90, N)),
+        "income": (F, normal()),
+    },
+    "customers with names": {
+        "name": ("id", NAMES),
+        "age": (F, draw.integers(18, 90, N)),
+        "spent": (F, normal()),
+    },
+    "orders": {
+        "order_id": ("id", draw.permutation(10**6)[:N]),
+        "amount": (F, normal()),
+        "items": (F, draw.integers(1, 9, N)),
+    },
+    "repeated customer ids": {
+        "customer_id": ("id", draw.integers(1, 9, N)),
+        "price": (F, normal()),
+        "weight": (F, normal()),
+    },
+    "camel-case ids": {
+        "customerId": ("id", draw.integers(1, 9, N)),
+        "PatientID": ("id", codes()),
+        "dose": (F, normal()),
+    },
+    "uuids": {"uuid": ("id", codes("f3a-")), "x": (F, normal()), "y": (F, normal())},
+    "hashes as numbers": {"key": ("id", draw.integers(2**45, 2**60, N)), "x": (F, normal())},
+    "index written by pandas": {"Unnamed: 0": ("id", np.arange(N)), "x": (F, normal()), "y": (F, normal())},
+    "row numbers without a name for it": {"n": ("id", np.arange(N)), "x": (F, normal())},
+    "row numbers from one": {"no": ("id", np.arange(1, N + 1)), "x": (F, normal())},
+    "sensor": {
+        "timestamp": ("date", days()),
+        "temperature": (F, normal()),
+        "pressure": (F, normal(100) + 1000),
+    },
+    "sensor with epoch seconds": {"time": ("date", 1.7e9 + np.arange(N) * 60), "temperature": (F, normal())},
+    "sensor with text dates": {"date": ("date", [str(day.date()) for day in days()]), "flow": (F, normal())},
+    "unique sensor counts": {"count": (F, draw.permutation(10**5)[:N]), "level": (F, normal())},
+    "ascending counts with gaps": {"total": (F, np.cumsum(draw.integers(1, 50, N))), "level": (F, normal())},
+    "populations, sorted": {"population": (F, np.sort(draw.permutation(10**7)[:N])), "area": (F, normal())},
+    "ranks": {"rank": (F, draw.permutation(N) + 1), "score": (F, normal())},
+    "years": {"year": (F, np.arange(1950, 1950 + N)), "rain": (F, normal())},
+    "percentages": {"left": (F, draw.integers(0, 101, N)), "right": (F, draw.integers(0, 101, N))},
+    "humid and grid end in id": {
+        "humid": (F, draw.integers(0, 2, N)),
+        "grid": (F, draw.integers(0, 9, N)),
+        "acid": (F, normal()),
+    },
+    "booleans": {"smokes": (F, np.arange(N) % 3 == 0), "age": (F, draw.integers(18, 90, N))},
+    "constant column": {
+        "x": (F, normal()),
+        "version": ("constant", np.full(N, 2)),
+        "source": ("constant", ["web"] * N),
+    },
+    "empty column": {
+        "x": (F, normal()),
+        "note": ("empty", pyarrow.nulls(N, pyarrow.string())),
+        "z": ("empty", np.full(N, np.nan)),
+    },
+    "categories": {
+        "city": ("category", words("Rome", "Oslo", "Lima")),
+        "x": (F, normal()),
+        "y": (F, normal()),
+    },
+    "free text": {"review": ("text", sentences()), "stars": (F, draw.integers(1, 6, N))},
+    "comments, mostly missing": {
+        "x": (F, normal()),
+        "comment": ("text", [None if i % 3 else sentences()[i] for i in range(N)]),
+    },
+    "embeddings with id": {"id": ("id", np.arange(N)), "embedding": (F, vectors())},
+    "embeddings with text and numbers": {
+        "id": ("id", codes()),
+        "text": ("text", sentences()),
+        "tokens": ("beside the vectors", draw.integers(1, 99, N)),
+        "embedding": (F, vectors()),
+    },
+    "embeddings and dates": {
+        "day": ("date", days()),
+        "vector": (F, vectors(3)),
+        "topic": ("category", words("a", "b")),
+    },
+    "cells": {
+        "barcode": ("id", codes("ACGT-")),
+        "gene_1": (F, draw.poisson(2, N)),
+        "gene_2": (F, draw.poisson(9, N)),
+    },
+    "votes": {
+        "member": ("id", NAMES),
+        "vote_1": (F, draw.integers(-1, 2, N)),
+        "vote_2": (F, draw.integers(-1, 2, N)),
+    },
+    "wide numbers": {f"x{i}": (F, normal()) for i in range(30)},
+    "prices in cents": {"price": (F, draw.integers(100, 10**6, N)), "rating": (F, normal())},
+    "coordinates": {"lat": (F, normal(90)), "lon": (F, normal(180)), "place": ("id", codes("P"))},
+    "missing numbers": {"x": (F, np.where(np.arange(N) % 9, normal(), np.nan)), "y": (F, normal())},
+    "decimals": {
+        "amount": (F, pyarrow.array([None, *range(3, 3 * N, 3)], pyarrow.decimal128(9, 2))),
+        "x": (F, normal()),
+    },
+    "nested": {"meta": ("nested", [{"a": i} for i in range(N)]), "x": (F, normal())},
+    "zip codes as text": {"zip": ("id", codes("")), "x": (F, normal())},
+    "created_at": {
+        "created_at": ("date", 1_600_000_000_000 + np.arange(N)),
+        "id": ("id", codes()),
+        "x": (F, normal()),
+    },
+    "float ids are measurements": {"id_score": (F, normal()), "grade": (F, normal())},
+}
+
+
+def table_of(name):
+    return pyarrow.table({
+        column: cells if isinstance(cells, pyarrow.Array) else pyarrow.array(cells)
+        for column, (_, cells) in TABLES[name].items()
+    })  # fmt: skip
+
+
+def found_roles(roles):
+    return {**dict.fromkeys(roles.features, F), **dict(roles.left_out)}
+
+
+def test_there_are_forty_tables():
+    assert len(TABLES) == 40
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_role_of_each_column(name):
+    expected = {column: role for column, (role, _) in TABLES[name].items()}
+    assert found_roles(table_roles(table_of(name))) == expected
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in TABLES if name not in ("nested", "decimals", "empty column")]
+)
+def test_data_frames_have_the_same_roles(name):
+    expected = {column: role for column, (role, _) in TABLES[name].items()}
+    assert found_roles(table_roles(table_of(name).to_pandas())) == expected
+
+
+def scalar_tables():
+    return [
+        name
+        for name, table in TABLES.items()
+        if not any("vector" in c or c in ("embedding", "meta") for c in table)
+    ]
+
+
+@pytest.mark.parametrize("name", scalar_tables())
+def test_text_files_have_the_same_roles(name, tmp_path):
+    expected = {column: role for column, (role, _) in TABLES[name].items()}
+    table_of(name).to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    found = found_roles(table_roles(tmp_path / "t.csv"))
+    if name in ("zip codes as text",):  # digits in a text file are numbers unless they begin with zeros
+        found.pop("zip")
+        expected.pop("zip")
+    assert found == expected
+
+
+def test_prepared_rows_have_the_features_and_carry_the_rest(tmp_path):
+    parquet.write_table(table_of("embeddings with text and numbers"), tmp_path / "t.parquet")
+    rows = prepare_rows(tmp_path / "t.parquet")
+    assert rows.shape == (N, 4)
+    assert rows.carried.names == ["id", "text", "tokens"]
+    model = coterie.KMeans(3, random_state=0).fit(rows)
+    again = prepare_rows(tmp_path / "t.parquet", ["embedding"])
+    np.testing.assert_array_equal(model.predict(again), model.labels_)
+
+
+def test_the_features_are_stored_in_the_model(tmp_path):
+    frame = table_of("customers").to_pandas()
+    model = coterie.KMeans(3, random_state=0).fit(prepare_rows(frame))
+    assert list(model.feature_names_in_) == ["age", "income"]
+    model.save(tmp_path / "m.coterie")
+    np.testing.assert_array_equal(coterie.load(tmp_path / "m.coterie").predict(frame), model.labels_)
+
+
+def test_an_array_is_taken_as_it_is():
+    X = np.arange(12.0).reshape(6, 2)
+    assert table_roles(X) is None
+    np.testing.assert_array_equal(prepare_rows(X).read(), X)
+
+
+def test_excluded_columns_and_categories():
+    table = table_of("categories")
+    assert table_roles(table, exclude=["x"]).features == ("y",)
+    encoded = table_roles(table, categories="auto")
+    assert (encoded.features, encoded.categories, encoded.left_out) == (("x", "y"), ("city",), ())
+    rows = prepare_rows(table, one_hot="auto")
+    assert rows.column_names == ["x", "y", "city_Lima", "city_Oslo", "city_Rome"]
+
+
+def test_summary_in_words():
+    roles = table_roles(table_of("embeddings with text and numbers"))
+    assert str(roles) == (
+        "Used: 1 column (embedding). Left out: id (id); text (text); tokens (beside the vectors)."
+    )
+
+
+def test_unlike_scales_are_named():
+    assert table_roles(pyarrow.table({"a": normal(), "b": normal(5000), "c": normal(3)})).scales == ("b", "a")
+    assert table_roles(pyarrow.table({"a": normal(), "b": normal(20)})).scales is None
+
+
+def test_invalid_cell_is_named_with_row_and_content(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},{'-' if i == 7 else i / 2}\n" for i in range(30)))
+    with pytest.raises(
+        ValueError, match=r"Column 'y' has numbers but for 1 cells, the first '-' in row 7\. .*--exclude y"
+    ):
+        table_roles(tmp_path / "t.csv")
+
+
+def test_text_alone_shows_how_to_make_vectors():
+    table = pyarrow.table({"id": codes(), "review": sentences()})
+    with pytest.raises(ValueError, match=r"text in review.*\n.*SentenceTransformer"):
+        table_roles(table)
+
+
+def test_categories_alone_name_the_option():
+    with pytest.raises(ValueError, match="--one-hot auto"):
+        table_roles(pyarrow.table({"city": words("Rome", "Oslo")}))
+
+
+def test_several_columns_of_vectors_are_an_error():
+    with pytest.raises(ValueError, match=r"several columns of vectors: a, b\. Choose one"):
+        table_roles(pyarrow.table({"a": vectors(), "b": vectors()}))
+
+
+def test_a_long_table_is_judged_by_its_first_rows():
+    n = 200_000
+    values = np.r_[np.zeros(100_000), np.ones(n - 100_000)]
+    table = pyarrow.table({"flag": values, "x": draw.normal(size=n)})
+    roles = roles_of(as_rows(table, columns=NO_COLUMNS))
+    assert roles.features == ("flag", "x")
