@@ -61,6 +61,16 @@ def test_priors_and_bounds_of_a_cut(folder, rows, X, capsys):
         assert told in capsys.readouterr().err
 
 
+def test_size_constraints(folder, rows, X, capsys):
+    options = f"--method size-constrained --size-min {len(X) // 3} --size-max 0.4"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.SizeConstrainedKMeans(3, size_min=len(X) // 3, size_max=0.4, random_state=0).fit(X)
+    np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    capsys.readouterr()
+    assert main(["fit", rows, "-k", "3", "--force", "--method", "k-means", "--size-min", "3"]) == 2
+    assert "--size-min" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("shown_at_once")
 def test_total_variation(folder, rows, X, capsys):
     known = np.full(len(X), -1)

@@ -186,8 +186,8 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
 
     @property
     def _symmetry(self) -> str:
-        """What becomes of edges that go one way only, see `coterie.graphs.knn_graph`."""
-        raise NotImplementedError
+        """How the graph is made symmetric: see `coterie.graphs.knn_graph`."""
+        return "max"
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         """Return how much speaks for each cluster: (m, L) scores of (m, n) affinities to the rows of the fit."""

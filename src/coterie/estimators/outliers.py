@@ -118,7 +118,7 @@ class OutlierScoring:
         return None if found is None else self._relative(found, chosen)
 
     def __getstate__(self) -> Any:
-        if "_own_distances" in self.__dict__:
+        if hasattr(self, "_own_distances"):
             self._scale()
         return super().__getstate__()  # type: ignore[misc]
 
@@ -154,13 +154,13 @@ class OutlierScoring:
 
     def _scale(self) -> None:
         """Make scales and scores of what the fit has measured, unless that is done."""
-        own = self.__dict__.get("_own_distances")
+        own = getattr(self, "_own_distances", None)
         if own is not None:
             scales = cluster_scales(own)
             self._cluster_scales = scales
             self._outlier_scores = relative_to_scales(own.distances, own.labels, scales)
             self.__dict__.pop("_own_distances", None)  # another thread may have been here, too
-        elif "_cluster_scales" not in self.__dict__:
+        elif not hasattr(self, "_cluster_scales"):
             check_is_fitted(self)
             raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
 

@@ -233,7 +233,7 @@ class CentroidEstimator(
 
     def _check_goes_on(self) -> None:
         """Raise a ValueError if a stream cannot go on with the clusters that it has."""
-        counts = self.__dict__.get("counts_")
+        counts = getattr(self, "counts_", None)
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which goes on with {len(counts)} "

@@ -583,7 +583,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def _state_for(self, rows: RowSource) -> MiniBatchState:
         """Return a copy of the state that the last batch has left, for more rows."""
-        means, shift = self.__dict__.get("_means"), self._shift
+        means, shift = getattr(self, "_means", None), self._shift
         if means is None or isinstance(means, SparseMeans) != rows.is_sparse:
             sums, masses = (part.copy() for part in self._votes)
             if rows.is_sparse:  # there are no shifts between sparse rows

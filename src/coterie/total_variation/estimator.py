@@ -498,10 +498,6 @@ class TotalVariationClustering(GraphEstimator):
     def _edge_weights(self, squares: Array) -> Array:
         return np.ones_like(squares)
 
-    @property
-    def _symmetry(self) -> str:
-        return "max"
-
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         return _mean_distances(squares)
 
