@@ -9,6 +9,8 @@ import pytest
 import coterie
 from coterie import persistence
 from coterie.cli import main
+from coterie.cli.results import cluster_table
+from coterie.rows import as_rows
 from tests.cli.running import everything
 
 
@@ -183,3 +185,32 @@ def test_warnings_are_lines(rows, capsys, monkeypatch):
     printed = capsys.readouterr()
     assert json.loads(printed.out)["warnings"] == ["The fit was cut short."]
     assert printed.err.splitlines()[-1] == "coterie: warning: The fit was cut short."
+
+
+def test_ids_and_texts_of_a_table_are_not_clustered(folder, X, capsys):
+    pandas, parquet = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "id", np.arange(1000, 1300))
+    frame.insert(1, "name", [f"somebody with the number {i}" for i in range(300)])
+    frame.to_csv("people.csv", index=False)
+    assert main(["fit", "people.csv", "-k", "3"]) == 0
+    found = capsys.readouterr()
+    assert "Used: 4 columns (a, b, c, d). Left out: id, name (id)." in found.out
+    lines = found.out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("cluster"))
+    assert [line.split()[1:3] for line in lines[start + 1 : start + 4]] == [["100", "33.3%"]] * 3
+    assert lines[-1] == "next: coterie report coterie-out"
+    assert found.err == ""
+    table = parquet.read_table("coterie-out/labels.parquet")
+    assert table.column_names[:3] == ["id", "name", "cluster"]
+    assert np.bincount(table["cluster"]).tolist() == [100, 100, 100]
+
+
+def test_table_of_clusters_names_distinctive_features(X):
+    table = cluster_table(as_rows(X), np.repeat([0, 1, 2], 100).astype(np.int32))
+    assert [row["rows"] for row in table] == [100, 100, 100]
+    for row in table:
+        members = X[100 * row["cluster"] : 100 * row["cluster"] + 100]
+        assert row["spread"] == pytest.approx(np.sqrt(members.var(axis=0).sum()))
+        score = (members.mean(axis=0) - X.mean(axis=0)) / X.std(axis=0)
+        assert row["features"][f"column {row['cluster']}"] == pytest.approx(score[row["cluster"]])

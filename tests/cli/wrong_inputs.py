@@ -56,7 +56,7 @@ def a_folder_of_several_formats(folder):
     frame().to_csv(folder / "mixed/b.csv", index=False)
 
 
-@wrong("fit shards -k 2", "shards/1.csv", "2")
+@wrong("fit shards -k 2", "shards: Some files lack the columns c.", "--columns")
 def shards_of_other_columns(folder):
     (folder / "shards").mkdir()
     frame().to_csv(folder / "shards/0.csv", index=False)
@@ -130,7 +130,7 @@ def a_text_file_cut_in_a_row(folder):
 # Columns that are no numbers
 
 
-@wrong("fit t.csv -k 2", "t.csv", "'b' (string)", "--exclude", "--one-hot")
+@wrong("fit t.csv -k 2", "t.csv", "Column 'b'", "leave the column out: --exclude b.")
 def a_text_among_numbers(folder):
     table = frame()
     table["b"] = table["b"].astype(object)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +30,7 @@ from coterie.cli.options import (
     Threads,
 )
 from coterie.cli.output import output_folder, recorded_warnings, tell, to_json, unguarded_warnings
+from coterie.cli.progress import Display, Step, display
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.outputs import OutputFolder, newest
 from coterie.plotting import require_matplotlib
@@ -38,6 +41,9 @@ from coterie.selection.criteria_by_k import Criterion
 from coterie.selection.pages import choice_page
 
 __all__ = ["choose_k"]
+
+# Steps that `coterie.choose_k` reports.
+_STEPS = 7
 
 CURVES, PICTURE, PAGE, SUMMARY = "curves.csv", "choose-k.png", "choose-k.html", "summary.json"
 
@@ -130,10 +136,10 @@ def choose(job: ChooseJob) -> dict[str, Any]:
         if k_range[0] >= rows.shape[0]:
             raise UsageError(f"-k {job.k} begins above the {rows.shape[0]} rows of {job.file}.")
         k_range = k_range[0], min(k_range[1], rows.shape[0] - 1)
-        with recorded_warnings() as warned, about(job.file):
+        with display(job.quiet) as screen, recorded_warnings() as warned, about(job.file):
             found = choose_number(
                 rows, k_range, sample_size=job.sample, max_time=job.max_time, random_state=seed,
-                n_threads=job.n_threads,
+                n_threads=job.n_threads, callback=_shown_on(screen),
             )  # fmt: skip
         summary = {
             **_facts(job, found),
@@ -143,6 +149,19 @@ def choose(job: ChooseJob) -> dict[str, Any]:
         }
         _write(outputs, found, summary)
     return summary
+
+
+def _shown_on(screen: Display) -> Callable[[str], None]:
+    """Return a callback that shows the steps of a choice."""
+    names: list[str] = []
+    started = time.perf_counter()
+
+    def show(name: str) -> None:
+        names.append(name)
+        seconds = time.perf_counter() - started
+        screen.show(Step(len(names), _STEPS, "step", seconds, len(names) / max(seconds, 1e-9), detail=name))
+
+    return show
 
 
 def _range_of(text: str) -> tuple[int, int]:

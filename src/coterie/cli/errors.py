@@ -13,6 +13,9 @@ __all__ = ["UsageError", "in_options", "is_usage", "listed", "message_of"]
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 500
 
+# What to do in Python, and in parentheses on the command line: exclude=['b'] (--exclude b).
+_BOTH_WAYS = re.compile(r"\b[a-z_]+=(?:\[[^\]]*\]|'[^']*'|\w+) \((--[^)]+)\)")
+
 
 class UsageError(Exception):
     """A command line that cannot be run: a wrong option, a wrong value, or options that exclude each other."""
@@ -36,7 +39,7 @@ def message_of(error: Exception) -> str:
     from coterie.limits.files import shortened
     from coterie.rows.addresses import without_secrets
 
-    return shortened(without_secrets(_text_of(error)), _MOST_CHARACTERS)
+    return shortened(without_secrets(_BOTH_WAYS.sub(r"\1", _text_of(error))), _MOST_CHARACTERS)
 
 
 def in_options(text: str) -> str:

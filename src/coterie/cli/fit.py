@@ -73,6 +73,7 @@ from coterie.cli.results import (
     RowResults,
     asked_share,
     beside_of,
+    cluster_table,
     names_beside,
     outlier_facts,
     result_files,
@@ -313,11 +314,13 @@ def _fit_file(
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
     told, reading = unguarded_warnings(outputs, job.out), job.tables.for_jobs()
+    used: list[str] = []
     rows = open_prepared(
         path,
         beside=job.beside.names,
         affinities=job.parameters.get("affinity") == "precomputed",
         warned=told,
+        used=used,
         **reading,
     )
     method = usual_method([method for method, _ in models], rows.shape[0])
@@ -355,6 +358,9 @@ def _fit_file(
         "outliers": outlier_facts(outliers, job.outliers),
         "known_labels": job.labels,
         "graph": job.graph,
+        "used": "".join(used) or None,
+        "folder": str(job.out),
+        "table_of_clusters": cluster_table(rows, model.labels_),
         "reading": {"sep": reading["sep"], "decimal": reading["decimal"]},
         "hashes": {
             "data": hash_of_rows(rows),

@@ -17,12 +17,11 @@ from sklearn.utils._param_validation import InvalidParameterError
 from coterie.arrays import IntArray
 from coterie.cli.errors import UsageError
 from coterie.cli.output import recorded_warnings
-from coterie.cli.suspects import column_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import newest
-from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
+from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
 
@@ -38,6 +37,7 @@ def open_prepared(
     preparing: Mapping[str, Any] | None = None,
     affinities: bool = False,
     warned: list[str] | None = None,
+    used: list[str] | None = None,
     **reading: Any,
 ) -> RowSource:
     """Open the rows of a file and prepare them to be clustered.
@@ -47,7 +47,8 @@ def open_prepared(
     file : str
         What to open.
     columns, exclude : list of str or int or None
-        Columns of a table to cluster, and to leave out.
+        Columns of a table to cluster, and to leave out. By default its features are clustered: see
+        `coterie.rows.table_roles`.
     beside : sequence of str
         Columns of a table that its results keep; they are left out, too.
     preparing : mapping of str, optional
@@ -55,7 +56,9 @@ def open_prepared(
     affinities : bool
         Whether rows are those of a graph; then the file may hold the neighbours that it is made of.
     warned : list of str, optional
-        Where warnings go, also of columns that should perhaps not be clustered; by default nowhere.
+        Where warnings go; by default nowhere.
+    used : list of str, optional
+        Where a sentence goes that names the features of a table and the columns that are left out.
     reading
         Other options of `open_rows`; None says nothing.
     """
@@ -70,10 +73,23 @@ def open_prepared(
         told_how = {option: value for option, value in reading.items() if value is not None}
         given = _graph_of_given(file) if affinities and not told_how else None
         X = file if given is None else given
-        rows = prepare_rows(X, columns, exclude=left_out, **(preparing or {}), **told_how)
+        steps = dict(preparing or {})
+        roles = None
+        if columns is None and given is None:
+            roles = table_roles(file, exclude=left_out, categories=steps.get("one_hot"), **told_how)
+        if roles is not None:
+            columns, steps["one_hot"] = [*roles.features, *roles.categories], list(roles.categories) or None
+        rows = prepare_rows(X, columns, exclude=None if roles else left_out, **steps, **told_how)
+    if used is not None and roles is not None:
+        used.append(str(roles))
     if warned is not None:
-        with about(file):
-            warned += [*told, *column_warnings(rows)]
+        warned += told
+        if roles is not None and roles.scales is not None and steps.get("scale") is None:
+            largest, smallest = roles.scales
+            warned.append(
+                f"The columns {largest!r} and {smallest!r} differ in scale by more than 100: --scale standard gives "
+                "all columns the same weight."
+            )
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from coterie.cli.tables import table_lines
@@ -23,13 +24,42 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{source['file']}: {_counted(source['rows'], 'row')} x {_counted(source['columns'], 'column')} in "
         f"{_counted(left, 'cluster')}{dropped} by {facts['method']}",
+        *([facts["used"]] if facts.get("used") else []),
         f"{'' if steps is None else _counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {_counted(sizes['largest'], 'row')} a cluster",
+        *_cluster_lines(facts),
         *_outlier_lines(facts),
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *_file_lines(facts),
+        *_next_lines(facts),
     ]
+
+
+def _cluster_lines(facts: dict[str, Any]) -> list[str]:
+    """Return a table of the largest clusters."""
+    table = facts.get("table_of_clusters", [])
+    if not table:
+        return []
+    cells = [["cluster", "rows", "share", "spread", "distinctive features (in standard deviations)"]]
+    for row in table:
+        features = ", ".join(f"{name} {score:+.1f}" for name, score in row.get("features", {}).items())
+        spread = f"{row['spread']:.3g}" if "spread" in row else "-"
+        cells.append([str(row["cluster"]), f"{row['rows']:,}", f"{row['share']:.1%}", spread, features])
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = [
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(line[:-1], widths)) + f"  {line[-1]}"
+        for line in cells
+    ]
+    others = facts["clusters_left"] - len(table)
+    return ["", *(line.rstrip() for line in lines), *([f"and {others:,} more"] if others > 0 else []), ""]
+
+
+def _next_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the command that shows more of a fit."""
+    if facts["command"] != "fit" or "report" in facts["files"] or "hashes" not in facts:
+        return []
+    return [f"next: coterie report {shlex.quote(facts['folder'])}"]
 
 
 def scan_lines(facts: dict[str, Any]) -> list[str]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coterie.arrays import Array, IntArray
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.cli.errors import UsageError
 from coterie.cli.output import table_writer, write_labels
 from coterie.cli.values import column_names
@@ -21,9 +24,10 @@ from coterie.results import (
     place_rows,
     result_batches,
 )
-from coterie.rows import RowSource
+from coterie.rows import Block, RowSource
 
 __all__ = [
+    "cluster_table",
     "Beside",
     "RowResults",
     "asked_share",
@@ -32,6 +36,10 @@ __all__ = [
     "outlier_facts",
     "result_files",
 ]
+
+
+# Rows that a table of clusters is made of, and what it shows.
+_SEEN_ROWS, _SHOWN_CLUSTERS, _SHOWN_FEATURES = 20_000, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,57 @@ class RowResults:
                 writer.write_batch(batch)
                 examples.look_at(batch)
         return examples.table()
+
+
+def cluster_table(rows: RowSource, labels: IntArray) -> list[dict[str, Any]]:
+    """Return the largest clusters: their sizes, their spread, and what distinguishes them.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The rows.
+    labels : ndarray of shape (n,), int
+        Their clusters; -1 for none.
+
+    Returns
+    -------
+    list of dict
+        For each of the ten largest clusters `cluster`, `rows`, `share`, `spread` (the root mean square distance of
+        its rows to their mean) and `features`: the columns whose mean differs most from that of all rows, in standard
+        deviations. Spread and features are those of at most 20,000 rows at equal distances.
+    """
+    sizes = np.bincount(labels[labels >= 0])
+    seen = np.linspace(0, len(labels) - 1, min(_SEEN_ROWS, len(labels))).astype(np.int64)
+    sample, classes = rows.take(seen), labels[seen]
+    table = []
+    mean, deviation = _moments(sample)
+    for cluster in np.argsort(-sizes, kind="stable")[:_SHOWN_CLUSTERS].tolist():
+        facts = {
+            "cluster": cluster,
+            "rows": int(sizes[cluster]),
+            "share": float(sizes[cluster] / len(labels)),
+        }
+        members = np.flatnonzero(classes == cluster)
+        if len(members):
+            own, spread = _moments(sample[members])
+            facts["spread"] = float(np.sqrt(np.sum(spread**2)))
+            scores = np.divide(own - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
+            first = np.argsort(-np.abs(scores), kind="stable")[:_SHOWN_FEATURES]
+            facts["features"] = {
+                f"column {i}" if rows.column_names is None else str(rows.column_names[i]): float(scores[i])
+                for i in first.tolist()
+            }
+        table.append(facts)
+    return table
+
+
+def _moments(block: Block) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of each column."""
+    if not sp.issparse(block):
+        return block.mean(axis=0, dtype=np.float64), block.std(axis=0, dtype=np.float64)
+    mean = np.asarray(block.mean(axis=0, dtype=np.float64)).ravel()
+    squares = np.asarray(block.multiply(block).mean(axis=0, dtype=np.float64)).ravel()
+    return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
 
 
 def asked_share(outliers: str | None) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.cli.suspects import drowning_column
+from coterie.arrays import FloatArray
 from coterie.rows.columns import column_word
 from coterie.rows.profile import DISTINCT_LIMIT, ColumnProfile, shares_of_variance
 
@@ -21,8 +21,22 @@ _SHOWN = 20
 _NAME_WIDTH = 28
 _RANGE_WIDTH = 14
 
+# A column that has most of the variance is named only if its spread is so many times that of the median column. Of the
+# variance of Fisher's irises 69% is in the length of the petals, with 2.4 times the spread; nothing is wrong with that.
+_WIDE = 4.0
+
 # What is clustered as it stands.
 _CLUSTERED = ("number", "vector")
+
+
+def drowning_column(spread: FloatArray) -> int | None:
+    """Return the column that has most of the variance because it is measured on another scale, None if none has."""
+    widest = int(spread.argmax())
+    others = np.delete(spread, widest)
+    others = others[others > 0]
+    if not len(others) or 2 * spread[widest] ** 2 <= spread @ spread:
+        return None
+    return widest if spread[widest] >= _WIDE * np.median(others) else None
 
 
 def table_facts(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> dict[str, Any]:

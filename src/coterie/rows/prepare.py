@@ -14,7 +14,7 @@ from coterie.rows.columns import NO_COLUMNS, Columns, NotATableError, column_pos
 from coterie.rows.files import open_rows
 from coterie.rows.normalized import NormalizedRows
 from coterie.rows.roles import TableRoles, roles_of
-from coterie.rows.source import RowSource
+from coterie.rows.source import RowSource, ShardedSource
 from coterie.rows.statistics import Impute, Scale, learned_scale, learned_values
 from coterie.rows.transformed import ImputedRows, ScaledRows
 
@@ -185,6 +185,11 @@ def table_roles(
         return None
     if table.carried is None:  # of a lazy table
         return None
+    ragged = table.ragged_columns if isinstance(table, ShardedSource) else []
+    if ragged:
+        raise ValueError(
+            f"Some files lack the columns {', '.join(ragged)}. Choose columns that all have: columns=[...] (--columns)."
+        )
     names = table.carried.names
     left = [] if exclude is None else column_positions(names, exclude)
     if categories is None or (categories == "auto" and "auto" not in names):

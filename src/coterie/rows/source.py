@@ -407,6 +407,14 @@ class ShardedSource(RowSource):
         self._parts = [part.with_dtype(dtype) for part in parts]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
+    @property
+    def ragged_columns(self) -> list[str]:
+        """Columns beside the clustered ones that some shards have and others lack."""
+        names: list[set[str]] = [
+            set() if part.carried is None else set(part.carried.names) for part in self._parts
+        ]
+        return sorted(set().union(*names) - names[0].intersection(*names))
+
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         other = super().with_dtype(dtype)
         other._parts = [part.with_dtype(dtype) for part in self._parts]
