@@ -247,3 +247,14 @@ class TestCoreset:
             KMeans(2, coreset_size=0).fit(np.eye(9))
         with pytest.raises(ValueError, match="coreset_size=3 should be >= n_clusters=4"):
             KMeans(4, coreset_size=3).fit(np.eye(9))
+
+
+def test_with_a_time_limit_bounds_begin_in_the_second_iteration():
+    X = np.random.default_rng(0).normal(size=(2000, 16))
+    limited, free = (
+        KMeans(20, init=X[:20], max_iter=6, tol=0, max_time=max_time).fit(X) for max_time in (1e6, None)
+    )
+    assert limited.history_.algorithm.tolist() == [0, 2, 2, 2, 2, 2]
+    assert free.history_.algorithm.tolist() == [2] * 6
+    np.testing.assert_array_equal(limited.labels_, free.labels_)
+    np.testing.assert_array_equal(limited.cluster_centers_, free.cluster_centers_)

@@ -10,12 +10,13 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
-from coterie.centers.assignment import PlainAssignment
+from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses, LocalPasses
 from coterie.centers.racing import RacingAssignment
 from coterie.centers.stored_bounds import StoredBounds
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 
 __all__ = [
@@ -189,6 +190,7 @@ def local_passes(
     *,
     max_iter: float = math.inf,
     unit_length: bool = False,
+    deadline: Deadline = UNLIMITED,
 ) -> LocalPasses:
     """Return the passes of Lloyd's algorithm over rows of this process.
 
@@ -205,10 +207,21 @@ def local_passes(
     unit_length : bool
         Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
         the centroids are from where they were.
+    deadline : Deadline
+        When the fit is to end: with a time limit "auto" takes no bounds in the first pass, whose time tells whether
+        there are enough passes for them.
     """
+
+    def assignment(frame: CenterFrame) -> Assignment:
+        return _assignment(data, frame, algorithm, max_iter, unit_length)
+
+    if algorithm == "auto" and deadline.is_set:
+        plain, n_clusters = PlainAssignment(data), len(centers)
+        return LocalPasses(
+            data, plain, n_clusters, unit_length=unit_length, later=assignment, deadline=deadline
+        )
     frame = CenterFrame(centers, data.shift, data.n_threads)
-    assignment = _assignment(data, frame, algorithm, max_iter, unit_length)
-    return LocalPasses(data, assignment, len(centers), unit_length=unit_length)
+    return LocalPasses(data, assignment(frame), len(centers), unit_length=unit_length)
 
 
 def choose_algorithm(data: Dataset, n_clusters: int, max_iter: float = math.inf) -> str:

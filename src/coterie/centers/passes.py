@@ -7,6 +7,7 @@ blocks, labels and bounds stay where the rows are: centres go there, sums of clu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +18,12 @@ from coterie.centers.assignment import Assignment
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
 from coterie.centers.sums import ClusterSums, Totals
+from coterie.fitting.deadline import UNLIMITED, Deadline
 
 __all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "LocalPasses", "MeasuredRows"]
+
+# In fewer passes than this, bounds cost more time than they save.
+_PASSES_FOR_BOUNDS = 4
 
 # What the numbers in the history's column `algorithm` stand for.
 ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
@@ -92,15 +97,28 @@ class LocalPasses:
         Number of clusters k.
     unit_length : bool
         Whether centroids have length 1.
+    later : callable, optional
+        Returns the assignment that goes on after the first pass, if the deadline leaves time for some passes.
+    deadline : Deadline, optional
+        When the fit is to end.
     """
 
     data: Dataset
     sums: ClusterSums
 
     def __init__(
-        self, data: Dataset, assignment: Assignment, n_clusters: int, *, unit_length: bool = False
+        self,
+        data: Dataset,
+        assignment: Assignment,
+        n_clusters: int,
+        *,
+        unit_length: bool = False,
+        later: Callable[[CenterFrame], Assignment] | None = None,
+        deadline: Deadline = UNLIMITED,
     ) -> None:
         self.data = data
+        self._later, self._deadline = later, deadline
+        self._first_seconds: float | None = None
         self.sums = ClusterSums(data, n_clusters, unit_length=unit_length)
         self._assignment = assignment
 
@@ -108,6 +126,21 @@ class LocalPasses:
         return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._assignment.algorithm)}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
+        if self._later is None:
+            return self._assign(frame, afresh=afresh)
+        if self._first_seconds is None:
+            begin = self._deadline.seconds
+            n_changed = self._assign(frame, afresh=afresh)
+            self._first_seconds = self._deadline.seconds - begin
+            return n_changed
+        is_plain = not isinstance(self._assignment, SettledAssignment)
+        if is_plain and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
+            labels, self._assignment = self._assignment.labels, self._later(frame)
+            self._assignment.labels[:] = labels
+        self._later = None
+        return self._assign(frame, afresh=afresh)
+
+    def _assign(self, frame: CenterFrame, *, afresh: bool) -> int:
         assignment = self._assignment
         if afresh:
             self.sums.clear()

@@ -35,6 +35,7 @@ from coterie.estimators.parameters import (
     Verbose,
     ZeroRows,
 )
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.exact import HISTORY_FIELDS
@@ -194,7 +195,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
 
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
-    def _passes(self, data: Any, centers: Array) -> WorkerPasses:
+    def _passes(self, data: Any, centers: Array, deadline: Deadline) -> WorkerPasses:
         return WorkerPasses(
             data, len(centers), self.algorithm, data.crew.plan.run + 1,
             unit_length=self._by_angle,

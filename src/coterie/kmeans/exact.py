@@ -156,6 +156,7 @@ class KMeans(CentroidEstimator):
     (`history_.algorithm`); in fewer iterations it is "yinyang". Bounds of both kinds are exact, so a clock decides
     which ones there are, never a label.
     Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
+    With `max_time` the first iteration has no bounds; the others have if there is time for 4 iterations as long.
 
     float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
 
@@ -307,13 +308,17 @@ class KMeans(CentroidEstimator):
             if centers is None:
                 centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
             self._check_distances(centers, data.shift)
-            return lloyd(self._passes(data, centers), centers, stop=stop, report=report.start_run())
+            passes = self._passes(data, centers, report.deadline)
+            return lloyd(passes, centers, stop=stop, report=report.start_run())
 
         return best_of(run, self._n_runs(), report)
 
-    def _passes(self, data: Any, centers: Array) -> ClusterPasses:
+    def _passes(self, data: Any, centers: Array, deadline: Deadline) -> ClusterPasses:
         """Return the passes over the rows of a fit, wherever they are."""
-        return local_passes(data, centers, self.algorithm, max_iter=self.max_iter, unit_length=self._by_angle)
+        return local_passes(
+            data, centers, self.algorithm,
+            max_iter=self.max_iter, unit_length=self._by_angle, deadline=deadline,
+        )  # fmt: skip
 
     def fitted_attributes(self) -> dict[str, Declared]:
         return {**super().fitted_attributes(), "runs_": _RUNS}
