@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.fingerprints import __doc__ as PURPOSE
 from benchmarks.fingerprints.convex import convex_cases
+from benchmarks.fingerprints.dask import dask_cases
 from benchmarks.fingerprints.kmeans import kmeans_cases, mini_batch_cases, nested_cases
 from benchmarks.fingerprints.laplacian_kmodes import laplacian_cases
 from benchmarks.fingerprints.mixture import mixture_cases
@@ -40,6 +41,7 @@ GROUPS: dict[str, Callable[[], Cases]] = {
     "seeding": seeding_cases,
     "coresets": coreset_cases,
     "measures": measure_cases,
+    "dask": dask_cases,
     "models": model_cases,
     "pictures": picture_cases,
 }

@@ -1,0 +1,93 @@
+"""Cases of fits on a Dask cluster: workers in threads of this process, which give the same bits for any number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dask.array as da
+from distributed import Client, LocalCluster
+
+import coterie.dask
+from benchmarks.fingerprints.data import blobs, integer_weights
+from benchmarks.fingerprints.results import fingerprint
+from benchmarks.fingerprints.runs import Case, Cases
+
+WORKERS = (1, 2)
+
+CHUNK_ROWS = 900
+
+
+def dask_cases() -> Cases:
+    """K-means, nested k-means, mixtures, coresets and neighbors of rows on workers, and a resumed checkpoint."""
+    X, weights = blobs(4_000, 6, 20), integer_weights(4_000)
+    lazy = da.from_array(X, chunks=(CHUNK_ROWS, 6))
+
+    def on_workers(model: Callable[..., Any], **given: Any) -> Case:
+        return everywhere(lambda: fitted_here(model(random_state=0), lazy, **given))
+
+    k_means = partial(coterie.dask.KMeans, 20)
+    mixture = partial(coterie.dask.TruncatedGaussianMixture, 20, max_iter=8)
+    return {
+        "k-means": on_workers(k_means),
+        "k-means, weights": on_workers(k_means, sample_weight=weights),
+        "k-means, bounds": on_workers(partial(k_means, algorithm="elkan")),
+        "k-means||": on_workers(partial(k_means, init="k-means||")),
+        "k-means, afk-mc2": on_workers(partial(k_means, init="afk-mc2")),
+        "k-means, coreset": on_workers(partial(k_means, coreset_size=500)),
+        "k-means, resumed": everywhere(lambda: resumed(k_means, lazy)),
+        "nested": on_workers(partial(coterie.dask.NestedMiniBatchKMeans, 20, batch_size=300)),
+        "mixture": on_workers(mixture),
+        "mixture, diag, weights": on_workers(partial(mixture, covariance_type="diag"), sample_weight=weights),
+        "coreset": everywhere(lambda: coterie.dask.lightweight_coreset(lazy, 500, random_state=0)),
+        "coreset, weights": everywhere(
+            lambda: coterie.dask.lightweight_coreset(lazy, 500, sample_weight=weights, random_state=0)
+        ),
+        **{
+            f"neighbors, {method}": everywhere(
+                partial(coterie.dask.nearest_neighbors, lazy, 8, method=method, random_state=0)
+            )
+            for method in ("exact", "approximate")
+        },
+    }
+
+
+def everywhere(run: Callable[[], Any]) -> Case:
+    """Return the case of a function that must give the same bits for any number of workers."""
+
+    def case() -> Any:
+        results = []
+        for n_workers in WORKERS:
+            with (
+                LocalCluster(
+                    n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None
+                ) as cluster,
+                Client(cluster),
+            ):
+                results.append(run())
+        assert len(set(map(fingerprint, results))) == 1, f"{WORKERS} workers do not give the same bits"
+        return results[0]
+
+    return case
+
+
+def fitted_here(model: Any, lazy: Any, **given: Any) -> dict[str, Any]:
+    """Fit; return the public results, without the traffic, whose times a clock decides."""
+    model.fit(lazy, **given)
+    names = ("cluster_centers_", "labels_", "inertia_", "n_iter_", "lower_bound_", "means_", "covariances_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
+
+
+def resumed(k_means: Callable[..., Any], lazy: Any) -> dict[str, Any]:
+    """Return a fit that goes on from the checkpoint of one that ended early, equal to one without a break."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "checkpoint.coterie"
+        k_means(random_state=0, max_iter=3, checkpoint=path).fit(lazy)
+        found = fitted_here(k_means(init=coterie.load(path), checkpoint=path), lazy)
+    whole = fitted_here(k_means(random_state=0), lazy)
+    del found["n_iter_"], whole["n_iter_"]
+    assert fingerprint(found) == fingerprint(whole), "a resumed fit differs from one without a break"
+    return found
