@@ -34,5 +34,5 @@ def test_every_fitted_attribute_is_described(method):
     section = re.search(r"^Attributes\n-+\n(.*?)^Raises\n-+$", text, re.MULTILINE | re.DOTALL)[1]
     heads = re.findall(r"^(?! )(.+?)(?: :|$)", section, re.MULTILINE)
     described = {name.strip() for head in heads for name in head.split(",")}
-    declared = {name for name in method.estimator().fitted_attributes() if not name.startswith("_")}
+    declared = {name for name in method.estimator()._fitted_attributes() if not name.startswith("_")}
     assert sorted(declared - described) == []

@@ -23,7 +23,7 @@ def fingerprint(result: Any) -> str:
 def content(value: Any) -> Iterator[bytes]:
     """Yield the bits of numbers, arrays, sparse matrices, fitted models, and any collection of these."""
     if isinstance(value, BaseEstimator):
-        yield from content(fitted_attributes(value))
+        yield from content(_fitted_attributes(value))
     elif is_dataclass(value):
         yield from content(vars(value))
     elif sp.issparse(value):
@@ -52,7 +52,7 @@ def array_content(array: npt.NDArray[Any]) -> Iterator[bytes]:
         yield array.tobytes()
 
 
-def fitted_attributes(model: BaseEstimator) -> dict[str, Any]:
+def _fitted_attributes(model: BaseEstimator) -> dict[str, Any]:
     """Return the public fitted attributes of a model."""
     names = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     # The kept run is in `history_`; older versions know nothing of the others.

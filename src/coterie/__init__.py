@@ -111,4 +111,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    """Return the public names: those of `__all__`, which the reference documents."""
+    return sorted(__all__)

@@ -116,7 +116,7 @@ class Persistable:
         """
         save(self, path)
 
-    def check_state(self, fitted: Mapping[str, Any]) -> None:
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, or a fitted attribute is not as it must be.
 
         `save` asks this before a file is written, `load` once it is read.
@@ -255,7 +255,7 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
     if not isinstance(model, Persistable):
         return
     try:
-        model.check_state(fitted)
+        model._check_state(fitted)
     except (ValueError, TypeError) as error:
         text = _told(error)
         said = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."

@@ -323,7 +323,7 @@ class Examples:
 
 
 def _prepared(model: Any, X: Any) -> RowSource:
-    return model.prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+    return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
 def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:

@@ -29,7 +29,7 @@ def test_what_overflows_is_said(case):
         _, said = tried(model.fit, X)
         assert "\n" not in said
         if not said:
-            model.check_finite()
+            model._check_finite()
 
 
 @every_case(lambda case: case.takes_weights)
@@ -41,7 +41,7 @@ def test_weights_that_overflow(case):
         _, said = tried(model.fit, 1e3 * X, sample_weight=np.full(len(X), weight))
         assert "\n" not in said
         if not said:
-            model.check_finite()
+            model._check_finite()
 
 
 def test_the_message_names_what_and_why():
@@ -127,10 +127,10 @@ def test_an_estimator_of_somebody_else_is_looked_at_too():
             self.radius_ = np.nan
             return self
 
-        def fitted_attributes(self):
+        def _fitted_attributes(self):
             from coterie.estimators.declared import One
 
-            return {**super().fitted_attributes(), "radius_": One()}
+            return {**super()._fitted_attributes(), "radius_": One()}
 
     model = Careless()
     with pytest.raises(ValueError, match="Careless ended with nan in its radius"):

@@ -157,7 +157,7 @@ class Life(RuleBasedStateMachine):
         same_fits(self.model, self.twin)
         same_bits(self.model.cluster_centers_, self.twin.cluster_centers_)
         same_bits(self.model.predict(self.last), self.twin.predict(self.last))
-        self.model.check_finite()
+        self.model._check_finite()
 
     @invariant()
     def labels_are_those_of_the_nearest_centers(self):

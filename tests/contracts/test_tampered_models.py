@@ -247,7 +247,7 @@ def test_parameters(name, tmp_path, monkeypatch):
 def test_attributes_that_are_none(name, tmp_path, monkeypatch):
     """What a file adds is refused where it takes the place of a method or of what a model keeps while it runs."""
     tampered = Tampered(name, tmp_path, monkeypatch)
-    for attribute in ("predict", "fit", "_own_distances", "_means", "_search", "check_state", "prepared"):
+    for attribute in ("predict", "fit", "_own_distances", "_means", "_search", "_check_state", "prepared"):
         if attribute.startswith("_") or hasattr(type(tampered.model), attribute):
             tampered.check("fitted", attribute, "is new", 5)
     tampered.check("fitted", "remark_", "is new", 5)
@@ -256,7 +256,7 @@ def test_attributes_that_are_none(name, tmp_path, monkeypatch):
 @every_model
 def test_numbers_that_are_not_finite_are_not_saved(name, tmp_path):
     model, _ = CASES[name]()
-    declared = model.fitted_attributes()
+    declared = model._fitted_attributes()
     arrays = [
         attribute
         for attribute, value in state_of(model)["fitted"].items()

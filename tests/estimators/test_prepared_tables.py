@@ -72,7 +72,7 @@ def test_from_a_file(model, frame, tmp_path):
 
 
 def test_blocks_that_are_prepared_already(model, frame):
-    rows = model.prepared(frame)
+    rows = model._prepared(frame)
     for start, block in rows.blocks(70):
         same_bits(model.predict(part_of(rows, block)), model.labels_[start : start + len(block)])
 
@@ -119,7 +119,7 @@ def test_unknown_categories(frame):
         model.predict(frame.assign(city=7))
     rows = prepare_rows(frame, exclude="b", one_hot="city", handle_unknown="ignore")
     model = KMeans(4, random_state=0).fit(rows)
-    assert model.prepared(other).take([599])[0, 2:].tolist() == [0, 0, 0]
+    assert model._prepared(other).take([599])[0, 2:].tolist() == [0, 0, 0]
 
 
 def test_numbers_as_categories_are_numbers_in_any_type(frame):

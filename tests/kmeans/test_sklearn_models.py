@@ -60,4 +60,4 @@ def test_prepared_rows_are_told(rows):
     model = coterie.KMeans(3, random_state=0).fit(prepared)
     with pytest.warns(UserWarning, match="does not prepare any"):
         other = model.as_sklearn()
-    same_bits(other.predict(model.prepared(rows).read()), model.labels_)
+    same_bits(other.predict(model._prepared(rows).read()), model.labels_)

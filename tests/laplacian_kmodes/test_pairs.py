@@ -176,7 +176,9 @@ class TestPredict:
             (sp.csr_array(graph), sp.csr_array(kernel)),
         ):
             np.testing.assert_array_equal(model.predict(pair), expected.argmax(axis=1))
-        np.testing.assert_array_equal(model.predict(model.prepared((graph, kernel))), expected.argmax(axis=1))
+        np.testing.assert_array_equal(
+            model.predict(model._prepared((graph, kernel))), expected.argmax(axis=1)
+        )
 
     def test_saved_models(self, blobs, tmp_path):
         pair = two_matrices(blobs[0])

@@ -34,7 +34,7 @@ def same_bits(left: Any, right: Any, name: str = "") -> None:
         assert left == right, name
 
 
-def fitted_attributes(model: Any) -> dict[str, Any]:
+def _fitted_attributes(model: Any) -> dict[str, Any]:
     """Return what a fit has found, without the time that it took."""
     found = {
         name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")
@@ -54,7 +54,7 @@ def same_fits(left: Any, right: Any, *, but: Collection[str] = ()) -> None:
     but : collection of str
         Attributes that may differ.
     """
-    one, other = fitted_attributes(left), fitted_attributes(right)
+    one, other = _fitted_attributes(left), _fitted_attributes(right)
     assert one.keys() - set(but) == other.keys() - set(but)
     assert one
     for name in one.keys() - set(but):

@@ -140,11 +140,11 @@ class ConvexEstimator(Estimator):
         """The symbol of how many rows were solved for: all n, or the s that stand for them."""
         return "s" if hasattr(self, "sample_indices_") else "n"
 
-    def check_state(self, fitted: Mapping[str, Any]) -> None:
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
         # A model that is being loaded does not know yet how many rows were solved for.
         known = copy.copy(self)
         known.__dict__.update({name: fitted[name] for name in ("sample_indices_",) if name in fitted})
-        super(ConvexEstimator, known).check_state(fitted)
+        super(ConvexEstimator, known)._check_state(fitted)
 
     def _graph_attributes(self, *residuals: str | int) -> dict[str, Declared]:
         """Return what the graph of the rows looks like, and how the fit went; the residuals have a shape."""

@@ -319,9 +319,9 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
     def _work_in_gammas(self) -> int:
         return GAMMAS_OF_ONE
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
             "n_clusters_": Count("k"),
             "centroids_": Numbers(("n", "d")),

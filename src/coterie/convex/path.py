@@ -278,9 +278,9 @@ class ConvexClusterPath(ConvexEstimator):
     def _work_in_gammas(self) -> int:
         return self.n_gammas if self.gammas is None else np.size(self.gammas)
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
             "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),
             "gammas_": Numbers(("m",), least=0),
@@ -367,9 +367,9 @@ class ConvexClusterPath(ConvexEstimator):
             state["centroids_path_"] = self.centroids_path_
         return state
 
-    def check_finite(self) -> None:
-        super().check_finite()
-        declared = self.fitted_attributes()
+    def _check_finite(self) -> None:
+        super()._check_finite()
+        declared = self._fitted_attributes()
         for found in self._fused_centroids:
             strange = strange_number({"centroids_path_": found.distinct}, declared)
             if strange is not None:

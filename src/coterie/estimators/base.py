@@ -69,7 +69,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         """
         validate(self)
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         """Return what the attributes of this model look like once it is fitted, by its parameters.
 
         `save` and `load` refuse a model that is otherwise, and a fit that ends with numbers that are not finite is an
@@ -77,11 +77,11 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         """
         return dict(_ATTRIBUTES)
 
-    def check_state(self, fitted: Mapping[str, Any]) -> None:
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
         validate(self)
         self.check_parameters()
         check_seed_and_threads(self)
-        declared = self.fitted_attributes()
+        declared = self._fitted_attributes()
         for name in fitted:
             own = getattr(type(self), name, None)
             if name not in declared and (callable(own) or hasattr(own, "__get__")):
@@ -90,13 +90,13 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         if problem:
             raise ValueError(problem)
 
-    def check_finite(self) -> None:
+    def _check_finite(self) -> None:
         """Raise a ValueError if a number that a fit has found is not finite; every fit ends with this."""
-        found = strange_number(vars(self), self.fitted_attributes())
+        found = strange_number(vars(self), self._fitted_attributes())
         if found is not None:
             raise ValueError(overflow_message(type(self).__name__, *found))
 
-    def prepared(self, X: Any) -> RowSource:
+    def _prepared(self, X: Any) -> RowSource:
         """Return the rows of X as this fitted model sees them: in the columns of the fit, prepared as its rows were.
 
         Parameters
@@ -129,14 +129,14 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         fitted : mapping of str to object
-            The fitted attributes, of those in `fitted_attributes`.
+            The fitted attributes, of those in `_fitted_attributes`.
 
         Raises
         ------
         ValueError
             If a number among them is not finite; the model is as it was then.
         """
-        declared = self.fitted_attributes()
+        declared = self._fitted_attributes()
         found = strange_number(fitted, declared)
         if found is not None:
             raise ValueError(overflow_message(type(self).__name__, *found))
@@ -174,7 +174,7 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
         before = dict(vars(self))
         try:
             fitted = fit(self, *args, **kwargs)
-            self.check_finite()
+            self._check_finite()
         except BaseException:
             now = vars(self)
             for name in now.keys() - before.keys():

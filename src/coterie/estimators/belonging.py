@@ -14,7 +14,7 @@ __all__ = ["own_memberships", "own_posteriors"]
 
 def own_memberships(model: Any, rows: RowSource, labels: IntArray) -> FloatArray | None:
     """Return the memberships of the rows of the fit in their clusters; None for others, which have none."""
-    if not np.array_equal(labels, model.labels_) or not model.are_training_rows(rows):
+    if not np.array_equal(labels, model.labels_) or not model._are_training_rows(rows):
         return None
     return np.asarray(model.memberships_[np.arange(len(labels)), labels], dtype=np.float64).ravel()
 

@@ -93,7 +93,7 @@ class Belonging:
         What it is: "posterior" or "membership"; so the column of results is called.
     measure : callable
         ``measure(model, rows, labels)`` gives a number for each row, the larger the better, or None where these rows
-        have none. The rows are a `RowSource` as `Estimator.prepared` gives it.
+        have none. The rows are a `RowSource` as `Estimator._prepared` gives it.
     """
 
     name: str

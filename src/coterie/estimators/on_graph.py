@@ -89,8 +89,8 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
             return labels
         return labels, self._relative(self._distances(rows, labels, near[1]), labels)
 
-    def are_training_rows(self, rows: RowSource) -> bool:
-        """Whether these, as `prepared` gives them, are the rows of the fit, number by number.
+    def _are_training_rows(self, rows: RowSource) -> bool:
+        """Whether these, as `_prepared` gives them, are the rows of the fit, number by number.
 
         Affinities are taken for those of the fit if there are as many.
         """
@@ -107,7 +107,7 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
     ) -> Array | None:
         if self.affinity == "precomputed":
             return None
-        if np.array_equal(labels, self.labels_) and self.are_training_rows(self.prepared(X)):
+        if np.array_equal(labels, self.labels_) and self._are_training_rows(self._prepared(X)):
             return self.outlier_scores_
         return super().relative_distances(X, labels, distances=distances)
 
@@ -197,11 +197,11 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         """Return the same for rows, by their nearest training rows and the squared distances to these."""
         raise NotImplementedError
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         # Affinities to other rows are weighed by the memberships alone.
         rows: dict[str, Declared] = {"_training_rows": Rows("n", "d")} if self.affinity == "knn" else {}
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "n_features_in_": Count("n" if self.affinity == "precomputed" else "d"),
             "memberships_": Numbers(("n", "k"), least=0, are_shares=True),
             "labels_": Numbers(("n",), "integer", least=0, below="k"),

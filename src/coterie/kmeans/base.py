@@ -218,11 +218,11 @@ class CentroidEstimator(
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
-    def fitted_attributes(self) -> dict[str, Declared]:
-        return {**super().fitted_attributes(), **_ATTRIBUTES}
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {**super()._fitted_attributes(), **_ATTRIBUTES}
 
-    def check_state(self, fitted: Mapping[str, Any]) -> None:
-        super().check_state(fitted)
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
+        super()._check_state(fitted)
         centers = fitted.get("cluster_centers_", fitted.get("_centers"))
         if centers is not None:
             squares = _squares_to(centers, fitted["_shift"])
@@ -409,8 +409,8 @@ def _as_sklearn(model: Any) -> Any:
         )
     if getattr(model, "preparation_", None):
         warn(
-            "The rows of the fit were prepared, and scikit-learn's model does not prepare any: give it rows as "
-            "model.prepared(X).read() returns them."
+            "The rows of the fit were prepared, and the model of scikit-learn does not prepare any: give it rows that "
+            "coterie.prepare_rows has prepared in the same way."
         )
     centers = np.array(model.cluster_centers_)
     other = sklearn.cluster.KMeans(

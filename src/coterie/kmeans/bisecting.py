@@ -491,16 +491,16 @@ class BisectingKMeans(CentroidEstimator):
         labels = self._bisection.labels_of(rows, self._n_threads)
         return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "splits_": Numbers(("k-1",), "integer", least=0, may_be_empty=True),
             "tree_centers_": Numbers(("m", "d")),
             "_shifts": Numbers(("k-1", "d"), may_be_empty=True),
         }
 
-    def check_state(self, fitted: Mapping[str, Any]) -> None:
-        super().check_state(fitted)
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
+        super()._check_state(fitted)
         if "splits_" in fitted:
             problem = BisectionTree.problem(fitted["splits_"], fitted["tree_centers_"])
             if problem:

@@ -320,8 +320,8 @@ class KMeans(CentroidEstimator):
             max_iter=self.max_iter, unit_length=self._by_angle, deadline=deadline,
         )  # fmt: skip
 
-    def fitted_attributes(self) -> dict[str, Declared]:
-        return {**super().fitted_attributes(), "runs_": _RUNS}
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {**super()._fitted_attributes(), "runs_": _RUNS}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -542,8 +542,8 @@ class MiniBatchKMeans(CentroidEstimator):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
 
-    def fitted_attributes(self) -> dict[str, Declared]:
-        of_all = super().fitted_attributes()
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        of_all = super()._fitted_attributes()
         centers = {"_centers": of_all.pop("cluster_centers_")}
         n_features = {"n_features_in_": of_all.pop("n_features_in_")}
         return {

@@ -784,8 +784,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 'Use bounds="auto" or bounds="off".'
             )
 
-    def fitted_attributes(self) -> dict[str, Declared]:
-        return {**super().fitted_attributes(), **self._sums_declared(3)}
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {**super()._fitted_attributes(), **self._sums_declared(3)}
 
     def _centers_from_first_batch(self, data: Sample, random: np.random.RandomState, report: Report) -> Array:
         batch = data.rows.take(data.order[: data.size])

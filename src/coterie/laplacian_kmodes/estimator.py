@@ -546,10 +546,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         has_rows = self.affinity == "knn"
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             **({"modes_": Numbers(("k", "d"))} if has_rows else {}),
             "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
             "bandwidth_": One(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),

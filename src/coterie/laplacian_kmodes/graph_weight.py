@@ -201,7 +201,7 @@ def select_graph_weight(
     for weight in reversed(values):
         model = clone(estimator).set_params(graph_weight=weight)
         fitted = model._fit(X, earlier, rank)
-        model.check_finite()
+        model._check_finite()
         earlier = fitted if labels is not None else replace(fitted, ends=[fitted.best])
         models.append(model)
     return GraphWeightScan(tuple(reversed(models)), labels)

@@ -188,12 +188,12 @@ class MixtureModel(ClusterMixin, OutlierScoring, SeededEstimator):
         X = self.means_[y] + deviations * random.standard_normal((n_samples, self.means_.shape[1]))
         return X.astype(self.means_.dtype), y
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         smallest = float(np.finfo(np.float64).tiny)
         shapes = {"spherical": ("k",), "diag": ("k", "d")}
         shape = shapes.get(self.covariance_type)
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
             "n_components_": Count("k"),
             "means_": Numbers(("k", "d")),

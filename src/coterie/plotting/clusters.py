@@ -84,7 +84,7 @@ def plot_clusters(
     elif labels is None:
         raise ValueError("plot_clusters needs a fitted model, or labels.")
     # Estimators of other libraries draw rows as they are.
-    rows = model.prepared(X) if isinstance(model, Estimator) else as_rows(X)
+    rows = model._prepared(X) if isinstance(model, Estimator) else as_rows(X)
     sample, found = _sampled(rows, model, labels, random_state)
     centers = getattr(model, "cluster_centers_", None)
     n_clusters = len(centers) if centers is not None else int(found.max(initial=0)) + 1

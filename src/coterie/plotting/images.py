@@ -159,7 +159,7 @@ def plot_modes(
         raise ValueError(f"This {type(model).__name__} has no centres with coordinates to draw.")
     check_image_shape(image_shape, centers.shape[1])
     # As the model sees them: where it compares angles, centres have length 1, and so must rows.
-    rows = model.prepared(X) if isinstance(model, Estimator) else as_rows(X)
+    rows = model._prepared(X) if isinstance(model, Estimator) else as_rows(X)
     labels = _labels_of(model, X, rows.shape[0])
     data = rows.read()
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))

@@ -131,7 +131,7 @@ def read_subject(
     """
     # What was fitted on a cluster of machines is looked at here.
     model = model.to_local() if hasattr(model, "to_local") else model
-    rows = model.prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+    rows = model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
         check_image_shape(image_shape, rows.shape[1])

@@ -262,9 +262,9 @@ class SizeConstrainedKMeans(CentroidEstimator):
         report.warn_if_out_of_time()
         return self
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "runs_": History(needed=False, finite=False),
             "size_range_": Numbers((2,), least=0),
         }

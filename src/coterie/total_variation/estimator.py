@@ -471,10 +471,10 @@ class TotalVariationClustering(GraphEstimator):
         found[some], found[others] = distances, _mean_distances(squares)
         return found
 
-    def fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, Declared]:
         # Cuts with an empty cluster are infinite.
         return {
-            **super().fitted_attributes(),
+            **super()._fitted_attributes(),
             "energy_": One(finite=False),
             "relaxed_energy_": One(needed=False),
             "energies_": Numbers(("r",), needed=False, finite=False),

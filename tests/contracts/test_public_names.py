@@ -1,0 +1,31 @@
+"""Public names are those that a user needs: helpers of estimators are private."""
+
+import pytest
+
+import coterie
+from coterie.estimators import methods
+
+# What scikit-learn's base classes and mixins bring.
+SCIKIT_LEARN = {
+    "fit", "fit_predict", "fit_transform", "get_feature_names_out", "get_metadata_routing", "get_params", "predict",
+    "score", "set_callbacks", "set_fit_request", "set_output", "set_params", "set_partial_fit_request",
+    "set_predict_request", "set_score_request", "transform",
+}  # fmt: skip
+
+OWN = {
+    "aic", "as_sklearn", "bic", "check_parameters", "cut", "index_at", "labels_at", "partial_fit", "plot",
+    "plot_dendrogram", "predict_proba", "relative_distances", "responsibilities", "sample", "save", "score_samples",
+}  # fmt: skip
+
+
+def test_names_of_the_package():
+    assert dir(coterie) == sorted(coterie.__all__)
+
+
+@pytest.mark.parametrize(
+    "estimator", [method.estimator for method in methods()], ids=lambda known: known.__name__
+)
+def test_names_of_estimators(estimator):
+    names = {name for name in dir(estimator) if not name.startswith("_") and not name.endswith("_")}
+    # Bisecting k-means has one metric, which is no parameter.
+    assert names <= SCIKIT_LEARN | OWN | {"metric", "zero_rows"}
