@@ -17,8 +17,8 @@ from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator, method_of
+from coterie.estimators.base import rows_for
 from coterie.estimators.outliers import OutlierScoring
-from coterie.estimators.preparation import prepared_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.rows import RowSource
@@ -159,7 +159,7 @@ def results_table(
     [0, 0, -1, 1, 1]
     """
     share = None if outliers is None else outlier_share(outliers)
-    rows = _prepared(model, X)  # once: X may be a stream
+    rows = rows_for(model, X)  # once: X may be a stream
     found, scores = _labels_of(model, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
@@ -222,7 +222,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
 
     Outlier scores that are known already, for these labels, need not be measured once more.
     """
-    rows = _prepared(model, X)
+    rows = rows_for(model, X)
     measures: dict[str, FloatArray] = {}
     doubts = np.zeros(len(labels))
     centers = getattr(model, "cluster_centers_", None)
@@ -320,10 +320,6 @@ class Examples:
         for position, (name, values) in enumerate(columns.items()):
             found = found.add_column(position, name, pyarrow.array(values))
         return found
-
-
-def _prepared(model: Any, X: Any) -> RowSource:
-    return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
 def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:

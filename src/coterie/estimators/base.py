@@ -18,7 +18,7 @@ from coterie.fitting.checks import check_seed_and_threads
 from coterie.persistence import Persistable
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["Estimator", "link_template", "overflow_message"]
+__all__ = ["Estimator", "check_fitted_numbers", "link_template", "overflow_message", "rows_for"]
 
 # What a subclass may have, and what is whole or not at all: see `_whole`.
 _FITS = ("fit", "partial_fit")
@@ -164,6 +164,16 @@ def overflow_message(estimator: str, attribute: str, number: float) -> str:
         "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') "
         "(--scale standard)."
     )
+
+
+def rows_for(model: Any, X: Any) -> RowSource:
+    """Return the rows of X as a fitted estimator of any library sees them."""
+    return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+
+
+def check_fitted_numbers(model: Estimator) -> None:
+    """Raise a ValueError if a number that a fit has found is not finite."""
+    model._check_finite()
 
 
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:

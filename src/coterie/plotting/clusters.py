@@ -11,9 +11,10 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.estimators import Estimator
+from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
-from coterie.rows import RowSource, as_rows
+from coterie.rows import RowSource
 from coterie.rows.part import part_of
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def plot_clusters(
         check_is_fitted(model)
     elif labels is None:
         raise ValueError("plot_clusters needs a fitted model, or labels.")
-    # Estimators of other libraries draw rows as they are.
-    rows = model._prepared(X) if isinstance(model, Estimator) else as_rows(X)
+    rows = rows_for(model, X)
     sample, found = _sampled(rows, model, labels, random_state)
     centers = getattr(model, "cluster_centers_", None)
     n_clusters = len(centers) if centers is not None else int(found.max(initial=0)) + 1

@@ -12,12 +12,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
-from coterie.estimators import Estimator
+from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
 from coterie.figures import FEW_COLOURS, INK, counted, new_figure, style_of
 from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
-from coterie.rows import as_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,7 +158,7 @@ def plot_modes(
         raise ValueError(f"This {type(model).__name__} has no centres with coordinates to draw.")
     check_image_shape(image_shape, centers.shape[1])
     # As the model sees them: where it compares angles, centres have length 1, and so must rows.
-    rows = model._prepared(X) if isinstance(model, Estimator) else as_rows(X)
+    rows = rows_for(model, X)
     labels = _labels_of(model, X, rows.shape[0])
     data = rows.read()
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))

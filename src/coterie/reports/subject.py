@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.estimators import Estimator, Method, method_of
-from coterie.estimators.preparation import prepared_rows
+from coterie.estimators.base import rows_for
 from coterie.plotting import check_image_shape
 from coterie.results import Examples, Placement, carried_names, place_rows, result_batches
 from coterie.rows import RowSource
@@ -131,7 +131,7 @@ def read_subject(
     """
     # What was fitted on a cluster of machines is looked at here.
     model = model.to_local() if hasattr(model, "to_local") else model
-    rows = model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+    rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
         check_image_shape(image_shape, rows.shape[1])
