@@ -82,12 +82,14 @@ def fitted_here(model: Any, lazy: Any, **given: Any) -> dict[str, Any]:
 
 
 def resumed(k_means: Callable[..., Any], lazy: Any) -> dict[str, Any]:
-    """Return a fit that goes on from the checkpoint of one that ended early, equal to one without a break."""
+    """Return a fit that resumes a checkpoint, equal to an uninterrupted one that writes checkpoints."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "checkpoint.coterie"
         k_means(random_state=0, max_iter=3, checkpoint=path).fit(lazy)
         found = fitted_here(k_means(init=coterie.load(path), checkpoint=path), lazy)
-    whole = fitted_here(k_means(random_state=0), lazy)
+        whole = fitted_here(k_means(random_state=0, checkpoint=Path(folder) / "whole.coterie"), lazy)
     del found["n_iter_"], whole["n_iter_"]
-    assert fingerprint(found) == fingerprint(whole), "a resumed fit differs from one without a break"
+    assert fingerprint(found) == fingerprint(whole), (
+        "a resumed fit differs from one with checkpoints and no break"
+    )
     return found
