@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from coterie.limits.files import shortened
+from coterie.rows.checks import MOST_OF_A_NAME
 from coterie.rows.columns import column_word
 from coterie.rows.profile import ColumnProfile, profile_columns
 from coterie.rows.source import RowSource
@@ -49,15 +52,18 @@ class TableRoles:
         "nested", or "beside the vectors".
     scales : tuple of (str, str), optional
         The features of the largest and the smallest standard deviation, if they differ by more than 100.
+    names : tuple of str
+        Names of the features.
     """
 
     features: tuple[str | int, ...]
     categories: tuple[str | int, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     scales: tuple[str, str] | None = None
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(self.features)})"
+        used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(self.names)})"
         if self.categories:
             used += f", categories {_listed(self.categories)}"
         if not self.left_out:
@@ -125,14 +131,15 @@ def roles_of_columns(
     if len(vectors) > 1:
         raise ValueError(
             f"The table has several columns of vectors: {_listed([names[i] for i in vectors])}. Choose one: "
-            f"columns=[{names[vectors[0]]!r}] (--columns {words[vectors[0]]})."
+            f"columns=[{shortened(names[vectors[0]], MOST_OF_A_NAME)!r}] (--columns "
+            f"{shlex.quote(shortened(words[vectors[0]], MOST_OF_A_NAME))})."
         )
     invalid = [i for i in looked_at if looks[i] == "invalid numbers" and i not in encoded]
     if invalid and not vectors:
-        first = invalid[0]
+        first, shown = invalid[0], shortened(names[invalid[0]], MOST_OF_A_NAME)
         raise ValueError(
-            f"Column {names[first]!r} has {columns[first].remark}. Correct the cells, or leave the column out: "
-            f"exclude=[{names[first]!r}] (--exclude {words[first]})."
+            f"Column {shown!r} has {columns[first].remark}. Correct the cells, or leave the column out: "
+            f"exclude=[{shown!r}] (--exclude {shlex.quote(shortened(words[first], MOST_OF_A_NAME))})."
         )
     features = vectors or numbers
     if not features and not encoded:
@@ -144,6 +151,7 @@ def roles_of_columns(
         tuple(keys[i] for i in encoded),
         tuple(left_out),
         None if vectors else _unlike_scales([columns[i] for i in numbers]),
+        tuple(names[i] for i in features),
     )
 
 
@@ -164,12 +172,8 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> str:
     if texts:
         return (
             f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, for "
-            "example:\n"
-            "    from sentence_transformers import SentenceTransformer\n"
-            "    import numpy as np, pandas as pd\n"
-            f"    texts = pd.read_csv('texts.csv')[{texts[0]!r}].tolist()\n"
-            "    np.save('vectors.npy', SentenceTransformer('all-MiniLM-L6-v2').encode(texts))\n"
-            "and cluster these: coterie fit vectors.npy -k 10"
+            "example in Python with sentence-transformers: numpy.save('vectors.npy', "
+            "SentenceTransformer('all-MiniLM-L6-v2').encode(texts)), and cluster these: coterie fit vectors.npy -k 10."
         )
     if categories:
         return (
@@ -180,5 +184,5 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> str:
 
 
 def _listed(names: Sequence[str | int]) -> str:
-    shown = ", ".join(map(str, names[:_LISTED]))
+    shown = ", ".join(shortened(str(name), MOST_OF_A_NAME) for name in names[:_LISTED])
     return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"
