@@ -2,12 +2,14 @@
 
 import gzip
 import os
+import warnings
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from coterie.cli import main
 from tests.cli.running import everything, failed
 from tests.support.limited import run_limited
 
@@ -117,3 +119,13 @@ def test_footers_that_contradict_themselves(folder, capsys, monkeypatch):
     message = failed(capsys, 1, "fit", "x.parquet", "-k", "2")
     assert "the file is damaged: it says that it has -3 rows" in message
     assert os.listdir() == ["x.parquet"]
+
+
+def test_warnings_have_no_place_in_the_code(rows, monkeypatch, capsys):
+    def describe(file):
+        warnings.warn("Something  is odd.", UserWarning, stacklevel=1)
+        return {"file": file}
+
+    monkeypatch.setattr("coterie.cli.info.describe", describe)
+    assert main(["info", rows]) == 0
+    assert capsys.readouterr().err == "coterie: warning: Something is odd.\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Literal, get_args, get_origin
@@ -77,6 +78,10 @@ def run(arguments: list[str]) -> None:
         raise UsageError(_in_words(error)) from error
     around = bound.kwargs.get("run", RunOptions())
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        if bound.kwargs.get("quiet"):
+            warnings.simplefilter("ignore")
+        warnings.showwarning = _show_warning
         if around.memory is not None:
             stack.enter_context(limited_memory(_bytes_of(around.memory)))
         if "run" in inspect.signature(command).parameters:
@@ -129,6 +134,11 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     )
     if shell == "zsh":
         print(_ZSH_END)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning that no command has recorded, without the place in the code."""
+    tell_warnings([" ".join(str(message).split())])
 
 
 def _bytes_of(memory: str) -> float:
