@@ -53,7 +53,7 @@ are processor seconds, not those of a clock.
 - Nothing is tuned here. But some sets (iris, wine, breast cancer, digits, moons, blobs, mnist, shuttle, pendigits,
   optdigits, four moons, snippets) were looked at when the defaults of Laplacian K-modes were chosen, and all of them
   when it was decided where these keep k-means, on this draw of rows; of
-  [other draws](../decisions/laplacian_kmodes.md#defaults-without-a-unit) 7 of 244 fits end more than 0.03 below it.
+  [other draws](../decisions/laplacian_kmodes.md) 7 of 244 fits end more than 0.03 below it.
 
 {machines}"""
 
