@@ -10,7 +10,7 @@ import pytest
 
 from coterie import __version__, _kernels
 from coterie.cli import main
-from coterie.cli.versions import LIBRARIES
+from coterie.cli.app import LIBRARIES
 
 
 def test_one_line_without_verbose(capsys):

@@ -11,7 +11,7 @@ import pytest
 
 import coterie
 from coterie.cli import main
-from coterie.cli.hashes import hash_of_array
+from coterie.cli.verify import hash_of_array
 from coterie.outputs import OutputFolder, newest, replacing
 from tests.support.processes import STEPS, ended, forks, killed_at, started
 

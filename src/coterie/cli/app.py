@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import platform
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, get_args, get_origin
 
 try:
@@ -22,7 +24,9 @@ try:
 except ImportError as error:
     raise ImportError("The command line needs cyclopts and rich: pip install 'coterie[cli]'") from error
 
-from coterie import __version__
+from threadpoolctl import threadpool_info
+
+from coterie import __version__, _kernels
 from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
 from coterie.cli.errors import UsageError
 from coterie.cli.models import find_offered, offered_methods
@@ -30,11 +34,11 @@ from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
 from coterie.cli.run_file import RunFile, as_running, asked_for, asked_option
 from coterie.cli.values import DASH, STANDARD_INPUT
-from coterie.cli.versions import installation_lines
 from coterie.estimators import register_installed_methods
+from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import limited_memory, memory_in_bytes
 
-__all__ = ["build_app", "run"]
+__all__ = ["LIBRARIES", "build_app", "installation_lines", "run"]
 
 # What cyclopts leaves to the name of an installed file: the function is to serve when it is sourced, too, and in a file
 # of any name that zsh loads when it first completes.
@@ -190,3 +194,46 @@ def _words_of(type_: Any) -> list[str]:
     if get_origin(type_) is Literal:
         return list(map(str, get_args(type_)))
     return [word for part in get_args(type_) for word in _words_of(part)]
+
+
+# What coterie needs, then what its extras add. Some of these may be missing.
+LIBRARIES = (
+    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "skops", "matplotlib",
+    "jinja2", "bokeh", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
+)  # fmt: skip
+
+
+def installation_lines() -> list[str]:
+    """Return a line for each fact about this installation, the version first."""
+    others = [name for name in _kernels.available_instruction_sets() if name != _kernels.instruction_set()]
+    facts = [
+        ("coterie", _kernels.__version__),
+        ("instruction set", f"{_kernels.instruction_set()} (also here: {', '.join(others) or 'none'})"),
+        ("compiler", getattr(_kernels, "__compiler__", "unknown")),
+        ("threads", str(effective_n_threads(None))),
+        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+        *_thread_pools(),
+        *((name, _version_or_none(name)) for name in LIBRARIES),
+    ]
+    width = max(len(name) for name, _ in facts)
+    return [f"{name:<{width}}  {fact}" for name, fact in facts]
+
+
+def _thread_pools() -> list[tuple[str, str]]:
+    """Return the libraries with threads of their own (BLAS, OpenMP) that are loaded by now."""
+    pools = []
+    for pool in threadpool_info():
+        told = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
+        kind = "OpenMP" if pool["user_api"] == "openmp" else "BLAS"
+        pools.append(
+            (f"{kind}: {pool['prefix']}", f"{told or 'version unknown'}, {pool['num_threads']} threads")
+        )
+    return pools
+
+
+def _version_or_none(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -20,7 +20,6 @@ from coterie import persistence
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.errors import UsageError, listed
-from coterie.cli.hashes import hash_of_parameters, hash_of_rows
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph, read_known_labels
 from coterie.cli.lines import fit_lines
 from coterie.cli.models import (
@@ -82,7 +81,7 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.summaries import SUMMARY, check_folder_of
 from coterie.cli.values import DASH, MODEL, STANDARD_INPUT, image_shape_of
-from coterie.cli.verify import hashes_of_fit
+from coterie.cli.verify import hash_of_parameters, hash_of_rows, hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.errors import UsageError
-from coterie.cli.hashes import hash_of_rows
 from coterie.cli.inputs import about, lines_of, open_for_model, read_classes
 from coterie.cli.lines import report_lines
 from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions
@@ -20,7 +19,7 @@ from coterie.cli.results import beside_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
-from coterie.cli.verify import read_run
+from coterie.cli.verify import hash_of_rows, read_run
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder, newest
 from coterie.reports import Report, require_report

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from coterie import persistence
-from coterie.cli.hashes import hash_of_array, hash_of_parameters, hash_of_rows
+from coterie.arrays import Array
 from coterie.cli.inputs import open_for_model, read_graph, read_known_labels
 from coterie.cli.lines import verify_lines
-from coterie.cli.models import check_threads, fit_model
+from coterie.cli.models import check_threads, fit_model, settings_of
 from coterie.cli.options import FileIfAny, Json, Quiet, RunOptions, Threads
-from coterie.cli.output import tell
+from coterie.cli.output import tell, to_json
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.outputs import newest
+from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
-__all__ = ["read_run", "verify"]
+__all__ = ["hash_of_array", "hash_of_parameters", "hash_of_rows", "hashes_of_fit", "read_run", "verify"]
 
 # What is said of a hash that is another one than before.
 _DIFFERENCES = {
@@ -172,3 +176,30 @@ def _compare(expected: dict[str, str], found: dict[str, str], folder: Path) -> N
     if wrong:
         reasons = " and ".join(_DIFFERENCES[name] for name in wrong)
         raise ValueError(f"{folder}: not the same bits: {reasons}.")
+
+
+def hash_of_rows(rows: RowSource) -> str:
+    """Return the SHA-256 of the numbers of all rows, block by block; how they are stored makes no difference."""
+    digest = hashlib.sha256(f"{rows.shape} {rows.dtype.name}".encode())
+    for _, block in rows.blocks():
+        parts = [block] if not sp.issparse(block) else [np.diff(block.indptr), block.indices, block.data]
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def hash_of_parameters(model: Any) -> str:
+    """Return the SHA-256 of the parameters of an estimator; the number of threads changes no result."""
+    settings = {name: _told(value) for name, value in settings_of(model).items() if name != "n_threads"}
+    return hashlib.sha256(to_json(dict(sorted(settings.items()))).encode()).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """Return a parameter as JSON can tell it; a model to begin with by what it begins with."""
+    return getattr(value, "cluster_centers_", value)
+
+
+def hash_of_array(array: Array) -> str:
+    """Return the SHA-256 of an array: its type, its shape, its numbers."""
+    header = f"{array.dtype.str} {array.shape}".encode()
+    return hashlib.sha256(header + np.ascontiguousarray(array).tobytes()).hexdigest()
