@@ -31,6 +31,7 @@ PUBLIC_MODULES = [
     "coterie.graphs",
     "coterie.metrics",
     "coterie.datasets",
+    "coterie.backend",
     "coterie.dask",
     "coterie.plotting",
     "coterie.rows",

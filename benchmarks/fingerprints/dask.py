@@ -15,6 +15,7 @@ import coterie.dask
 from benchmarks.fingerprints.data import blobs, integer_weights
 from benchmarks.fingerprints.results import fingerprint
 from benchmarks.fingerprints.runs import Case, Cases
+from coterie.coresets import lightweight_coreset
 
 WORKERS = (1, 2)
 
@@ -42,9 +43,9 @@ def dask_cases() -> Cases:
         "nested": on_workers(partial(coterie.dask.NestedMiniBatchKMeans, 20, batch_size=300)),
         "mixture": on_workers(mixture),
         "mixture, diag, weights": on_workers(partial(mixture, covariance_type="diag"), sample_weight=weights),
-        "coreset": everywhere(lambda: coterie.dask.lightweight_coreset(lazy, 500, random_state=0)),
+        "coreset": everywhere(lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, random_state=0)),
         "coreset, weights": everywhere(
-            lambda: coterie.dask.lightweight_coreset(lazy, 500, sample_weight=weights, random_state=0)
+            lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, sample_weight=weights, random_state=0)
         ),
         **{
             f"neighbors, {method}": everywhere(

@@ -7,8 +7,9 @@ any order and on many machines: see `block_moments`, `merge_moments`, `split_dra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,17 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.backend import Backend, Chunk, open_backend
 from coterie.blocks.dataset import check_vanishing, squares_to_point
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.randomness import random_stream
-from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = [
     "Moments",
     "block_moments",
+    "draw_coreset",
     "draw_from_block",
     "lightweight_coreset",
     "merge_moments",
@@ -77,7 +79,7 @@ def lightweight_coreset(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The data; read twice, forwards.
+        The data; read twice, forwards. Of `coterie.dask.rows`, only drawn rows leave the workers.
     size : int
         Number of draws N'. A row may be drawn more than once.
     sample_weight : array-like of shape (n,), optional
@@ -121,34 +123,64 @@ def lightweight_coreset(
     True
     """
     check_positive_integer("size", size)
-    rows = as_rows(X)
-    sample_weight = check_sample_weight(sample_weight, rows)
-    random = random_stream(random_state)
-    n_threads = effective_n_threads(n_threads)
-    with np.errstate(over="ignore", invalid="ignore"):  # `_check_scale` says so
-        blocks = [
-            block_moments(block, weights, n_threads=n_threads)
-            for _, block, weights in _blocks(rows, sample_weight)
-        ]
+    with open_backend(as_rows(X), sample_weight, n_threads) as backend:
+        return draw_coreset(backend, size, random_stream(random_state))
+
+
+def draw_coreset(
+    backend: Backend, size: int, random: np.random.RandomState
+) -> tuple[Block, Array, IndexArray]:
+    """Draw a coreset of the rows of a backend, in two passes; see `lightweight_coreset`."""
+    parts = backend.run(_moments_of_blocks)
+    blocks = [block for part in parts for block in part]
     total = merge_moments(blocks)
-    _check_scale(rows, total.scatter)
+    _check_scale(backend, total.scatter)
     draws = split_draws(blocks, total, size, random)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(blocks))
-    coreset = None if rows.is_sparse else np.empty((size, rows.shape[1]), dtype=rows.dtype)
-    ends = np.cumsum(draws)
-    found, weights_drawn, indices = [], np.empty(size), np.empty(size, dtype=np.intp)
-    for (start, block, weights), n_draws, end, seed in zip(_blocks(rows, sample_weight), draws, ends, seeds):
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    given = list(zip(np.split(draws, ends), np.split(seeds, ends)))
+    drawn = backend.run(_draw_from_blocks, {"total": total, "size": size}, given=given)
+    rows, weights, indices = zip(*drawn)
+    numbers = np.concatenate([first + part for first, part in zip(backend.firsts, indices)])
+    return _stacked(rows), np.concatenate(weights).astype(backend.dtype), numbers
+
+
+def _moments_of_blocks(chunk: Chunk, _: Any, __: Any, ___: Any) -> list[Moments]:
+    """First pass: return the moments of each block of a chunk."""
+    with np.errstate(over="ignore", invalid="ignore"):  # `_check_scale` raises the error
+        return [
+            block_moments(block, weights, n_threads=chunk.n_threads)
+            for _, block, weights in chunk.blocks(_rows_per_block(chunk.rows))
+        ]
+
+
+def _draw_from_blocks(
+    chunk: Chunk, payload: dict[str, Any], given: tuple[IndexArray, IndexArray], _: Any
+) -> tuple[Block, FloatArray, IndexArray]:
+    """Second pass: return the rows drawn from a chunk, their weights and their positions."""
+    draws, seeds = given
+    total, size, rows = payload["total"], payload["size"], chunk.rows
+    n_drawn, ends = int(np.sum(draws)), np.cumsum(draws)
+    coreset = None if rows.is_sparse else np.empty((n_drawn, rows.shape[1]), dtype=rows.dtype)
+    found, weights_drawn, indices = [], np.empty(n_drawn), np.empty(n_drawn, dtype=np.intp)
+    blocks = chunk.blocks(_rows_per_block(rows))
+    for (start, block, weights), n_draws, end, seed in zip(blocks, draws, ends, seeds):
         part = slice(end - n_draws, end)
         chosen, weights_drawn[part] = draw_from_block(
-            block, weights, total, size, n_draws, seed, n_threads=n_threads
+            block, weights, total, size, n_draws, seed, n_threads=chunk.n_threads
         )
         indices[part] = start + chosen
         if coreset is None:
             found.append(block[chosen])
         else:
             np.take(block, chosen, axis=0, out=coreset[part], mode="clip")
-    stacked = sp.csr_array(sp.vstack(found, format="csr")) if coreset is None else coreset
-    return stacked, weights_drawn.astype(rows.dtype), indices
+    return (_stacked(found) if coreset is None else coreset), weights_drawn, indices
+
+
+def _stacked(parts: Sequence[Block]) -> Block:
+    if len(parts) == 1:
+        return parts[0]
+    return sp.csr_array(sp.vstack(parts, format="csr")) if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def block_moments(block: Block, weights: Array | None = None, *, n_threads: int = 1) -> Moments:
@@ -276,20 +308,25 @@ def draw_from_block(
     return chosen, masses[chosen] / (size * chances[chosen])
 
 
-def _check_scale(rows: RowSource, scatter: float) -> None:
+def _check_scale(backend: Backend, scatter: float) -> None:
     """Raise a ValueError if squared distances overflow in float64, or vanish in the dtype of the rows."""
     if not np.isfinite(scatter):
         raise ValueError(
             "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
             "number, such as a power of 2."
         )
-    check_vanishing(np.array([scatter]), rows.dtype, (block for _, block in rows.blocks()))
+    if scatter < np.finfo(backend.dtype).tiny:
+        first = dense(backend.take(np.zeros(1, dtype=np.intp)))
+        backend.run(_check_vanishing, {"first": first, "scatter": scatter})
 
 
-def _blocks(rows: RowSource, weights: Array | None) -> Iterator[tuple[int, Block, Array | None]]:
-    """Yield first row, rows and weights of each block; the cuts depend on the shape alone."""
+def _check_vanishing(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> None:
+    blocks = (block for _, block, _ in chunk.blocks())
+    check_vanishing(np.array([payload["scatter"]]), chunk.rows.dtype, chain([payload["first"]], blocks))
+
+
+def _rows_per_block(rows: RowSource) -> int:
+    """Return the number of rows of a block; it depends on the shape and dtype alone."""
     n_columns = min(rows.shape[1], 1024) if rows.is_sparse else rows.shape[1]
     quantum = _kernels.ROW_QUANTUM
-    block_rows = max(1, _BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum
-    for start, block in rows.blocks(block_rows):
-        yield start, block, None if weights is None else weights[start : start + block.shape[0]]
+    return max(1, _BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum

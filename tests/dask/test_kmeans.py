@@ -160,7 +160,7 @@ class TestFitted:
     def test_labels_of_many_rows_stay_where_the_rows_are(self, client, monkeypatch):
         X = rows()
         gathered = KMeans(K, init=X[:K]).fit(in_chunks(X))
-        monkeypatch.setattr("coterie.dask.rows.GATHERED_ROWS", 100)
+        monkeypatch.setattr("coterie.dask.worker_rows.GATHERED_ROWS", 100)
         model = KMeans(K, init=X[:K]).fit(in_chunks(X))
         assert isinstance(model.labels_, da.Array)
         np.testing.assert_array_equal(model.labels_.compute(), gathered.labels_)

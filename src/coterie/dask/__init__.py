@@ -5,7 +5,7 @@ and paths whose files the workers open themselves. `predict`, `transform`, `scor
 model has to say of such rows. Estimators that hold all rows in one place refuse, and say what to do.
 """
 
-from coterie.dask.coresets import lightweight_coreset
+from coterie.dask.backend import rows
 from coterie.dask.elsewhere import (
     predict,
     predict_proba,
@@ -38,11 +38,11 @@ __all__ = [
     "TotalVariationClustering",
     "TruncatedGaussianMixture",
     "knn_graph",
-    "lightweight_coreset",
     "nearest_neighbors",
     "predict",
     "predict_proba",
     "responsibilities",
+    "rows",
     "score",
     "score_samples",
     "transform",

@@ -24,7 +24,7 @@ from coterie.dask.parcels import (
     try_directions,
     visit_cells,
 )
-from coterie.dask.rows import WorkerRows
+from coterie.dask.worker_rows import WorkerRows
 from coterie.graphs.cell_search import FEWEST_VISITS, MOST_VISITS, enough_visits, sample_of_cells
 from coterie.graphs.directions import WIDTHS, candidates_of, principal_directions
 from coterie.graphs.probes import Probes

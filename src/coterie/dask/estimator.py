@@ -15,8 +15,8 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.dask.crew import Crew
 from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of
-from coterie.dask.rows import WorkerRows
 from coterie.dask.seeding import SEEDINGS
+from coterie.dask.worker_rows import WorkerRows
 from coterie.estimators.base import link_template
 from coterie.estimators.parameters import Param
 from coterie.estimators.preparation import remember_preparation

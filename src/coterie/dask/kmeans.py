@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from coterie.arrays import Array
 from coterie.centers.lloyd import KMeansResult
+from coterie.coresets import draw_coreset
+from coterie.dask.backend import WorkerBackend
 from coterie.dask.chunks import chunks_of
-from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids, WorkerInit
 from coterie.dask.extra import client_of
 from coterie.dask.passes import WorkerPasses
-from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
+from coterie.dask.worker_rows import WorkerRows
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -205,7 +206,7 @@ class KMeans(OnClusterByCentroids, LocalKMeans):
 
     def _run_on_coreset(self, data: WorkerRows, random: np.random.RandomState) -> KMeansResult:
         """Find centroids of a coreset here, and label all rows where they are."""
-        rows, weights, _ = coreset_of(data, int(self.coreset_size or 0), random)
+        rows, weights, _ = draw_coreset(WorkerBackend(data), int(self.coreset_size or 0), random)
         local = self._as_local(coreset_size=None, random_state=random).fit(rows, sample_weight=weights)
         labels, squares, total = data.labels_and_squares(local.cluster_centers_)
         return KMeansResult(

@@ -13,8 +13,8 @@ from coterie.dask.crew import Crew
 from coterie.dask.estimator import OnCluster
 from coterie.dask.extra import client_of
 from coterie.dask.neighbors import neighbors_of
-from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan
+from coterie.dask.worker_rows import WorkerRows
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import Affinity, Metric, Runs
 from coterie.fitting.monitor import FitProgress
@@ -67,7 +67,7 @@ history_, runs_, n_features_in_, feature_names_in_
         If the extra `dask` is not installed.
     MemoryError
         If rows, graph and memberships do not fit this machine. Then fit `coterie.LaplacianKModes` to rows of
-        `coterie.dask.lightweight_coreset`, and label all rows by `coterie.dask.predict`.
+        `coterie.coresets.lightweight_coreset`, and label all rows by `coterie.dask.predict`.
     ValueError
         As `coterie.LaplacianKModes`, with the file and the row where they are known.
 

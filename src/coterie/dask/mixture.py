@@ -13,15 +13,16 @@ import numpy.typing as npt
 
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
+from coterie.coresets import draw_coreset
+from coterie.dask.backend import WorkerBackend
 from coterie.dask.chunks import chunks_of
-from coterie.dask.coresets import coreset_of
 from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.elsewhere import is_elsewhere, totals_of
 from coterie.dask.estimator import OnCluster, WorkerInit
 from coterie.dask.extra import client_of
 from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
-from coterie.dask.rows import WorkerRows, gathered
 from coterie.dask.worker import Plan
+from coterie.dask.worker_rows import WorkerRows, gathered
 from coterie.estimators.outliers import OwnDistances
 from coterie.fitting.deadline import UNHURRIED, Phase
 from coterie.fitting.monitor import FitMonitor, FitProgress
@@ -310,7 +311,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         random: np.random.RandomState,
         monitor: FitMonitor,
     ) -> Run:
-        rows, weights, _ = coreset_of(data, int(self.coreset_size or 0), random)
+        rows, weights, _ = draw_coreset(WorkerBackend(data), int(self.coreset_size or 0), random)
         sample = Dataset(as_rows(rows), weights, n_clusters=self.n_components, n_threads=data.n_threads)
         return self._best_run(rows, sample, given, random, monitor)
 

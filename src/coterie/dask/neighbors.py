@@ -20,8 +20,8 @@ from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
 from coterie.dask.extra import client_of
 from coterie.dask.parcels import NOBODY, Nearest
-from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Plan, Visit
+from coterie.dask.worker_rows import WorkerRows
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas

@@ -16,9 +16,9 @@ from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import ClusterLostError, Crew
 from coterie.dask.estimator import ClusterMonitor, OnClusterByCentroids
 from coterie.dask.extra import client_of
-from coterie.dask.rows import WorkerRows
 from coterie.dask.sample import ROUND, WorkerSample, WorkerVotes
 from coterie.dask.worker import Plan
+from coterie.dask.worker_rows import WorkerRows
 from coterie.estimators.parameters import (
     Callback,
     Clusters,

@@ -14,13 +14,12 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import DenseMeans
 from coterie.centers.rounding import Doubts, SettledAssignment
-from coterie.coresets import Moments, block_moments, draw_from_block
 from coterie.dask.worker import Visit, measure_chunk
 from coterie.kmeans.nested import LocalSampleSums
 
 __all__ = [
-    "add_rows", "assign", "convert", "count", "describe", "differ", "doubt", "draw", "draw_coreset", "farthest",
-    "finish", "label", "mass", "measure", "measure_labels", "moments", "move", "near", "square", "square_below", "take",
+    "add_rows", "assign", "convert", "count", "describe", "differ", "doubt", "draw", "farthest",
+    "finish", "label", "mass", "measure", "measure_labels", "move", "near", "square", "square_below", "take",
     "vote", "weigh",
 ]  # fmt: skip
 
@@ -279,19 +278,3 @@ def count(visit: Visit, _: None) -> None:
     visit.sums["masses"].add(
         np.bincount(labels, weights=chunk.weights, minlength=len(frame)).astype(np.float64)
     )
-
-
-def moments(visit: Visit, _: None) -> Moments:
-    """Return the moments of the rows."""
-    chunk = visit.chunk
-    return block_moments(chunk.rows.read(), chunk.weights, n_threads=chunk.n_threads)
-
-
-def draw_coreset(visit: Visit, given: tuple[int, int]) -> tuple[IndexArray, FloatArray, Array]:
-    """Draw so many rows, by a seed of their own; return their numbers, their weights and the rows."""
-    chunk, (n_draws, seed) = visit.chunk, given
-    total, size = visit.payload["total"], visit.payload["size"]
-    rows, weights = draw_from_block(
-        chunk.rows.read(), chunk.weights, total, size, n_draws, seed, n_threads=chunk.n_threads
-    )
-    return rows, weights, np.asarray(chunk.rows.take(rows))

@@ -16,7 +16,7 @@ from coterie.centers.passes import ALGORITHMS_OF_HISTORY
 from coterie.centers.sums import Totals
 from coterie.dask import operations
 from coterie.dask.exact_sums import ExactSum, Steps, exact
-from coterie.dask.rows import WorkerRows, gathered
+from coterie.dask.worker_rows import WorkerRows, gathered
 
 __all__ = ["WorkerPasses"]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.dask.exact_sums import Steps, exact
-from coterie.dask.rows import WorkerRows
 from coterie.dask.worker import Visit
+from coterie.dask.worker_rows import WorkerRows
 from coterie.mixture.component_search import ComponentSearch
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import Moments, TruncatedPosteriors, first_neighbors

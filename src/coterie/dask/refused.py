@@ -20,7 +20,8 @@ _OF_CENTROIDS = (
 _OF_SAMPLES = (
     "needs a graph of nearest neighbours, and memberships of all rows, in one place: where these fit this machine, fit "
     "coterie.{name}(affinity='precomputed') to coterie.dask.knn_graph(X); else fit coterie.{name} to rows of "
-    "coterie.dask.lightweight_coreset, and label all rows by coterie.dask.predict(model, X)."
+    "coterie.coresets.lightweight_coreset(coterie.dask.rows(X), size), and label all rows by "
+    "coterie.dask.predict(model, X)."
 )
 
 _REASONS = {
@@ -29,8 +30,9 @@ _REASONS = {
     "TotalVariationClustering": _OF_SAMPLES,
     "MiniBatchKMeans": "does not run on a cluster: coterie.dask.NestedMiniBatchKMeans does, and is closer to exact "
     "k-means.",
-    "BisectingKMeans": "does not run on a cluster: fit coterie.{name} to rows of coterie.dask.lightweight_coreset, and "
-    "label all rows by coterie.dask.predict(model, X).",
+    "BisectingKMeans": "does not run on a cluster: fit coterie.{name} to rows of "
+    "coterie.coresets.lightweight_coreset(coterie.dask.rows(X), size), and label all rows by "
+    "coterie.dask.predict(model, X).",
 }
 
 

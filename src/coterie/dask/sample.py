@@ -14,7 +14,7 @@ from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.means import Means
 from coterie.dask import operations
 from coterie.dask.exact_sums import Steps, exact
-from coterie.dask.rows import WorkerRows
+from coterie.dask.worker_rows import WorkerRows
 from coterie.kmeans.nested import EarlierSums, NestedProgress, SampleSums
 from coterie.rows import RowSource, as_rows
 

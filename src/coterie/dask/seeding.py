@@ -10,7 +10,7 @@ from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.dask import operations
 from coterie.dask.exact_sums import Steps, exact
-from coterie.dask.rows import WorkerRows
+from coterie.dask.worker_rows import WorkerRows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain

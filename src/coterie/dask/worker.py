@@ -219,6 +219,7 @@ class HeldChunk(FitRows):
         self.kept = first.kept
         self.visits: IntArray | None = None  # the cells nearest to each row, where a graph is made
         self.parcel: Any = None  # rows of some cells that have come here
+        self.state: dict[str, Any] = {}  # of tasks that run by a backend
         self.n_clusters = plan.n_clusters
         self.convert(plan.dtype)
 

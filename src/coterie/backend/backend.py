@@ -1,0 +1,205 @@
+"""Run a task on all rows: `Backend`, with `LocalBackend`, whose single chunk holds all rows of this process.
+
+A task is a module-level function `task(chunk, payload, given, into)`. It returns something small; what can be merged it
+adds to the totals in `into`. It may keep values that belong to its rows in `chunk.state` between passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.fitting.checks import check_sample_weight
+from coterie.fitting.threads import effective_n_threads
+from coterie.rows import Block, RowSource
+
+__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "open_backend"]
+
+Task: TypeAlias = Callable[["Chunk", Any, Any, Mapping[str, Any]], Any]
+"""`task(chunk, payload, given, into)`: `payload` is the same for all chunks, `given` is for this chunk alone."""
+
+
+@dataclass
+class Chunk:
+    """Consecutive rows, as a task sees them.
+
+    Attributes
+    ----------
+    rows : RowSource
+        The rows.
+    weights : ndarray of shape (n,), or None
+        Their weights; None for 1.
+    n_threads : int
+        Threads of the kernels.
+    state : dict
+        Values that tasks keep for these rows between passes. A task that changes it is run with `writes`.
+    """
+
+    rows: RowSource
+    weights: Array | None
+    n_threads: int
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, Block, Array | None]]:
+        """Yield first row within the chunk, rows and weights of each block."""
+        for start, block in self.rows.blocks(rows_per_block):
+            yield (
+                start,
+                block,
+                None if self.weights is None else self.weights[start : start + block.shape[0]],
+            )
+
+
+class Total(Protocol):
+    """A sum over all chunks, float64."""
+
+    def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
+        """Add a part to some rows of the sum, each at most once."""
+
+    def total(self) -> FloatArray:
+        """Return the sum."""
+
+
+class Backend(Protocol):
+    """The rows of a fit, and where passes over them run; a context, made by `open_backend`.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        Shape of the rows.
+    dtype : numpy.dtype
+        float32 or float64.
+    weights : ndarray of shape (n_rows,), or None
+        Weights of the rows; None for 1.
+    firsts : ndarray of int
+        The first row of each chunk, then the number of rows.
+    """
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+    weights: Array | None
+    firsts: IndexArray
+
+    def __enter__(self) -> Self:
+        """Return the backend."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of what belongs to the chunks."""
+
+    def run(
+        self,
+        task: Task,
+        payload: Any = None,
+        *,
+        given: Sequence[Any] | None = None,
+        into: Mapping[str, Any] | None = None,
+        writes: str | None = None,
+        renews: bool = False,
+    ) -> list[Any]:
+        """Run a task on each chunk; return the results in the order of the chunks.
+
+        Parameters
+        ----------
+        task : callable
+            Module-level function `task(chunk, payload, given, into)`.
+        payload : Any
+            For all chunks.
+        given : sequence, optional
+            One value for each chunk.
+        into : mapping of str to Total, optional
+            Totals of `total`, to which the tasks add.
+        writes : str, optional
+            Name of the state that the task changes. The pass is recorded when it has succeeded, and repeated on a chunk
+            that another worker opens.
+        renews : bool
+            Whether earlier records of that name are no longer needed.
+        """
+
+    def take(self, indices: IndexArray) -> Block:
+        """Return a few rows by their numbers, ascending."""
+
+    def total(self, shape: tuple[int, ...], largest: float) -> Total:
+        """Return an empty sum for `into`; `largest` is an upper bound of the size of parts and totals."""
+
+
+@runtime_checkable
+class _HasBackend(Protocol):
+    def backend(self, sample_weight: Any, n_threads: int | None) -> Backend: ...
+
+
+def open_backend(rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> Backend:
+    """Return the backend of rows: their own where they lie elsewhere, otherwise that of this process.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The rows; those of `coterie.dask.rows` have a backend on Dask workers.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    n_threads : int, optional
+        Threads of the kernels. None: all processors, of this process or of each worker.
+
+    Raises
+    ------
+    ValueError
+        If weights are negative, not finite or all 0, or there is not one for each row.
+    """
+    if isinstance(rows, _HasBackend):
+        return rows.backend(sample_weight, n_threads)
+    return LocalBackend(rows, sample_weight, n_threads)
+
+
+class _Sum:
+    """A sum in one array."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._values = np.zeros(shape)
+
+    def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
+        self._values[rows] += part
+
+    def total(self) -> FloatArray:
+        return self._values
+
+
+class LocalBackend:
+    """Passes over rows in this process: one chunk that holds them all. See `Backend` and `open_backend`."""
+
+    def __init__(self, rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> None:
+        self.n_rows, self.n_columns = rows.shape
+        self.dtype = rows.dtype
+        self.weights = check_sample_weight(sample_weight, rows)
+        self.firsts: IndexArray = np.array([0, self.n_rows], dtype=np.intp)
+        self._chunk = Chunk(rows, self.weights, effective_n_threads(n_threads))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._chunk.state.clear()
+
+    def run(
+        self,
+        task: Task,
+        payload: Any = None,
+        *,
+        given: Sequence[Any] | None = None,
+        into: Mapping[str, Any] | None = None,
+        writes: str | None = None,
+        renews: bool = False,
+    ) -> list[Any]:
+        """Run a task on the chunk."""
+        return [task(self._chunk, payload, None if given is None else given[0], into or {})]
+
+    def take(self, indices: IndexArray) -> Block:
+        """Return a few rows."""
+        return self._chunk.rows.take(indices)
+
+    def total(self, shape: tuple[int, ...], largest: float) -> Total:
+        """Return an empty sum."""
+        return _Sum(shape)
