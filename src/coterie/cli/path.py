@@ -234,8 +234,6 @@ def _write_path(path: Path, model: ConvexClusterPath) -> None:
         "edges": model.edges_,
         "edge_weights": model.edge_weights_,
     }
-    if hasattr(model, "sample_indices_"):
-        arrays |= {"sample_indices": model.sample_indices_, "followed": model.followed_}
     with open(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 

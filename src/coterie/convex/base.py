@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray
 from coterie.convex.edges import AUTO, weight_graph
-from coterie.convex.following import Followed, followed_in_time
 from coterie.convex.norms import find_norm
 from coterie.convex.setting import PAPER_STEP, Setting, make_setting
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Declared, History, Numbers, One
 from coterie.estimators.parameters import Param
-from coterie.fitting.deadline import Deadline
 from coterie.fitting.monitor import FitProgress
-from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
 
-__all__ = ["ConvexEstimator", "work_of_row"]
+__all__ = ["ConvexEstimator"]
 
 EdgeKind = Annotated[
     Literal["knn", "dense", "precomputed"],
@@ -57,14 +53,6 @@ StoppingRule = Annotated[
     Literal["gap", "residuals"], Param("Stop by the duality gap, or by primal and dual residuals (admm).")
 ]
 
-# Multiply-adds that a gamma of a path takes for each row, column and neighbour.
-_WORK_OF_GAMMA = 400.0
-
-
-def work_of_row(n_columns: int, n_neighbors: int, n_gammas: int) -> float:
-    """Return about how many multiply-adds a fit takes for each row."""
-    return _WORK_OF_GAMMA * n_columns * n_neighbors * n_gammas
-
 
 class ConvexEstimator(Estimator):
     """Parameters that say what is minimised and how."""
@@ -88,8 +76,6 @@ class ConvexEstimator(Estimator):
 
     phi_: float
     residuals_: FloatArray
-    sample_indices_: IndexArray
-    followed_: IntArray
 
     def _data(self, X: Any, graph: Any) -> Array:
         """Read the rows, checked."""
@@ -97,26 +83,6 @@ class ConvexEstimator(Estimator):
         self._check_rows(rows, graph)
         find_norm(self.norm, rows.shape[1])
         return rows.read()
-
-    @property
-    def _work_in_gammas(self) -> int:
-        """How many gammas of a path take as long as the fit."""
-        raise NotImplementedError
-
-    def _those_with_time(self, data: Array, deadline: Deadline) -> tuple[Array, IntArray | None]:
-        """Return the rows to solve for, and which of them each row follows; None where they are all."""
-        found: Followed | None = None
-        if self.weights == "knn":
-            found = followed_in_time(
-                data, self.n_neighbors, work_of_row(data.shape[1], self.n_neighbors, self._work_in_gammas),
-                random_stream(self.random_state), effective_n_threads(self.n_threads), deadline,
-            )  # fmt: skip
-        for name in ("sample_indices_", "followed_"):
-            self.__dict__.pop(name, None)
-        if found is None:
-            return data, None
-        self.sample_indices_, self.followed_ = found.ids, found.places
-        return data[found.ids], found.places
 
     def _setting(self, data: Array, graph: Any) -> Setting:
         found, phi = weight_graph(
@@ -135,27 +101,10 @@ class ConvexEstimator(Estimator):
             step_size=self.step_size, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
 
-    @property
-    def _solved(self) -> str:
-        """The symbol of how many rows were solved for: all n, or the s that stand for them."""
-        return "s" if hasattr(self, "sample_indices_") else "n"
-
-    def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        # A model that is being loaded does not know yet how many rows were solved for.
-        known = copy.copy(self)
-        known.__dict__.update({name: fitted[name] for name in ("sample_indices_",) if name in fitted})
-        super(ConvexEstimator, known)._check_state(fitted)
-
     def _graph_attributes(self, *residuals: str | int) -> dict[str, Declared]:
         """Return what the graph of the rows looks like, and how the fit went; the residuals have a shape."""
         return {
-            "sample_indices_": Numbers(
-                ("s",), "integer", least=0, below="n", needed=False, beside="followed_"
-            ),
-            "followed_": Numbers(
-                ("n",), "integer", least=0, below="s", needed=False, beside="sample_indices_"
-            ),
-            "edges_": Numbers(("e", 2), "integer", least=0, below=self._solved, may_be_empty=True),
+            "edges_": Numbers(("e", 2), "integer", least=0, below="n", may_be_empty=True),
             "edge_weights_": Numbers(("e",), least=0, may_be_empty=True),
             "converged_": One("boolean", needed=False),
             "history_": History(needed=False),

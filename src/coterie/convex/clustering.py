@@ -14,7 +14,7 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray
 from coterie.convex.base import (
     Acceleration,
     Connect,
@@ -50,7 +50,7 @@ from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 
-__all__ = ["GAMMAS_OF_ONE", "ConvexClustering"]
+__all__ = ["ConvexClustering"]
 
 Gamma = Annotated[
     float, Param("Strength of the penalty; larger ones fuse more rows.", least=0, below=math.inf)
@@ -59,9 +59,6 @@ WarmNeighbors = Annotated[
     Any, Param("Numbers of neighbors of sparser graphs that are solved first, ascending.", reads=("numbers",))
 ]
 
-
-# From nothing, one gamma takes as long as so many of a path.
-GAMMAS_OF_ONE = 40
 
 # Rows whose distances are measured at once: all of them take pages of memory for longer than the sums.
 _ROWS_MEASURED = 4096
@@ -124,8 +121,8 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
     verbose : bool or int
         Print each check of the gap.
     max_time : float, optional
-        Seconds. The best centroids found by then are returned, with a ConvergenceWarning. With `weights="knn"`, where
-        the graph or the fit would take longer than that, some rows stand for all, see `sample_indices_`.
+        Seconds. The best centroids found by then are returned, with a ConvergenceWarning. The
+        construction of the graph is not cut off.
     n_threads : int, optional
         None: all processors that this process may use.
     warm_neighbors : sequence of int, optional
@@ -164,13 +161,6 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         ||U - U*||^2 <= 2 `dual_gap_` for the true minimiser U*.
     converged_ : bool
         Whether `tol` was reached.
-    sample_indices_ : ndarray of shape (s,)
-        Rows that stand for all; only where `max_time` was too short for all, and a warning has said so. `dual_`,
-        `edges_`, `edge_weights_`, `objective_`, `dual_gap_` and `history_` are then of these alone; `edges_` has their
-        places here.
-    followed_ : ndarray of shape (n,), int32
-        Only then: the place in `sample_indices_` of the row that each row follows, the nearest. It has its centroid and
-        its label.
     n_iter_ : int
         Iterations, those on sparser graphs not counted.
     warm_n_iter_ : list of int
@@ -286,12 +276,10 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         self.check_parameters()
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            with monitor.phase("graph"):
-                data = self._data(X, graph)
-                solved, places = self._those_with_time(data, monitor.deadline)
-                setting = self._setting(solved, graph)
+            data = self._data(X, graph)
+            setting = self._setting(data, graph)
             monitor.start_run()
-            self._begin_on_sparser_graphs(solved, setting, monitor)
+            self._begin_on_sparser_graphs(data, setting, monitor)
 
             def is_stopped(best: Certificate, n_steps: int) -> bool:
                 return monitor.report(
@@ -306,7 +294,7 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
                 is_stopped=is_stopped, is_late=lambda: monitor.out_of_time,
                 has_settled=setting.has_settled(self.stopping, self.tol),
             )  # fmt: skip
-            self._store(setting, certificate, slice(None) if places is None else places)
+            self._store(setting, certificate)
             self._measure(data)
         self.history_ = monitor.history()
         if not self.converged_ and monitor.stopped_by is None:
@@ -314,10 +302,6 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         if not self.converged_:
             monitor.warn_if_out_of_time()
         return self
-
-    @property
-    def _work_in_gammas(self) -> int:
-        return GAMMAS_OF_ONE
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {
@@ -386,9 +370,9 @@ class ConvexClustering(ClusterMixin, OutlierScoring, ConvexEstimator):
         if before is not None:
             setting.resume(before.edges, before.duals())
 
-    def _store(self, setting: Setting, certificate: Certificate, places: IntArray | slice) -> None:
-        self.centroids_ = setting.centroids(RepeatedRows.of(certificate.centroids)).whole()[places]
-        self.labels_ = setting.labels(certificate)[places]
+    def _store(self, setting: Setting, certificate: Certificate) -> None:
+        self.centroids_ = setting.centroids(RepeatedRows.of(certificate.centroids)).whole()
+        self.labels_ = setting.labels(certificate)
         self.n_clusters_ = certificate.n_clusters
         self.dual_ = setting.duals()
         self.edges_ = np.column_stack([setting.edges.heads, setting.edges.tails])

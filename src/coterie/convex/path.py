@@ -107,8 +107,8 @@ class ConvexClusterPath(ConvexEstimator):
     verbose : bool or int
         Print each gamma.
     max_time : float, optional
-        Seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact than asked for. With
-        `weights="knn"`, where the path would take longer than that, some rows stand for all, see `sample_indices_`.
+        Seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact than asked for. The
+        construction of the graph is not cut off.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -136,14 +136,6 @@ class ConvexClusterPath(ConvexEstimator):
         The phi that was chosen; only with `phi="auto"`, and not of a given graph.
     edges_, edge_weights_ : ndarray of shape (n_edges, 2) and (n_edges,)
         The graph.
-    sample_indices_ : ndarray of shape (s,)
-        Rows that stand for all; only where `max_time` was too short for all, and a warning has said so.
-        `labels_path_` and `labels_at` are of all rows; all else is then of these alone, `centroids_path_` has their
-        centroids and `edges_` their places here.
-    followed_ : ndarray of shape (n,), int32
-        Only then: the place in `sample_indices_` of the row that each row follows, the nearest.
-    solved_labels_path_ : ndarray of shape (m, n) or (m, s), int32
-        `labels_path_` of the rows that have centroids.
     converged_ : bool
         Whether all gammas reached `tol`.
     residuals_ : ndarray of shape (m, 2)
@@ -252,15 +244,13 @@ class ConvexClusterPath(ConvexEstimator):
         n_gammas = self.n_gammas if given is None else len(given)
         monitor = FitMonitor(self, extra_fields=_HISTORY_FIELDS, max_reports=n_gammas)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            with monitor.phase("graph"):
-                solved, places = self._those_with_time(self._data(X, graph), monitor.deadline)
-                setting = self._setting(solved, graph)
+            setting = self._setting(self._data(X, graph), graph)
             with monitor.phase("gammas", monitor.deadline.share(_GAMMAS_SHARE)) as phase:
                 gammas = self._gammas(setting, given, phase)
             monitor.start_run()
             done, is_whole = self._follow(setting, gammas, monitor)
         self.history_ = monitor.history()
-        self._store(setting, done, places)
+        self._store(setting, done)
         n_open = self._n_open(setting)
         self.converged_ = bool(n_open == 0)
         if n_open and monitor.stopped_by is None:
@@ -274,23 +264,19 @@ class ConvexClusterPath(ConvexEstimator):
             monitor.warn_if_out_of_time()
         return self
 
-    @property
-    def _work_in_gammas(self) -> int:
-        return self.n_gammas if self.gammas is None else np.size(self.gammas)
-
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {
             **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
             "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),
             "gammas_": Numbers(("m",), least=0),
-            "centroids_path_": Numbers(("m", self._solved, "d")),
+            "centroids_path_": Numbers(("m", "n", "d")),
             "n_clusters_path_": Numbers(("m",), "integer", least=1),
             "objectives_": Numbers(("m",)),
             "dual_gaps_": Numbers(("m",)),
             **self._graph_attributes("m", 2),
             "fissions_": Numbers(("f",), "integer", least=1, below="m", may_be_empty=True),
-            "linkage_": Numbers((f"{self._solved}-1", 4), least=0, may_be_empty=True),
+            "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
         }
 
     def _gammas(
@@ -336,7 +322,7 @@ class ConvexClusterPath(ConvexEstimator):
         at = self.index_at(n_clusters)
         if self.n_clusters_path_[at] == n_clusters:
             return self.labels_path_[at]
-        labels_path = self.solved_labels_path_
+        labels_path = self.labels_path_
         n = labels_path.shape[1]
         most = int(self.n_clusters_path_[0]) if self.gammas_[0] == 0 else n
         if n_clusters > most:
@@ -347,7 +333,7 @@ class ConvexClusterPath(ConvexEstimator):
         else:  # before the first gamma each row is by itself, and the nearest ones have the heaviest edges
             finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
         labels = cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
-        return labels[self.followed_] if hasattr(self, "followed_") else labels
+        return labels
 
     @cached_property
     def centroids_path_(self) -> Array:
@@ -380,14 +366,6 @@ class ConvexClusterPath(ConvexEstimator):
         if "centroids_path_" in vars(self):
             return self.centroids_path_[at]
         return self._fused_centroids[at].whole()
-
-    @property
-    def solved_labels_path_(self) -> IntArray:
-        """The columns of `labels_path_` of the rows that were solved for: all, or those that stand for them."""
-        check_is_fitted(self, "labels_path_")
-        if not hasattr(self, "sample_indices_"):
-            return self.labels_path_
-        return self.labels_path_[:, self.sample_indices_]
 
     def index_at(self, n_clusters: int) -> int:
         """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""
@@ -446,12 +424,12 @@ class ConvexClusterPath(ConvexEstimator):
         self._store_residuals(residuals)
         return done, gamma is None
 
-    def _store(self, setting: Setting, done: list[_Step], places: IntArray | None) -> None:
+    def _store(self, setting: Setting, done: list[_Step]) -> None:
         self.gammas_ = np.array([step.gamma for step in done])
         self.__dict__.pop("centroids_path_", None)
         self._fused_centroids = [step.centroids for step in done]
         labels_path = np.array([step.labels for step in done])
-        self.labels_path_ = labels_path if places is None else labels_path[:, places]
+        self.labels_path_ = labels_path
         self.n_clusters_path_ = np.array([step.n_clusters for step in done])
         self.objectives_ = np.array([step.objective for step in done])
         self.dual_gaps_ = np.array([step.gap for step in done])

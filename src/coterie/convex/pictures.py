@@ -94,7 +94,7 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     from matplotlib.collections import LineCollection
 
     chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
-    labels = path.solved_labels_path_[chosen]
+    labels = path.labels_path_[chosen]
     drawn = _drawn_rows(len(labels))
     curves, shares = _projected(path.centroids_path_[:, drawn])
     n_shown = int(labels.max()) + 1
@@ -169,9 +169,7 @@ def plot_path_dendrogram(
     n_rows = path.labels_path_.shape[1]
     if names is not None and len(names) != n_rows:
         raise ValueError(f"names must have one entry for each of the {n_rows} rows, got {len(names)}.")
-    if names is not None and hasattr(path, "sample_indices_"):
-        names = [names[row] for row in path.sample_indices_]
-    labels_path = path.solved_labels_path_
+    labels_path = path.labels_path_
     n_rows = labels_path.shape[1]
     if n_rows == 1:
         raise ValueError("A single row has no tree.")

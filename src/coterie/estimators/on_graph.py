@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
-from coterie.fitting.deadline import Deadline
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
-from coterie.graphs.hurried import SomeRows, graph_with_followers, rows_in_time
 from coterie.rows import Block, RowSource
 
 __all__ = ["GraphEstimator"]
 
 AFFINITIES = ("knn", "precomputed")
 
-# Rows that follow others at a time: their scores stay in the processor's cache.
-_ROWS_THAT_FOLLOW = 4096
 
-
-class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
+class GraphEstimator(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, Estimator
+):
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which sets `labels_`, `memberships_` and `_training_rows` (None with precomputed affinities),
-    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters. Where
-    there is no time for all rows, it fits some and lets the others follow.
+    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
-
-    # Multiply-adds that the least fit takes for each row and cluster, besides the graph.
-    _LEAST_WORK: ClassVar[float]
 
     n_clusters: int
     n_neighbors: int
@@ -78,16 +71,42 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
             Only with `return_distance`: as `outlier_scores_`, for the labels that are returned.
         """
         check_is_fitted(self, "labels_")
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
         if return_distance:
             self._check_scales()
-        if self.affinity == "precomputed":
-            return np.asarray(self._scores_by_affinities(rows).argmax(axis=1), dtype=np.int32)
-        near = self._near_training_rows(rows)
-        labels = np.asarray(self._scores_by_neighbors(rows, *near).argmax(axis=1), dtype=np.int32)
+        rows, scores, squares = self._scores(X)
+        labels = np.asarray(scores.argmax(axis=1), dtype=np.int32)
         if not return_distance:
             return labels
-        return labels, self._relative(self._distances(rows, labels, near[1]), labels)
+        assert squares is not None
+        return labels, self._relative(self._distances(rows, labels, squares), labels)
+
+    def transform(self, X: Any) -> Array:
+        """Return the memberships of each row of X, by those of its nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
+            Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (m, n_clusters), float64
+            Each row sums to 1. Those of the training rows may differ from `memberships_`, as in `predict`.
+        """
+        check_is_fitted(self, "labels_")
+        return self._memberships_by_scores(self._scores(X)[1])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.memberships_.shape[1])
+
+    def _scores(self, X: Any) -> tuple[Block, Array, Array | None]:
+        """Return the rows, their scores for each cluster, and the squared distances to their nearest training rows."""
+        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        if self.affinity == "precomputed":
+            return rows, self._scores_by_affinities(rows), None
+        ids, squares = self._near_training_rows(rows)
+        return rows, self._scores_by_neighbors(rows, ids, squares), squares
 
     def _are_training_rows(self, rows: RowSource) -> bool:
         """Whether these, as `_prepared` gives them, are the rows of the fit, number by number.
@@ -127,67 +146,9 @@ class GraphEstimator(ClusterMixin, OutlierScoring, Estimator):
         """Return how far rows are from clusters; known are the squared distances to their nearest training rows."""
         raise NotImplementedError
 
-    def _rows_in_time(
-        self, rows: Block, needed: IndexArray, random: np.random.RandomState, deadline: Deadline
-    ) -> SomeRows | None:
-        """Return the rows that there is time for; None for all."""
-        if self.affinity == "precomputed":
-            return None
-        return rows_in_time(
-            rows,
-            self.n_clusters,
-            self.n_neighbors,
-            work=self._LEAST_WORK,
-            needed=needed,
-            random=random,
-            n_threads=effective_n_threads(self.n_threads),
-            deadline=deadline,
-        )
-
-    def _let_follow(self, rows: Block, some: IndexArray) -> tuple[IndexArray, Array]:
-        """Let this model of some rows be one of all: the others get the clusters of those that are nearest to them.
-
-        Returns
-        -------
-        others : ndarray of shape (n - m,)
-            Which rows these are.
-        squares : ndarray of shape (n - m, n_neighbors)
-            Squared distances to the rows that they follow.
-        """
-        others = np.setdiff1d(np.arange(rows.shape[0]), some, assume_unique=True)
-        followed, following = rows[some], rows[others]
-        n_threads = effective_n_threads(self.n_threads)
-        n_neighbors = min(self.n_neighbors, len(some))
-        ids, squares = nearest_neighbors(
-            followed, n_neighbors, queries=following, method="exact", n_threads=n_threads
-        )
-        memberships = np.empty((rows.shape[0], self.memberships_.shape[1]), self.memberships_.dtype)
-        memberships[some] = self.memberships_
-        labels = np.empty(rows.shape[0], dtype=np.int32)
-        labels[some] = self.labels_
-        for first in range(0, len(others), _ROWS_THAT_FOLLOW):
-            part = slice(first, first + _ROWS_THAT_FOLLOW)
-            scores = self._scores_by_neighbors(following[part], ids[part], squares[part])
-            found = self._memberships_by_scores(scores).astype(memberships.dtype)
-            memberships[others[part]], labels[others[part]] = found, found.argmax(axis=1)
-        self.affinity_matrix_ = graph_with_followers(
-            self.affinity_matrix_, some, others, ids, self._edge_weights(squares), self._symmetry
-        )
-        self._training_rows, self.memberships_, self.labels_ = rows, memberships, labels
-        return others, squares
-
     def _memberships_by_scores(self, scores: Array) -> Array:
         """Return memberships, which sum to 1, of what speaks for each cluster."""
         raise NotImplementedError
-
-    def _edge_weights(self, squares: Array) -> Array:
-        """Return the weights of edges of these squared lengths."""
-        raise NotImplementedError
-
-    @property
-    def _symmetry(self) -> str:
-        """How the graph is made symmetric: see `coterie.graphs.knn_graph`."""
-        return "max"
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         """Return how much speaks for each cluster: (m, L) scores of (m, n) affinities to the rows of the fit."""

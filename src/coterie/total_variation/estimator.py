@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
@@ -28,17 +28,14 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.deadline import Phase
 from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
-from coterie.graphs import check_graph, graph_of_neighbors
-from coterie.graphs.cuts import checked_priors, cut_of_edges, vertex_weights
-from coterie.graphs.edges import edges_of_graph
-from coterie.graphs.hurried import neighbors_in_time
+from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.graphs.cuts import checked_priors, vertex_weights
 from coterie.rows import Block, RowSource
-from coterie.total_variation.given import given_memberships, known_labels, telling_rows
+from coterie.total_variation.given import given_memberships, known_labels
 from coterie.total_variation.priors import (
     MOST_MOVES,
     check_class_priors,
@@ -91,10 +88,6 @@ Swaps = Annotated[
 Eps = Annotated[
     float, Param("Fraction of the guaranteed descent that an outer step may miss.", least=0, below=1)
 ]
-
-
-# Part of the time left that the graph may take where time is short.
-_GRAPH_SHARE = 0.5
 
 
 class TotalVariationClustering(GraphEstimator):
@@ -162,9 +155,8 @@ class TotalVariationClustering(GraphEstimator):
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
-        Seconds, from the call on. The best clusters found by then are returned, with a ConvergenceWarning. Where the
-        graph would take too long, half of the nearest rows are looked for; where all rows would, some are fitted and
-        others follow the nearest of them (`relaxed_energy_`, `energies_`, `history_` are of the former); with warnings.
+        Time limit in seconds. The best clusters found by then are returned, with a ConvergenceWarning. The construction
+        of the neighbor graph is not cut off.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -260,8 +252,6 @@ class TotalVariationClustering(GraphEstimator):
     100
     """
 
-    _LEAST_WORK = 1e5
-
     def __init__(
         self,
         n_clusters: Clusters = 8,
@@ -340,19 +330,9 @@ class TotalVariationClustering(GraphEstimator):
             monitor.n_runs += MOST_MOVES * (3 + effort.n_runs // 10)
         random = random_stream(self.random_state)
         with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            with monitor.phase("graph", monitor.deadline.share(_GRAPH_SHARE)) as phase:
-                block = rows.read()
-                some = None
-                if self.size_min is None and self.size_max is None:  # sizes are those of all rows
-                    some = self._rows_in_time(block, telling_rows(known, given), random, monitor.deadline)
-                known_of, given_of, fitted = known, given, block
-                if some is not None:
-                    monitor.reserve = some.seconds
-                    known_of, fitted = known[some.ids], block[some.ids]
-                    given_of = None if given is None else given[some.ids]
-                graph, distances = self._graph_and_distances(fitted, random, n_threads, phase)
+            graph, distances = self._graph_and_distances(rows.read(), random, n_threads)
             problem = CutProblem(
-                graph, self.n_clusters, known_of, given_of, random, n_threads, self.asymmetry,
+                graph, self.n_clusters, known, given, random, n_threads, self.asymmetry,
                 priors=self._priors(known),
                 weights=vertex_weights(graph, self.balance),
                 bounds=self._bounds(known),
@@ -360,10 +340,6 @@ class TotalVariationClustering(GraphEstimator):
             best, energies, priors = self._cut(problem, effort, monitor)
             self._note_priors(priors)
             self._store(best, energies, graph)
-            if some is not None:
-                with monitor.phase("labels"):
-                    distances = self._all_distances(block, some.ids, distances, known)
-                    self.energy_ = self._energy(known, priors)
         self.runs_ = monitor.runs()
         self._forget_distances()
         if distances is not None:
@@ -421,7 +397,7 @@ class TotalVariationClustering(GraphEstimator):
             self.class_priors_ = priors
 
     def _graph_and_distances(
-        self, rows: Block, random: np.random.RandomState, n_threads: int, phase: Phase
+        self, rows: Block, random: np.random.RandomState, n_threads: int
     ) -> tuple[sp.csr_array, FloatArray | None]:
         """Return the graph, and the mean distance of each row to its neighbours, where there are rows."""
         self._training_rows = None
@@ -432,13 +408,8 @@ class TotalVariationClustering(GraphEstimator):
         if rows.shape[0] == 1:
             return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        ids, squares = neighbors_in_time(
-            self._training_rows,
-            min(self.n_neighbors, rows.shape[0] - 1),
-            random_state=seed,
-            n_threads=n_threads,
-            phase=phase,
-        )
+        n_neighbors = min(self.n_neighbors, rows.shape[0] - 1)
+        ids, squares = nearest_neighbors(rows, n_neighbors, random_state=seed, n_threads=n_threads)
         return graph_of_neighbors(ids, squares), _mean_distances(squares)
 
     def _store(self, run: Run, energies: FloatArray, graph: sp.csr_array) -> None:
@@ -446,30 +417,6 @@ class TotalVariationClustering(GraphEstimator):
         self.energy_, self.relaxed_energy_ = run.energy, run.relaxed_energy
         self.energies_, self.affinity_matrix_ = energies, graph
         self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
-
-    def _energy(self, known: IntArray, priors: FloatArray | None) -> float:
-        """Return (P) of the labels."""
-        graph = self.affinity_matrix_
-        problem = CutProblem(
-            graph, self.n_clusters, known, None, random_stream(0), 1, self.asymmetry, priors=priors,
-            weights=vertex_weights(graph, self.balance),
-        )  # fmt: skip
-        if self.n_clusters == 1:
-            return 0.0
-        edges = edges_of_graph(graph)
-        return cut_of_edges(edges, self.labels_, self.n_clusters, problem.asymmetries, problem.weights)
-
-    def _all_distances(
-        self, rows: Block, some: IndexArray, distances: FloatArray | None, known: IntArray
-    ) -> FloatArray:
-        """Let the rows follow that were not fitted, but for known ones; return the mean distances of all rows."""
-        others, squares = self._let_follow(rows, some)
-        is_known = known >= 0
-        self.labels_[is_known] = known[is_known]
-        self.memberships_[is_known] = np.eye(self.n_clusters)[known[is_known]]
-        found = np.empty(rows.shape[0])
-        found[some], found[others] = distances, _mean_distances(squares)
-        return found
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         # Cuts with an empty cluster are infinite.
@@ -494,9 +441,6 @@ class TotalVariationClustering(GraphEstimator):
 
     def _memberships_by_scores(self, scores: Array) -> Array:
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-    def _edge_weights(self, squares: Array) -> Array:
-        return np.ones_like(squares)
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         return _mean_distances(squares)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 
-__all__ = ["given_memberships", "known_labels", "telling_rows"]
+__all__ = ["given_memberships", "known_labels"]
 
 
 def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:
@@ -44,13 +44,6 @@ def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:
     if not np.all(np.isfinite(given)) or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-5:
         raise ValueError("init must hold memberships: non-negative rows that sum to 1.")
     return given
-
-
-def telling_rows(known: IntArray, given: FloatArray | None) -> IndexArray:
-    """Return the rows without which a fit of some would be told less: known ones, and the ends of each column."""
-    if given is None:
-        return np.flatnonzero(known >= 0)
-    return np.unique(np.concatenate([given.argmax(axis=0), given.argmin(axis=0)]))
 
 
 def _check_names(labels: Array) -> None:
