@@ -173,9 +173,9 @@ class _Reached(BaseException):
 
 
 @cache
-def _command_line() -> App:
+def _command_line(shown: tuple[str, ...] = ()) -> App:
     """Build the command line once: that takes longer than to parse."""
-    return build_app()
+    return build_app(shown)
 
 
 def _reached(*_: object, **__: object) -> None:

@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> None:
         asked.update(asked_for(arguments))
 
     file, method = asked_option(words, "--config"), asked_option(words, "--method")
-    app = build_app([] if method is None else [find_offered(method).name])
+    app = build_app(() if method is None else (find_offered(method).name,))
     app.config = (*([] if file is None else [RunFile(file)]), note)
     try:
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)

@@ -242,8 +242,11 @@ def compare(
         pilot = _drawn_ids(n_compared, max(_PILOT_ROWS, 3 * k), random)
         kept = _affordable_rows(trials, rows[pilot], n_compared, clock, random)
         if sample_size is None and kept < n_compared:
-            some = _drawn_ids(n_compared, max(kept, len(pilot)), random)
+            some = _drawn_ids(n_compared, kept, random) if kept > len(pilot) else pilot
             ids, rows = ids[some], rows[some]
+        if len(ids) > len(pilot):
+            for trial in trials:
+                trial.fits.clear()
     subsets = [
         np.sort(random.permutation(len(ids))[: int(_SUBSET_SHARE * len(ids))]) for _ in range(_SUBSETS)
     ]
@@ -416,12 +419,13 @@ class _Trial:
 def _affordable_rows(
     trials: Sequence[_Trial], rows: Block, n_most: int, clock: _Clock, random: np.random.RandomState
 ) -> int:
-    """Time one fit of each method to few rows; return how many rows all fits can have within the budget."""
-    seconds = 0.0
+    """Fit each method to few rows; return how many rows all fits can have within the budget."""
+    seconds, seed = 0.0, int(random.randint(2**31 - 1))
     for trial in trials:
-        fit = trial.fit(rows, int(random.randint(2**31 - 1)), clock.left)
-        trial.failure = trial.failure if fit is None and "budget" not in str(trial.failure) else None
-        seconds += clock.left if fit is None else fit.seconds
+        fit = trial.fit(rows, seed, clock.left)
+        if fit is not None:
+            trial.fits.append(fit)
+            seconds += fit.seconds
     needed = seconds * (_SEEDS + _SUBSETS * _SUBSET_SHARE**_GROWTH)
     share = (max(clock.left, 0.0) / max(needed, 1e-9)) ** (1 / _GROWTH)
     return int(min(n_most, share * rows.shape[0]))
@@ -439,7 +443,11 @@ def _fit_all(
     order = [(seeds[0], None), *zip(seeds[_SEEDS:], subsets), *((seed, None) for seed in seeds[1:_SEEDS])]
     for number, (seed, subset) in enumerate(order):
         for trial in trials:
-            if trial.failure or (number and clock.left < (trial.fits[0].seconds if trial.fits else 0.0)):
+            if (
+                trial.failure
+                or (number == 0 and trial.fits)
+                or (number and clock.left < (trial.fits[0].seconds if trial.fits else 0.0))
+            ):
                 continue
             fit = trial.fit(rows if subset is None else rows[subset], seed, clock.left)
             if fit is None:
