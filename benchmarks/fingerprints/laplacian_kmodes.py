@@ -31,7 +31,7 @@ def laplacian_cases() -> Cases:
         "mean shift, float32": fit(shifted(metric="cosine"), X.astype(np.float32), others, "predict"),
         **{
             f"init {init}": fit(modes(init=init), X, others, "predict")
-            for init in ("k-means", "afk-mc2", "random")
+            for init in ("k-means", "spectral", "random")
         },
         "given modes": fit(modes(init=X[:10], n_init="auto"), X),
         **{
@@ -63,7 +63,7 @@ def on_graph(rows: npt.NDArray[Any], **options: Any) -> list[Any]:
     """Fit a graph, sparse and dense; return both models, and labels of some of its rows."""
     graph = graphs.knn_graph(rows, 8, weights="gaussian")
     model = partial(
-        LaplacianKModes, 10, **{"graph_weight": 1.0, "init": "k-means++", "affinity": "precomputed"} | options
+        LaplacianKModes, 10, **{"graph_weight": 1.0, "init": "random", "affinity": "precomputed"} | options
     )
     return [fitted(model(), given, given[:200], "predict") for given in (graph, graph.toarray())]
 
@@ -73,4 +73,4 @@ def selected(rows: npt.NDArray[Any], labels: npt.NDArray[Any] | None) -> list[An
     start = LaplacianKModes(10, init="k-means++", n_init=2, random_state=0)
     scan = select_graph_weight(start, rows, [1.0, 1.6, 3.0], y=labels)
     scores = scan.accuracy, scan.normalized_mutual_information
-    return [scan, scan.best_lambda, scan.objectives, scan.sizes, scores, str(scan)]
+    return [scan, scan.best_graph_weight, scan.objectives, scan.sizes, scores, str(scan)]
