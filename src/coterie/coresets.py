@@ -315,7 +315,7 @@ def _check_scale(backend: Backend, scatter: float) -> None:
             "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
             "number, such as a power of 2."
         )
-    if scatter < np.finfo(backend.dtype).tiny:
+    if scatter < float(np.finfo(backend.dtype).tiny):
         first = dense(backend.take(np.zeros(1, dtype=np.intp)))
         backend.run(_check_vanishing, {"first": first, "scatter": scatter})
 
