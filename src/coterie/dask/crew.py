@@ -395,7 +395,7 @@ class Crew:
 
         most = _SCATTERED_BYTES if len(orders) > 1 else _MESSAGE_BYTES
         if bytes_of(payload) > most:
-            payload = self.client.scatter(payload, hash=False)
+            payload = self._scattered(payload)
         data = self._data(orders.values())
         homes = {
             f"coterie-{name}-{self._session}-{order.number}-{i}": worker
@@ -406,6 +406,15 @@ class Crew:
                 carry_out, list(orders.values()), [payload] * len(orders), data, key=list(homes), pure=False
             )
         return dict(zip(orders, self._sent))
+
+    def _scattered(self, payload: Any) -> Any:
+        """Scatter a payload; again if the worker that was to hold it dies meanwhile."""
+        for _ in range(_MOST_DEATHS):
+            try:
+                return self.client.scatter(payload, hash=False)
+            except (OSError, TimeoutError, CancelledError):  # a closed connection is an OSError
+                self._look()
+        return self.client.scatter(payload, hash=False)
 
     def _answer(self, worker: str, future: Any) -> Answer | Exception | None:
         """Return the answer of a task that is done, or its error; None if it is lost with its worker."""
