@@ -20,7 +20,7 @@ def run_kernel(data: str, n_threads: int) -> dict[str, float]:
     """Time inner iterations and the statistics, late in a fit, and count the bytes that an iteration must move."""
     from coterie.graphs.spectral import local_order, spectral_vectors
     from coterie.total_variation.descent import TotalVariationDescent
-    from coterie.total_variation.graph import CutGraph
+    from coterie.total_variation.problem import CutGraph
 
     graph, classes = load_graph(data)
     k = len(np.unique(classes))

@@ -28,7 +28,7 @@ def left_stochastic_memberships(
     -------
     ndarray of shape (n, R)
     """
-    from coterie.total_variation.starts import on_the_simplex
+    from coterie.total_variation.initialization import on_the_simplex
 
     W, F = sp.csr_array(graph.astype(np.float64)), start
     total = float((W.data**2).sum())

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.arrays import padded_rows
 from coterie.metrics import balanced_cut
-from coterie.total_variation.descent import TotalVariationDescent
-from coterie.total_variation.graph import CutGraph
-from coterie.total_variation.steps import PaperSteps, PreconditionedSteps
+from coterie.total_variation.descent import PaperSteps, PreconditionedSteps, TotalVariationDescent
+from coterie.total_variation.problem import CutGraph
 from tests.reference import total_variation as oracle
 from tests.support.cuts import DTYPES, some_memberships, some_weights
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using

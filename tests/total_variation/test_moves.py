@@ -10,9 +10,9 @@ from sklearn.datasets import make_blobs
 import tests.reference.total_variation as oracle
 from coterie import TotalVariationClustering, _kernels
 from coterie.graphs import knn_graph
-from coterie.total_variation.graph import CutGraph
-from coterie.total_variation.moves import VertexMoves
-from coterie.total_variation.runs import _Patience, _Rounding
+from coterie.total_variation.problem import CutGraph
+from coterie.total_variation.rounding import VertexMoves
+from coterie.total_variation.solver import StoppingRule
 
 problems = dict(
     n=st.integers(4, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
@@ -92,17 +92,16 @@ class TestFits:
 
 
 def path_of(*steps, tol=1e-4):
-    """What a `_Patience` says after each step: inner iterations so far, relaxed energy, cut, cut after moves."""
-    labels = np.zeros(1, dtype=np.int32)
-    patience = _Patience(tol, steps[0][1], _Rounding(labels, steps[0][3], steps[0][2]))
+    """Whether the rule is met after each step: inner iterations so far, relaxed energy, cut, cut after moves."""
+    rule = StoppingRule(tol, steps[0][1], steps[0][3], steps[0][2])
     said = []
     for n_inner, relaxed, before, cut in steps[1:]:
-        patience.add(n_inner, relaxed, _Rounding(labels, cut, before))
-        said.append(patience.is_out)
+        rule.add(n_inner, relaxed, cut, before)
+        said.append(rule.is_met)
     return said
 
 
-class TestPatience:
+class TestStoppingRule:
     def test_twice_the_iterations_that_found_the_clusters(self):
         falls = [(n, 9 / (1 + n), 5 if n < 150 else 4, 4) for n in (0, 50, 100, 150, 250, 299, 300)]
         assert path_of(*falls) == [False] * 5 + [True]

@@ -17,13 +17,11 @@ from coterie.graphs.cuts import asymmetries_of, degrees_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
-from coterie.total_variation.descent import TotalVariationDescent
-from coterie.total_variation.graph import CutGraph
-from coterie.total_variation.priors import normalised_cut, priors_of_labels
-from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
+from coterie.total_variation.priors import normalized_cut, priors_of_labels
+from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
-from coterie.total_variation.statistics import RowStatistics, WeightedStatistics
-from coterie.total_variation.swaps import _best_swap
+from coterie.total_variation.split_merge import _best_move
 from tests.reference import total_variation as oracle
 from tests.support.cuts import DTYPES, some_memberships, some_weights, swapped
 
@@ -169,7 +167,7 @@ class TestBruteForce:
         W, labels = some_weights(n, 0.3, seed, False), random.integers(R, size=n).astype(np.int32)
         is_second, lams = random.random(n) < 0.5, asymmetries_of(some_priors(R, seed))
         degrees = W.sum(axis=1) if weighted else None
-        swap = _best_swap(sp.csr_array(W), labels, is_second, lams, degrees)
+        swap = _best_move(sp.csr_array(W), labels, is_second, lams, degrees)
         energies = []
         for divided, kept, freed in product(range(R), range(R), range(R + 1)):
             if kept != freed and (kept, freed) != (divided, R):
@@ -244,7 +242,7 @@ class TestEstimator:
         )
         assert clustering_accuracy(y, found.labels_) > 0.97 > clustering_accuracy(y, plain.labels_)
         edges, degrees = edges_of_graph(found.affinity_matrix_), degrees_of(found.affinity_matrix_)
-        cuts = [normalised_cut(edges, model.labels_, 4, degrees) for model in (found, plain)]
+        cuts = [normalized_cut(edges, model.labels_, 4, degrees) for model in (found, plain)]
         assert cuts[0] < cuts[1]
         np.testing.assert_allclose(found.class_priors_.sum(), 1)
 

@@ -11,8 +11,7 @@ from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph, shared_neighbors
-from coterie.total_variation.runs import Run
-from coterie.total_variation.selection import RunSelection
+from coterie.total_variation.solver import CutResult, RunSelection
 from tests.reference.graphs import shares_of_neighbors
 
 LAMBDAS = np.full(3, 2.0)
@@ -36,7 +35,7 @@ def test_the_lowest_unless_another_is_clearly_better(edges, seed, n_runs):
     random = np.random.default_rng(seed)
     energies = 1 + random.choice([0.01, 0.03, 0.06, 0.2], n_runs) * random.random(n_runs)
     labels = (np.argsort(random.random((n_runs, 60))) % 3).astype(np.int32)
-    runs = [Run(energy, 0.0, one, None) for energy, one in zip(energies, labels)]
+    runs = [CutResult(energy, 0.0, one, None) for energy, one in zip(energies, labels)]
     shared = replace(edges, weights=edges.weights * shared_neighbors(edges))
     both = energies * [cut_of_edges(shared, one, 3, LAMBDAS) for one in labels]
     lowest = energies.argmin()
@@ -58,7 +57,7 @@ def test_clusters_are_better_where_their_edges_share_few_neighbors():
     edges = edges_of_graph(TotalVariationClustering(2, affinity="precomputed").fit(graph).affinity_matrix_)
     through_a_triangle, between = (np.arange(12) >= first for first in (5, 6))
     runs = [
-        Run(energy, 0.0, np.int32(labels), None)
+        CutResult(energy, 0.0, np.int32(labels), None)
         for energy, labels in [(1, through_a_triangle), (1.04, between)]
     ]
     selection = RunSelection("shared-neighbors", edges, 2, np.ones(2), None)

@@ -30,7 +30,7 @@ class GraphEstimator(
 ):
     """A model that gives each vertex of a graph its memberships in clusters.
 
-    A subclass has `fit`, which sets `labels_`, `memberships_` and `_training_rows` (None with precomputed affinities),
+    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities),
     and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters.
     """
 
@@ -160,13 +160,14 @@ class GraphEstimator(
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         # Affinities to other rows are weighed by the memberships alone.
-        rows: dict[str, Declared] = {"_training_rows": Rows("n", "d")} if self.affinity == "knn" else {}
+        # None in models that were saved when affinities left it.
+        rows = Rows("n", "d") if self.affinity == "knn" else One(needed=False, may_be_none=True)
         return {
             **super()._fitted_attributes(),
             "n_features_in_": Count("n" if self.affinity == "precomputed" else "d"),
             "memberships_": Numbers(("n", "k"), least=0, are_shares=True),
             "labels_": Numbers(("n",), "integer", least=0, below="k"),
-            **rows,
+            "_training_rows": rows,
             "affinity_matrix_": Graph("n"),
             "converged_": One("boolean", needed=False),
             "history_": History(needed=False),

@@ -9,7 +9,7 @@ from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.clusters import plot_clusters
 from coterie.plotting.curves import plot_curves, plot_history
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
-from coterie.total_variation.pictures import plot_memberships
+from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
     "check_image_shape",

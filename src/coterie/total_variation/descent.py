@@ -2,22 +2,262 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray, padded_rows
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.graphs.cuts import cut_of_edges
-from coterie.total_variation.graph import CutGraph
-from coterie.total_variation.statistics import ColumnStatistics, RowStatistics, WeightedStatistics
-from coterie.total_variation.steps import FEWEST_ITERATIONS, PreconditionedSteps, Steps
+from coterie.total_variation.problem import CutGraph
 
-__all__ = ["OuterResult", "TotalVariationDescent"]
+__all__ = [
+    "STEPS", "ColumnStatistics", "OuterResult", "PaperSteps", "PreconditionedSteps", "RowStatistics", "Steps",
+    "TotalVariationDescent", "WeightedStatistics",
+]  # fmt: skip
 
 # Updates of duals that one call of the kernel may take: some 50 ms, for Ctrl-C is answered between calls.
 _CALL_DUALS = 5e7
+
+# Our inner stop is tested every so many iterations: half as many as the last outer step took, within these bounds.
+_FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
+
+# Where our steps of a run begin and how fast they fall, relative to the average row. Large and slowly falling steps
+# leave clusters undecided for longer, which costs iterations and finds better ones.
+_FIRST_STEP, _CONVEXITY = 4.0, 0.05
+
+# Up to so many vertices the norm of the gradient comes from all eigenvalues; Lanczos' method needs some room.
+_FEW_VERTICES = 100
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What an outer step needs to know of the columns f_r of F.
+
+    Attributes
+    ----------
+    medians : ndarray of shape (R,)
+        med(f_r), the (floor(N / (lambda_r + 1)) + 1)-st largest value; where rows have weights the largest value such
+        that those of no smaller one weigh more than a part of 1 / (lambda_r + 1) of all.
+    balances : ndarray of shape (R,), float64
+        B(f_r), the asymmetric distance of f_r to its median.
+    variations : ndarray of shape (R,), float64
+        TV(f_r), each edge counted once.
+    n_above, n_below, n_at : ndarray of shape (R,), int64 or float64
+        Entries above, below and at the median, or what they weigh.
+    """
+
+    medians: Array
+    balances: FloatArray
+    variations: FloatArray
+    n_above: Array
+    n_below: Array
+    n_at: Array
+
+    @property
+    def energies(self) -> FloatArray:
+        """E(f_r) = TV / B."""
+        return self.variations / self.balances
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no column is constant."""
+        return bool(np.all(self.balances > 0))
+
+
+class RowStatistics:
+    """Statistics where each row counts one.
+
+    Parameters
+    ----------
+    graph : CutGraph
+        The graph.
+    asymmetries : ndarray of shape (R,)
+        lambda of each column.
+    n_threads : int
+        Threads; they make no difference to the result.
+    """
+
+    def __init__(self, graph: CutGraph, asymmetries: FloatArray, n_threads: int) -> None:
+        n = graph.n_vertices
+        self._graph, self._asymmetries, self._n_threads = graph, asymmetries, n_threads
+        self._ranks = np.minimum(n // (asymmetries + 1), n - 1).astype(np.int64)
+
+    def of(self, memberships: Array) -> ColumnStatistics:
+        """Return the statistics of memberships in padded rows."""
+        R, n = len(self._asymmetries), self._graph.n_vertices
+        medians, sums = np.empty(R, dtype=self._graph.dtype), np.empty((3, R))
+        counts = np.empty((2, R), dtype=np.int64)
+        _kernels.column_statistics(
+            self._graph.kernel_graph, memberships, self._ranks, medians, sums, counts, self._n_threads
+        )
+        above, below, variations = sums
+        balances = self._asymmetries * above + below
+        n_above, n_below = counts
+        return ColumnStatistics(
+            medians, balances, variations * self._graph.unit, n_above, n_below, n - n_above - n_below
+        )
+
+
+class WeightedStatistics(RowStatistics):
+    """Statistics where rows have weights.
+
+    Parameters
+    ----------
+    graph, asymmetries, n_threads
+        As of `RowStatistics`.
+    weights : ndarray of shape (n,), float64
+        Not negative, in the order of the graph, not all 0.
+    """
+
+    def __init__(self, graph: CutGraph, asymmetries: FloatArray, weights: FloatArray, n_threads: int) -> None:
+        super().__init__(graph, asymmetries, n_threads)
+        self._weights = weights
+        self._quotas = weights.sum() / (asymmetries + 1)
+
+    def of(self, memberships: Array) -> ColumnStatistics:
+        """Return the statistics of memberships in padded rows."""
+        R, weights = len(self._asymmetries), self._weights
+        medians, balances = np.empty(R, dtype=self._graph.dtype), np.empty(R)
+        weighing = np.empty((3, R))
+        for r, (asymmetry, quota) in enumerate(zip(self._asymmetries, self._quotas)):
+            column = np.ascontiguousarray(memberships[:, r])
+            medians[r] = _weighted_median(column, weights, quota)
+            distances = column.astype(np.float64) - float(medians[r])
+            sides = distances > 0, distances < 0, distances == 0
+            weighing[:, r] = [weights[side].sum() for side in sides]
+            above, below = (np.sum(weights[side] * np.abs(distances[side])) for side in sides[:2])
+            balances[r] = asymmetry * above + below
+        return ColumnStatistics(medians, balances, super().of(memberships).variations, *weighing)
+
+
+def _weighted_median(column: Array, weights: FloatArray, quota: float) -> float:
+    """Return the largest value such that those of no smaller one weigh more than the quota."""
+    # Most memberships are 0: only the others are sorted.
+    inner = np.flatnonzero(column > 0)
+    inner = inner[np.argsort(-column[inner], kind="stable")]
+    crossed = np.flatnonzero(np.cumsum(weights[inner]) > quota)
+    return float(column[inner[crossed[0]]] if len(crossed) > 0 else column[weights > 0].min())
+
+
+class Steps(ABC):
+    """The steps on one graph.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,), float64
+        Step of each row of F as a multiple of tau.
+    first : float
+        tau at the beginning of a run.
+    convexity : float
+        tau shrinks by sqrt(1 + 2 convexity tau) at each iteration.
+    by_weight : bool
+        Whether a dual steps in proportion to the weight of its edge.
+    most_inner : int
+        Inner iterations after which an outer step may end without the descent of Theorem 3.
+    needs_descent : bool
+        Whether the energy must have fallen by then.
+    """
+
+    by_weight: ClassVar[bool]
+    needs_descent: ClassVar[bool]
+    most_inner: ClassVar[int] = 100
+    rows: FloatArray
+    first: float
+    convexity: float
+
+    @abstractmethod
+    def of_duals(self, balances: FloatArray) -> FloatArray:
+        """Return the step of the duals in each column, times tau and Gamma, for these B(f_r)."""
+
+    @abstractmethod
+    def until_test(self, last_inner: int) -> int:
+        """Return after how many iterations the stop is tested, if the last outer step took so many."""
+
+
+class PreconditionedSteps(Steps):
+    """In inverse proportion to the degree of a vertex and the scale of a column (Pock and Chambolle 2011).
+
+    Parameters
+    ----------
+    graph : CutGraph
+        The graph.
+    """
+
+    by_weight = False
+    needs_descent = True
+
+    def __init__(self, graph: CutGraph) -> None:
+        mean, largest = graph.degrees.mean(), graph.degrees.max()
+        self._mean_degree = mean if mean > 0 else 1.0
+        self.rows = np.divide(mean, graph.degrees, out=np.ones(graph.n_vertices), where=graph.degrees > 0)
+        self.first = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
+        # No more than the smallest of those steps, for which the theory holds.
+        self.convexity = min(_CONVEXITY, mean / largest) if largest > 0 else _CONVEXITY
+
+    def of_duals(self, balances: FloatArray) -> FloatArray:
+        """Return the step of the duals in each column."""
+        return balances / (2 * self._mean_degree * float(balances.max()))
+
+    def until_test(self, last_inner: int) -> int:
+        """Return half as many iterations as the last outer step took, within bounds."""
+        return int(np.clip(last_inner // 2, _FEWEST_ITERATIONS, _MOST_ITERATIONS))
+
+
+class PaperSteps(Steps):
+    """As short everywhere as the norm of the gradient and the smallest column ask, and tested each time.
+
+    sigma tau = (min B / (max B L))^2 with L = ||K||_2, which starts tau too: 1 / L. After 100 inner iterations the
+    authors take what there is.
+
+    Parameters
+    ----------
+    graph : CutGraph
+        The graph.
+    """
+
+    by_weight = True
+    needs_descent = False
+
+    def __init__(self, graph: CutGraph) -> None:
+        self._norm = _gradient_norm(graph)
+        self.rows = np.ones(graph.n_vertices)
+        self.first = 1 / self._norm
+        self.convexity = 1.0
+
+    def of_duals(self, balances: FloatArray) -> FloatArray:
+        """Return the step of the duals in each column."""
+        smallest, largest = float(balances.min()), float(balances.max())
+        return (smallest / (largest * self._norm)) ** 2 * largest / balances
+
+    def until_test(self, last_inner: int) -> int:
+        """Return one iteration."""
+        return 1
+
+
+STEPS: dict[str, Callable[[CutGraph], Steps]] = {"preconditioned": PreconditionedSteps, "paper": PaperSteps}
+
+
+def _gradient_norm(graph: CutGraph) -> float:
+    """Return L = ||K||_2, the root of the largest eigenvalue of K'K: the Laplacian of the squared weights."""
+    edges, n = graph.edges, graph.n_vertices
+    if len(edges) == 0:
+        return 1.0
+    squares = (edges.weights / graph.unit) ** 2
+    ends = np.concatenate([edges.heads, edges.tails]), np.concatenate([edges.tails, edges.heads])
+    weights = sp.csr_array((np.tile(squares, 2), ends), shape=(n, n))
+    laplacian = sp.csr_array(sp.diags_array(weights.sum(axis=1)) - weights)
+    if n <= _FEW_VERTICES:
+        return float(np.sqrt(np.linalg.eigvalsh(laplacian.toarray())[-1]))
+    start = np.random.RandomState(0).standard_normal(n)
+    largest = eigsh(laplacian, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
+    return float(np.sqrt(largest[0]))
 
 
 @dataclass(frozen=True)
@@ -110,7 +350,7 @@ class TotalVariationDescent:
         self._fixed[:] = 0 if fixed is None else fixed
         self._duals[:] = 0
         self._tau = self._steps.first
-        self._last_inner = 2 * FEWEST_ITERATIONS
+        self._last_inner = 2 * _FEWEST_ITERATIONS
         self.statistics = self._statistics()
         return float(self.statistics.energies.sum()) if self.statistics.is_valid else np.inf
 
@@ -135,7 +375,9 @@ class TotalVariationDescent:
         """Return the energy (P) of clusters, infinite if one is empty."""
         return cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetries, self._weights)
 
-    def outer_step(self, eps: float, most: int = Steps.most_inner, phase: Phase = UNHURRIED) -> OuterResult:
+    def outer_step(
+        self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
+    ) -> OuterResult:
         """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
 
         After 100 of them any descent will do, or whatever there is: see `Steps`.
@@ -146,8 +388,8 @@ class TotalVariationDescent:
             How much less than in the theorem will do.
         most : int
             Inner iterations, at most.
-        phase : Phase
-            Late: there are no more of them.
+        deadline : Deadline
+            Once it is over the inner iterations end.
         """
         before = self.statistics
         self._linearise(before)
@@ -162,7 +404,7 @@ class TotalVariationDescent:
                 return OuterResult(np.inf, n_inner, False, False)
             descended = self._fall(before, after) >= (1 - eps) * float(self._squares.sum())
             will_do = not self._steps.needs_descent or after.energies.sum() < before.energies.sum()
-            if (n_inner >= self._steps.most_inner and will_do) or phase.is_late:
+            if (n_inner >= self._steps.most_inner and will_do) or deadline.is_over:
                 break
         self.statistics, self._last_inner = after, n_inner
         return OuterResult(float(after.energies.sum()), n_inner, descended, True)

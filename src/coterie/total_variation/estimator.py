@@ -28,24 +28,22 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.monitor import FitMonitor
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.cuts import checked_priors, vertex_weights
 from coterie.rows import Block, RowSource
-from coterie.total_variation.given import given_memberships, known_labels
 from coterie.total_variation.priors import (
     MOST_MOVES,
     check_class_priors,
-    find_cut_and_priors,
+    minimize_cut_and_priors,
     priors_of_labels,
 )
-from coterie.total_variation.problem import CutProblem, draws_starts
+from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import check_known_sizes
-from coterie.total_variation.runs import HISTORY_FIELDS, Effort, Run
-from coterie.total_variation.search import find_cut
+from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, minimize_cut
 
 __all__ = ["TotalVariationClustering"]
 
@@ -317,50 +315,55 @@ class TotalVariationClustering(GraphEstimator):
         TotalVariationClustering
             This estimator.
         """
-        n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, int(self.n_init) + (self.n_swaps > 0), HISTORY_FIELDS)
-        rows = self._rows_of(X, reset=True)
+        n_threads = effective_n_threads(self.n_threads)
+        report = Report(self, HISTORY_FIELDS)
+        report.n_final_steps = 0.0
+        rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
-        known = known_labels(y, rows.shape[0], self.n_clusters)
-        given = given_memberships(self.init, rows.shape[0], self.n_clusters)
-        effort = self._effort(known, given)
-        monitor.n_runs = effort.n_runs + (self.n_swaps > 0)
-        if self._estimates_priors:
-            monitor.n_runs += MOST_MOVES * (3 + effort.n_runs // 10)
-        random = random_stream(self.random_state)
-        with monitor.scikit_learn_callbacks(X), single_threaded_blas():
-            graph, distances = self._graph_and_distances(rows.read(), random, n_threads)
+        n, random = rows.shape[0], random_stream(self.random_state)
+        known = known_labels(y, n, self.n_clusters)
+        given = given_memberships(self.init, n, self.n_clusters)
+        bounds = self._bounds(known)
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
+            block = rows.read()
+            graph, distances = self._graph_and_distances(block, random, n_threads)
             problem = CutProblem(
                 graph, self.n_clusters, known, given, random, n_threads, self.asymmetry,
-                priors=self._priors(known),
-                weights=vertex_weights(graph, self.balance),
-                bounds=self._bounds(known),
+                priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
             )  # fmt: skip
-            best, energies, priors = self._cut(problem, effort, monitor)
-            self._note_priors(priors)
-            self._store(best, energies, graph)
-        self.runs_ = monitor.runs()
-        self._forget_distances()
+            n_runs = int(self.n_init) if self.n_clusters > 1 and problem.draws_vertices else 1
+            options = CutOptions(
+                n_runs, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps, self.select_by
+            )
+            report.n_runs = n_runs + (self.n_swaps > 0)
+            priors: FloatArray | None
+            if self._estimates_priors:
+                report.n_runs += MOST_MOVES * (3 + n_runs // 10)
+                best, energies, priors = minimize_cut_and_priors(problem, options, report)
+            else:
+                (best, energies), priors = minimize_cut(problem, options, report), problem.priors
+        fitted = {
+            "labels_": best.labels,
+            "memberships_": best.memberships,
+            "energy_": best.objective,
+            "relaxed_energy_": best.relaxed_objective,
+            "energies_": energies,
+            "affinity_matrix_": graph,
+            "converged_": best.reason == "converged",
+            "n_iter_": best.n_inner,
+            "history_": best.history,
+            "runs_": report.runs(),
+        }
+        if priors is not None:
+            fitted["class_priors_"] = priors
         if distances is not None:
-            self._note_distances(OwnDistances(self.labels_, distances, np.zeros(self.n_clusters)))
+            fitted["_training_rows"] = block
+            fitted["_own_distances"] = OwnDistances(best.labels, distances, np.zeros(self.n_clusters))
+        self._store_fitted(columns | fitted)
         self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
-        monitor.warn_if_out_of_time()
+        report.warn_if_out_of_time()
         return self
-
-    # --- the algorithm -------------------------------------------------------------------------------------------
-
-    def _effort(self, known: IntArray, given: FloatArray | None) -> Effort:
-        draws = self.n_clusters > 1 and draws_starts(known, given, self.n_clusters)
-        return Effort(
-            int(self.n_init) if draws else 1,
-            self.max_iter,
-            self.n_swaps,
-            self.eps,
-            self.tol,
-            self.steps,
-            self.select_by,
-        )
 
     @property
     def _estimates_priors(self) -> bool:
@@ -375,48 +378,27 @@ class TotalVariationClustering(GraphEstimator):
         return checked_priors(self.class_priors, self.n_clusters)
 
     def _bounds(self, known: IntArray) -> SizeBounds | None:
-        """Return the bounds of the sizes, if there can be such clusters."""
+        """Return the size bounds, checked against the known classes."""
         if self.size_min is None and self.size_max is None:
             return None
-        n = len(known)
-        bounds = SizeBounds.of(self.size_min, self.size_max, n)
-        bounds.check(self.n_clusters, n)
+        bounds = SizeBounds.of(self.size_min, self.size_max, len(known))
+        bounds.check(self.n_clusters, len(known))
         check_known_sizes(known, self.n_clusters, bounds)
         return bounds
-
-    def _cut(
-        self, problem: CutProblem, effort: Effort, monitor: FitMonitor
-    ) -> tuple[Run, FloatArray, FloatArray | None]:
-        if self._estimates_priors:
-            return find_cut_and_priors(problem, effort, monitor)
-        return *find_cut(problem, effort, monitor), problem.priors
-
-    def _note_priors(self, priors: FloatArray | None) -> None:
-        self.__dict__.pop("class_priors_", None)
-        if priors is not None:
-            self.class_priors_ = priors
 
     def _graph_and_distances(
         self, rows: Block, random: np.random.RandomState, n_threads: int
     ) -> tuple[sp.csr_array, FloatArray | None]:
-        """Return the graph, and the mean distance of each row to its neighbours, where there are rows."""
-        self._training_rows = None
+        """Return the graph, and the mean distance of each row to its neighbors, where there are rows."""
         if self.affinity == "precomputed":
             graph = check_graph(rows, rows.shape[0], symmetric=True)
             return _without_loops(graph), None
-        self._training_rows = rows
         if rows.shape[0] == 1:
             return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
         seed = int(random.randint(np.iinfo(np.int32).max))
         n_neighbors = min(self.n_neighbors, rows.shape[0] - 1)
         ids, squares = nearest_neighbors(rows, n_neighbors, random_state=seed, n_threads=n_threads)
         return graph_of_neighbors(ids, squares), _mean_distances(squares)
-
-    def _store(self, run: Run, energies: FloatArray, graph: sp.csr_array) -> None:
-        self.labels_, self.memberships_ = run.labels, run.memberships
-        self.energy_, self.relaxed_energy_ = run.energy, run.relaxed_energy
-        self.energies_, self.affinity_matrix_ = energies, graph
-        self.converged_, self.n_iter_, self.history_ = run.converged, run.n_inner, run.history
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         # Cuts with an empty cluster are infinite.
@@ -476,3 +458,51 @@ def _without_loops(graph: sp.csr_array) -> sp.csr_array:
     graph.setdiag(0)
     graph.eliminate_zeros()
     return graph
+
+
+def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:
+    """Return the known classes of n rows, -1 elsewhere; raise a ValueError for wrong ones."""
+    unknown = np.full(n, -1, dtype=np.int32)
+    if y is None:
+        return unknown
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise ValueError(f"y must have one label for each of the {n} rows, got shape {labels.shape}.")
+    if labels.dtype.kind not in "iuf":
+        _check_names(labels)
+        return unknown
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y holds NaN: a class that is not known is -1.")
+    if not np.any(labels == -1):
+        return unknown
+    if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
+        raise ValueError(
+            f"y must hold classes from 0 to n_clusters - 1 = {n_clusters - 1}, and -1 where they are not "
+            f"known, got {np.unique(labels)[:10].tolist()}."
+        )
+    return labels.astype(np.int32)
+
+
+def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:
+    """Return the given initial memberships, checked; None where `init` is a name."""
+    if isinstance(init, str):
+        return None
+    given = np.array(init, dtype=np.float64)
+    if given.shape != (n, n_clusters):
+        raise ValueError(f"init must be 'diffusion' or have shape {n, n_clusters}, got {given.shape}.")
+    if not np.all(np.isfinite(given)) or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-5:
+        raise ValueError("init must hold memberships: non-negative rows that sum to 1.")
+    return given
+
+
+def _check_names(labels: Array) -> None:
+    """Raise a ValueError for names of classes some of which are not known: clusters have numbers.
+
+    All names are known where scikit-learn's tools hand them over, and then ignored.
+    """
+    unknown = (None, -1, "-1", "", "nan")
+    if any(name in unknown or name != name for name in labels.tolist()):
+        raise ValueError(
+            f"y must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
+            "classes from 0: numpy.unique(names, return_inverse=True)."
+        )

@@ -14,7 +14,7 @@ __all__ = ["TOTAL_VARIATION"]
 
 
 def _plot_memberships(model: TotalVariationClustering) -> Any:
-    from coterie.total_variation.pictures import plot_memberships
+    from coterie.total_variation.plots import plot_memberships
 
     return plot_memberships(model)
 
@@ -23,10 +23,10 @@ def _memory(model: TotalVariationClustering, rows: RowSource) -> list[Need]:
     n_rows = rows.shape[0]
     needs = [rows_in_memory(rows), memberships(rows, model.n_clusters, n_arrays=8)]
     if model.affinity == "knn":
-        # Neighbours of each other share an edge, and an edge between two blocks has two duals.
+        # Mutual neighbors share an edge, and an edge between two blocks has two duals.
         n_duals = n_rows * min(model.n_neighbors, n_rows)
         what = f"duals of each edge and each of the {model.n_clusters} clusters"
-        way_out = "ask for fewer clusters or neighbours"
+        way_out = "ask for fewer clusters or neighbors"
         needs.append(neighbor_graph(rows, model.n_neighbors, is_symmetric=True))
         needs.append(Need(float(n_duals) * model.n_clusters * rows.dtype.itemsize, what, way_out))
     else:

@@ -1,4 +1,4 @@
-"""How large each cluster should be, where nobody says: priors that lower the normalised cut."""
+"""How large each cluster should be, where nobody says: priors that lower the normalized cut."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.report import Report
 from coterie.graphs.cuts import checked_priors, cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges, edges_of_graph
+from coterie.total_variation.initialization import RoughCut, rough_cut
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.runs import Effort, Run, Unwatched
-from coterie.total_variation.search import Beginning, begin_cut, find_cut
+from coterie.total_variation.solver import SPECTRAL_SHARE, CutOptions, CutResult, minimize_cut
 
-__all__ = ["MOST_MOVES", "check_class_priors", "find_cut_and_priors", "normalised_cut", "priors_of_labels"]
+__all__ = [
+    "MOST_MOVES",
+    "check_class_priors",
+    "minimize_cut_and_priors",
+    "normalized_cut",
+    "priors_of_labels",
+]
 
 # Sizes of clusters that are tried, each this many times the next larger one's.
 _RATIOS = (1.0, 0.7, 0.45, 0.25)
@@ -23,7 +29,7 @@ _RATIOS = (1.0, 0.7, 0.45, 0.25)
 # Swaps after the runs of each move, at least: descent alone does not leave a large cluster that is cut in two.
 _SWAPS = 5
 
-# Part by which the normalised cut must fall. Classes of equal size are seldom its minimum: on optdigits two joined and
+# Part by which the normalized cut must fall. Classes of equal size are seldom its minimum: on optdigits two joined and
 # a few rows apart have 4% less. Where sizes are unequal it falls by a third, or to a tenth.
 _WORTHWHILE = 0.2
 
@@ -55,29 +61,29 @@ def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
     return np.asarray(counts / counts.sum())
 
 
-def find_cut_and_priors(
-    problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched
-) -> tuple[Run, FloatArray, FloatArray]:
+def minimize_cut_and_priors(
+    problem: CutProblem, options: CutOptions, report: Report
+) -> tuple[CutResult, FloatArray, FloatArray]:
     """Cut a graph into clusters of sizes that are found with them.
 
-    Cuts under different priors cannot be compared by (P), so the normalised cut says which is better. It begins with
+    Cuts under different priors cannot be compared by (P), so the normalized cut says which is better. It begins with
     equal priors; then come swaps of clusters, and sizes that are each a part of the next larger one, less and less
-    alike; and from the best of these on the priors move towards the sizes that were found, as long as the normalised
+    alike; and from the best of these on the priors move towards the sizes that were found, as long as the normalized
     cut falls by a fifth. Where classes are known clusters cannot change their places, and only the latter is tried.
 
     Parameters
     ----------
     problem : CutProblem
-        What is to be cut; its priors are not looked at.
-    effort : Effort
+        The problem; its priors are ignored.
+    options : CutOptions
         How many runs there are with equal priors, and when a run ends. Each move of the priors takes a tenth of them,
         one from the best clusters, and swaps.
-    monitor : FitMonitor or Unwatched
-        Is told of every outer step; says when to stop.
+    report : Report
+        Called after each outer step.
 
     Returns
     -------
-    best : Run
+    best : CutResult
         In the order of the data.
     energies : ndarray of shape (n_runs,)
         (P) at the end of each run, under the priors that it had.
@@ -87,10 +93,10 @@ def find_cut_and_priors(
     R = problem.n_clusters
     equal = replace(problem, priors=np.full(R, 1 / R))
     if R == 1:
-        return *find_cut(equal, effort, monitor), np.ones(1)
-    search = _PriorSearch(equal, effort, monitor, begin_cut(equal, monitor))
+        return *minimize_cut(equal, options, report), np.ones(1)
+    search = _PriorSearch(equal, options, report, rough_cut(equal, report.deadline.share(SPECTRAL_SHARE)))
     for ratio in _RATIOS if np.all(problem.known < 0) and problem.given is None else ():
-        search.move(_normalised(ratio ** np.arange(R, dtype=np.float64), problem.n_vertices))
+        search.move(_normalized(ratio ** np.arange(R, dtype=np.float64), problem.n_vertices))
     for _ in range(_MOST_STEPS):
         if not search.move(search.towards_the_sizes()):
             break
@@ -100,27 +106,25 @@ def find_cut_and_priors(
 class _PriorSearch:
     """The best clusters so far, and moves of the priors from there."""
 
-    def __init__(
-        self, problem: CutProblem, effort: Effort, monitor: FitMonitor | Unwatched, beginning: Beginning
-    ) -> None:
+    def __init__(self, problem: CutProblem, options: CutOptions, report: Report, rough: RoughCut) -> None:
         assert problem.priors is not None
-        self._problem, self._monitor, self._beginning = problem, monitor, beginning
-        n_runs, n_swaps = max(1, round(_PART_OF_RUNS * effort.n_runs)), max(_SWAPS, effort.n_swaps)
-        self._few = replace(effort, n_runs=n_runs, n_swaps=n_swaps)
+        self._problem, self._report, self._rough = problem, report, rough
+        n_runs, n_swaps = max(1, round(_PART_OF_RUNS * options.n_runs)), max(_SWAPS, options.n_swaps)
+        self._few = replace(options, n_runs=n_runs, n_swaps=n_swaps)
         self._edges, self._degrees = edges_of_graph(problem.graph), degrees_of(problem.graph)
         self.priors = problem.priors
-        self.best, energies = find_cut(problem, effort, monitor, beginning)
+        self.best, energies = minimize_cut(problem, options, report, rough)
         self.energies = [energies]
-        self._cut = self._normalised_cut(self.best.labels)
+        self._cut = self._normalized_cut(self.best.labels)
 
     def move(self, priors: FloatArray) -> bool:
-        """Search with other priors, from the best clusters too; return whether the normalised cut has fallen."""
-        if self._monitor.stopped_by is not None or self._cut == 0:
+        """Search with other priors, from the best clusters too; return whether the normalized cut has fallen."""
+        if self._report.reason is not None or self._cut == 0:
             return False
         problem = replace(self._problem, priors=priors)
-        run, energies = find_cut(problem, self._few, self._monitor, self._beginning, also=self.best.labels)
+        run, energies = minimize_cut(problem, self._few, self._report, self._rough, also=self.best.labels)
         self.energies.append(energies)
-        cut = self._normalised_cut(run.labels)
+        cut = self._normalized_cut(run.labels)
         if not cut < (1 - _WORTHWHILE) * self._cut:
             return False
         self.best, self.priors, self._cut = run, priors, cut
@@ -130,13 +134,13 @@ class _PriorSearch:
         """Return priors half-way to the sizes of the best clusters."""
         labels, weights = self.best.labels, self._problem.weights
         sizes = np.bincount(labels, weights, minlength=self._problem.n_clusters)
-        return _normalised(self.priors + sizes / sizes.sum(), self._problem.n_vertices)
+        return _normalized(self.priors + sizes / sizes.sum(), self._problem.n_vertices)
 
-    def _normalised_cut(self, labels: IntArray) -> float:
-        return normalised_cut(self._edges, labels, self._problem.n_clusters, self._degrees)
+    def _normalized_cut(self, labels: IntArray) -> float:
+        return normalized_cut(self._edges, labels, self._problem.n_clusters, self._degrees)
 
 
-def normalised_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:
+def normalized_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:
     """Return the sum over the clusters of the edges that leave them, each over its degrees (Shi and Malik 2000)."""
     cuts, volumes = cuts_and_sizes(edges, labels, n_clusters, degrees)
     is_empty = np.bincount(labels, minlength=n_clusters) == 0
@@ -145,7 +149,7 @@ def normalised_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: Flo
     return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
 
 
-def _normalised(shares: FloatArray, n_vertices: int) -> FloatArray:
+def _normalized(shares: FloatArray, n_vertices: int) -> FloatArray:
     """Return shares as priors, none of which is below one vertex."""
     priors = np.maximum(shares / shares.sum(), 1 / n_vertices)
     return np.asarray(priors / priors.sum())

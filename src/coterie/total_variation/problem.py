@@ -1,17 +1,108 @@
-"""What is to be cut: a graph, into how many clusters, and what is known of these."""
+"""The balanced cut of a graph: the problem, and its graph in the layout of the kernels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.arrays import FloatArray, IntArray
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.sizes import SizeBounds
 from coterie.graphs.cuts import asymmetries_of
+from coterie.graphs.edges import edges_of_graph
 
-__all__ = ["CutProblem", "draws_starts"]
+__all__ = ["CutGraph", "CutProblem"]
+
+# Rows of a block: about a sixteenth of all, so that threads share the work evenly, but not so many that the
+# memberships of a block outgrow the second cache.
+_BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
+
+
+class CutGraph:
+    """A graph as the kernels take it: vertices in a local order, cut into blocks.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n), float32 or float64
+        Symmetric, non-negative; edges from a vertex to itself do not count.
+    order : ndarray of shape (n,), optional
+        An order of the vertices in which neighbours are close. By default they stay as they are.
+    unit : float, optional
+        The unit of the weights that the kernels get; by default their mean.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        The order.
+    unit : float
+        That unit. Kernels get weights in this unit, so that clusters do not depend on that of the data: how
+        far an outer step goes does, in the paper, and weights of about 1 as there are best.
+    degrees : ndarray of shape (n,)
+        Sum of the weights at each vertex, in that order and unit.
+    adjacency : csr_array of shape (n, n)
+        The graph in that order, its weights as they were.
+    edges : Edges
+        Each edge once, its ends as places in that order.
+    n_duals : int
+        Edges inside of blocks, plus twice those between blocks.
+    """
+
+    def __init__(
+        self,
+        graph: sp.csr_array,
+        order: npt.NDArray[np.integer[Any]] | None = None,
+        unit: float | None = None,
+    ) -> None:
+        n = graph.shape[0]
+        self.n_vertices, self.dtype = n, graph.dtype
+        self.block_rows = self.rows_of_a_block(n)
+        self.n_blocks = -(-n // self.block_rows)
+        self.order = np.arange(n) if order is None else np.asarray(order)
+        self.adjacency = sp.csr_array(graph[self.order][:, self.order])
+        self.adjacency.eliminate_zeros()
+        edges = self.adjacency.tocoo()
+        rows, columns = edges.row.astype(np.int64), edges.col.astype(np.int64)
+        self.edges = edges_of_graph(self.adjacency)
+        ends = np.concatenate([self.edges.heads, self.edges.tails])
+        if unit is None:
+            unit = float(self.edges.weights.mean()) if len(self.edges) > 0 else 1.0
+        self.unit = unit
+        self.degrees = np.bincount(ends, np.tile(self.edges.weights / self.unit, 2), minlength=n)
+        inside = rows // self.block_rows == columns // self.block_rows
+        kept = np.flatnonzero(~inside | (columns > rows))
+        # Inside of the block, then later rows, then earlier ones.
+        kind = np.where(inside, 0, np.where(columns > rows, 1, 2))[kept]
+        kept = kept[np.lexsort((columns[kept], kind, rows[kept]))]
+        starts = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows[kept], minlength=n), out=starts[1:])
+        crossings = starts[:-1] + np.bincount(rows[kept[inside[kept]]], minlength=n)
+        weights = (edges.data[kept] / self.unit).astype(self.dtype)
+        self.n_duals = len(kept)
+        is_single = self.dtype == np.float32
+        make = _kernels.blocked_graph_float32 if is_single else _kernels.blocked_graph_float64
+        self.kernel_graph: _kernels.BlockedGraph = make(
+            starts, crossings, columns[kept].astype(np.int32),
+            None if np.all(weights == 1) else weights, self.block_rows,
+        )  # fmt: skip
+
+    def arranged(self, values: Array) -> Array:
+        """Return what each vertex has, in the order of the graph instead of that of the data: a copy."""
+        return values[self.order]
+
+    def restored(self, values: Array) -> Array:
+        """Return what each vertex has, in the order of the data instead of that of the graph: a copy."""
+        found = np.empty_like(values)
+        found[self.order] = values
+        return found
+
+    @staticmethod
+    def rows_of_a_block(n: int) -> int:
+        """Return how many rows a block of a graph of n vertices has."""
+        return int(np.clip(-(-n // _BLOCKS), _FEWEST_ROWS, _MOST_ROWS))
 
 
 @dataclass(frozen=True)
@@ -27,7 +118,7 @@ class CutProblem:
     known : ndarray of shape (n,), int32
         Known classes, -1 elsewhere: those vertices stay in the clusters of these numbers.
     given : ndarray of shape (n, R), float64, or None
-        Memberships to start with.
+        Initial memberships; None: they are diffused from labels and drawn vertices.
     random : RandomState
         What is drawn comes from it.
     n_threads : int
@@ -53,6 +144,11 @@ class CutProblem:
     weights: FloatArray | None = None
     bounds: SizeBounds | None = None
 
+    def arranged(self, graph: CutGraph) -> CutProblem:
+        """Return this problem with its vertices in the order of the kernels' graph."""
+        weights = None if self.weights is None else graph.arranged(self.weights)
+        return replace(self, graph=graph.adjacency, known=graph.arranged(self.known), weights=weights)
+
     @property
     def asymmetries(self) -> FloatArray:
         """lambda of each cluster."""
@@ -68,9 +164,9 @@ class CutProblem:
         return int(self.graph.shape[0])
 
     @property
-    def draws_starts(self) -> bool:
-        """Whether starts are drawn, so that there is more than one."""
-        return draws_starts(self.known, self.given, self.n_clusters)
+    def draws_vertices(self) -> bool:
+        """Whether initializations differ: no memberships are given, and of some class no vertex is known."""
+        return self.given is None and len(np.unique(self.known[self.known >= 0])) < self.n_clusters
 
     @property
     def is_matched(self) -> bool:
@@ -80,8 +176,3 @@ class CutProblem:
     def draw_seed(self) -> int:
         """Draw the seed of another source of random numbers."""
         return int(self.random.randint(np.iinfo(np.int32).max))
-
-
-def draws_starts(known: IntArray, given: FloatArray | None, n_clusters: int) -> bool:
-    """Return whether starts are drawn: no memberships are given, and of some class no vertex is known."""
-    return given is None and len(np.unique(known[known >= 0])) < n_clusters

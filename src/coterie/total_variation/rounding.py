@@ -6,14 +6,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.centers.priced_lists import PricedLists
 from coterie.centers.prices import assign_within
 from coterie.centers.sizes import SizeBounds
 from coterie.graphs.cuts import cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges
+from coterie.total_variation.problem import CutGraph
 
-__all__ = ["check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
+__all__ = ["VertexMoves", "check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
 
 # Steps of the walk that tells rows inside of a cluster from those at its border, and how often it goes back.
 _STEPS, _RETURN = 20, 0.5
@@ -89,6 +91,52 @@ def check_known_sizes(known: IntArray, n_clusters: int, bounds: SizeBounds) -> N
             f"With the classes of y, size_min={bounds.least:g} for each of {n_clusters} clusters asks for {needed:g} "
             f"rows, and there are {len(known)}: ask for less, or give fewer labels."
         )
+
+
+class VertexMoves:
+    """Moves of single vertices to clusters next to them, as long as (P) falls.
+
+    Parameters
+    ----------
+    graph : CutGraph
+        The graph.
+    asymmetries : ndarray of shape (R,)
+        lambda of each cluster.
+    weights : ndarray of shape (n,), float64, or None
+        What vertices count in the sizes of clusters, in the order of the graph; None: 1 each.
+    fixed : ndarray of shape (n,), bool
+        Vertices that stay.
+    """
+
+    def __init__(
+        self, graph: CutGraph, asymmetries: FloatArray, weights: FloatArray | None, fixed: BoolArray
+    ) -> None:
+        edges = graph.adjacency
+        self._starts, self._columns = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
+        self._edge_weights = None if np.all(edges.data == 1) else edges.data.astype(np.float64)
+        self._asymmetries, self._weights, self._fixed = asymmetries, weights, fixed.astype(np.uint8)
+
+    def settled(self, labels: IntArray) -> IntArray:
+        """Return clusters that no move of one vertex makes better.
+
+        Vertices move one after the other in the order of the graph, each to the cluster next to it that lowers (P)
+        most. No cluster becomes empty. O(edges) operations for each time that all are looked at.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n,), int32
+            The clusters, in the order of the graph.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+        """
+        settled = labels.copy()
+        _kernels.move_vertices(
+            self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._asymmetries,
+            settled,
+        )  # fmt: skip
+        return settled
 
 
 def matched_numbers(

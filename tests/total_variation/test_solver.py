@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from coterie import TotalVariationClustering
+from coterie.fitting.report import Report
 from coterie.graphs import knn_graph
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.runs import Effort, Run, Unwatched
-from coterie.total_variation.search import find_cut
+from coterie.total_variation.solver import CutOptions, CutResult, minimize_cut
 
 
 def problem_of(graph, n_clusters, seed=0):
@@ -23,22 +23,21 @@ def graph():
     return knn_graph(make_blobs(1500, 3, centers=4, random_state=0)[0], 8)
 
 
-def test_nobody_needs_to_watch(graph):
+def test_solver_without_an_estimator(graph):
     model = TotalVariationClustering(4, affinity="precomputed", n_init=2, n_swaps=2, random_state=5).fit(
         graph
     )
-    best, energies = find_cut(problem_of(graph, 4, 5), Effort(2, 2000, n_swaps=2), Unwatched())
+    best, energies = minimize_cut(problem_of(graph, 4, 5), CutOptions(2, 2000, n_swaps=2), Report())
     np.testing.assert_array_equal(best.labels, model.labels_)
     np.testing.assert_array_equal(best.memberships, model.memberships_)
     np.testing.assert_array_equal(energies, model.energies_)
-    assert best.history is None
 
 
 def test_the_best_run_is_in_the_order_of_the_data(graph):
     problem = problem_of(graph, 4)
-    best, energies = find_cut(problem, Effort(3, 100), Unwatched())
+    best, energies = minimize_cut(problem, CutOptions(3, 100), Report())
     assert len(energies) == 3
-    assert best.energy == energies.min()
+    assert best.objective == energies.min()
     np.testing.assert_array_equal(best.labels, best.memberships.argmax(axis=1))
     # Neighbours are together, as they would not be in any other order.
     rows = np.repeat(np.arange(1500), np.diff(graph.indptr))
@@ -46,8 +45,8 @@ def test_the_best_run_is_in_the_order_of_the_data(graph):
 
 
 def test_one_cluster_costs_nothing(graph):
-    best, energies = find_cut(problem_of(graph, 1), Effort(1, 100), Unwatched())
-    assert best.energy == best.relaxed_energy == energies.sum() == 0
+    best, energies = minimize_cut(problem_of(graph, 1), CutOptions(1, 100), Report())
+    assert best.objective == best.relaxed_objective == energies.sum() == 0
     np.testing.assert_array_equal(best.memberships, np.ones((1500, 1)))
 
 
@@ -58,9 +57,9 @@ def test_nothing_to_start_from():
         sp.csr_array(np.ones((6, 6)) - np.eye(6)), 2, unknown, given, np.random.RandomState(0), 1
     )
     with pytest.raises(ValueError, match="same membership in every row"):
-        find_cut(problem, Effort(1, 100), Unwatched())
+        minimize_cut(problem, CutOptions(1, 100), Report())
 
 
 def test_runs_rank_by_their_cut_and_then_by_their_relaxation():
-    runs = [Run(energy, relaxed, None, None) for energy, relaxed in [(2, 0), (1, 3), (1, 2)]]
+    runs = [CutResult(energy, relaxed, None, None) for energy, relaxed in [(2, 0), (1, 3), (1, 2)]]
     assert min(runs, key=lambda run: run.rank) is runs[2]

@@ -1,25 +1,73 @@
-"""Where total variation clustering begins: a few vertices of each cluster, diffused over the graph."""
+"""Initialization of total variation clustering: some vertices of each cluster, diffused over the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from coterie.arrays import Array, FloatArray, IntArray
-from coterie.fitting.deadline import UNHURRIED, Deadline, OutOfTime, Phase
-from coterie.graphs.spectral import SpectralVectors
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
+from coterie.graphs.spectral import SpectralVectors, local_order, spectral_vectors
 from coterie.kmeans.exact import k_means_until
-from coterie.total_variation.problem import CutProblem
+from coterie.total_variation.problem import CutGraph, CutProblem
 
-__all__ = ["diffused", "drawn_vertices", "normalized_cut", "on_the_simplex", "starts_of"]
+__all__ = [
+    "RoughCut", "diffused", "drawn_vertices", "initial_memberships", "normalized_cut", "on_the_simplex", "rough_cut",
+]  # fmt: skip
 
-
+# Relative residual of the conjugate gradients.
 _TOLERANCE = 1e-6
+
+# Eigenvectors of which the order of the vertices is made, at least.
+_ORDER_VECTORS = 10
+
+
+@dataclass(frozen=True)
+class RoughCut:
+    """Results of the first eigenvectors of a graph, which all runs share.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,), int64, or None
+        A local order of the vertices; None: the order of the data.
+    clusters : ndarray of shape (n,), int32, or None
+        Rough clusters to draw from; None where nothing is drawn.
+    """
+
+    order: IndexArray | None
+    clusters: IntArray | None
+
+
+def rough_cut(problem: CutProblem, deadline: Deadline) -> RoughCut:
+    """Return a local order of the vertices and rough clusters, where they are needed.
+
+    Once the deadline is over the order is that of the data, and all vertices are one cluster.
+    """
+    n, draws = problem.n_vertices, problem.draws_vertices
+    has_blocks = n > CutGraph.rows_of_a_block(n)
+    seed = problem.draw_seed()
+    if not (draws or has_blocks):
+        return RoughCut(None, None)
+    n_vectors = max(problem.n_clusters if draws else 0, _ORDER_VECTORS)
+    try:
+        spectrum = spectral_vectors(
+            problem.graph, n_vectors, seed, deadline, by_components=problem.priors is not None
+        )
+    except OutOfTime:
+        return RoughCut(None, np.zeros(n, dtype=np.int32) if draws else None)
+    order = local_order(spectrum) if has_blocks else None
+    if not draws:
+        return RoughCut(order, None)
+    clusters = normalized_cut(
+        spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
+    )
+    return RoughCut(order, clusters)
 
 
 def normalized_cut(
@@ -49,32 +97,32 @@ def normalized_cut(
     return means.labels_
 
 
-def starts_of(
-    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False, phase: Phase = UNHURRIED
+def initial_memberships(
+    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False, deadline: Deadline = UNLIMITED
 ) -> Iterator[FloatArray]:
-    """Yield starts: given memberships, or known labels diffused, with a drawn vertex of each class that has none.
+    """Yield initial memberships: given ones, or known labels diffused, with a drawn vertex of each class without any.
 
     Parameters
     ----------
     problem : CutProblem
         Has the labels, or the memberships.
     clusters : ndarray of shape (n,), int32, or None
-        Rough clusters to draw from; None where nothing is drawn, so that there is but one start.
+        Rough clusters to draw from; None where nothing is drawn, so that there is one initialization only.
     cut_first : bool
-        Whether the rough clusters themselves are the first start, as in the paper.
-    phase : Phase
-        Late: diffusion ends as it is.
+        Whether the rough clusters themselves come first, as in the paper.
+    deadline : Deadline
+        Once it is over diffusion ends as it is.
 
     Yields
     ------
     ndarray of shape (n, R), float64
-        Rows in the simplex. Where no class is known the second start is the rough clusters themselves, unless they
-        are the first.
+        Rows in the simplex. Where no class is known the second ones are the rough clusters themselves, unless they
+        come first.
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
         columns = diffused(
-            problem.graph, labels, problem.n_clusters, n_threads=problem.n_threads, phase=phase
+            problem.graph, labels, problem.n_clusters, n_threads=problem.n_threads, deadline=deadline
         )
         return on_the_simplex(columns)
 
@@ -138,7 +186,7 @@ def drawn_vertices(
 
 
 def diffused(
-    graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, phase: Phase = UNHURRIED
+    graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, deadline: Deadline = UNLIMITED
 ) -> FloatArray:
     """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r.
 
@@ -152,8 +200,8 @@ def diffused(
         Number of columns R.
     n_threads : int
         Columns that are solved at the same time.
-    phase : Phase
-        Late: columns stay as far as they have come.
+    deadline : Deadline
+        Once it is over the current iterates are returned.
 
     Returns
     -------
@@ -169,23 +217,23 @@ def diffused(
 
     def solve(label: int) -> FloatArray:
         column = (labels == label).astype(np.float64)
-        if not phase.deadline.is_set:
+        if not deadline.is_set:
             return cg(system, column, rtol=_TOLERANCE, M=scaling)[0]
-        return _solved_in_time(system, column, scaling, phase)
+        return _solved_in_time(system, column, scaling, deadline)
 
     with ThreadPoolExecutor(n_threads) as pool:
         return np.maximum(np.column_stack(list(pool.map(solve, range(n_clusters)))), 0)
 
 
 def _solved_in_time(
-    system: sp.csr_array, column: FloatArray, scaling: LinearOperator, phase: Phase
+    system: sp.csr_array, column: FloatArray, scaling: LinearOperator, deadline: Deadline
 ) -> FloatArray:
     """Return the solution, or how far it has come when it is too late to go on."""
     latest = column
 
     def check(solution: FloatArray) -> None:
         nonlocal latest
-        if phase.is_late:
+        if deadline.is_over:
             latest = solution.copy()
             raise OutOfTime
 

@@ -13,7 +13,7 @@ from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.swaps import _best_swap, _changed, swapped_clusters
+from coterie.total_variation.split_merge import _best_move, _changed, split_and_merge
 from tests.support.cuts import swapped
 
 UNKNOWN = np.full(600, -1, dtype=np.int32)
@@ -38,7 +38,7 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     is_second = random.random(n) < 0.5
-    swap = _best_swap(graph, labels, is_second, np.full(R, R - 1 if asymmetry is None else asymmetry, float))
+    swap = _best_move(graph, labels, is_second, np.full(R, R - 1 if asymmetry is None else asymmetry, float))
     energies = [
         balanced_cut(graph, swapped(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
         for divided in range(R)
@@ -62,7 +62,7 @@ def test_the_cut_never_grows(n, R, asymmetry, seed):
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
     problem = replace(problem_of(graph, R, UNKNOWN[:n]), asymmetry=asymmetry)
-    found = swapped_clusters(problem, labels, halve, 3)
+    found = split_and_merge(problem, labels, halve, 3)
     before, cut = (balanced_cut(graph, clusters, R, asymmetry=asymmetry) for clusters in (labels, found))
     assert cut <= before
 
@@ -73,15 +73,15 @@ def test_two_merged_and_one_split_are_put_right():
     wrong = np.where(y == 1, 0, y)
     wrong[(y == 3) & (X[:, 0] > 9)] = 1
     halve = lambda part: TotalVariationClustering(2, affinity="precomputed", n_init=2).fit(part).labels_  # noqa: E731
-    found = swapped_clusters(problem_of(graph, 4, UNKNOWN), wrong.astype(np.int32), halve, 5)
+    found = split_and_merge(problem_of(graph, 4, UNKNOWN), wrong.astype(np.int32), halve, 5)
     assert clustering_accuracy(y, found) > 0.99
     # Known rows say which number is which.
     known = np.where(np.arange(600) % 20 == 0, (y + 1) % 4, -1).astype(np.int32)
-    found = swapped_clusters(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
+    found = split_and_merge(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert np.mean(found == (y + 1) % 4) > 0.99
     # One that contradicts its neighbours stays what it is.
     known[1] = (y[1] + 2) % 4
-    found = swapped_clusters(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
+    found = split_and_merge(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert found[1] == known[1]
     assert np.mean(found == (y + 1) % 4) > 0.99
 

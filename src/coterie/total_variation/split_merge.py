@@ -1,4 +1,4 @@
-"""Merging two clusters of a balanced cut while another is halved: moves that no descent of the relaxation makes."""
+"""Split-merge moves: halve one cluster of a balanced cut and merge two, which no descent of the relaxation does."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import matched_numbers
 
-__all__ = ["swapped_clusters"]
+__all__ = ["split_and_merge"]
 
 Halve = Callable[[sp.csr_array], Array]
 
@@ -25,31 +25,31 @@ _EMPTY = 1e6
 
 
 @dataclass(frozen=True)
-class _Swap:
+class _Move:
     energy: float
     divided: int
     kept: int
     freed: int
 
 
-def swapped_clusters(
-    problem: CutProblem, labels: IntArray, halve: Halve, most: int, phase: Phase = UNHURRIED
+def split_and_merge(
+    problem: CutProblem, labels: IntArray, halve: Halve, most: int, deadline: Deadline = UNLIMITED
 ) -> IntArray:
-    """Swap as long as (P) falls: halve one cluster, merge two of those that there are then.
+    """Halve one cluster and merge two of those that result, as long as (P) falls.
 
     Parameters
     ----------
     problem : CutProblem
-        What is cut, into two clusters or more. They are numbered so that most of its known classes are right; the rest
-        is put right.
+        Of two clusters or more. They are numbered such that most known classes agree; other known vertices are set to
+        their classes.
     labels : ndarray of shape (n,), int32
         The clusters.
     halve : callable
         Returns 0 or 1 for each vertex of a part of the graph.
     most : int
-        Swaps, at most.
-    phase : Phase
-        Late: there are no more of them.
+        Moves, at most.
+    deadline : Deadline
+        Once it is over there are no more moves.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def swapped_clusters(
 
     Notes
     -----
-    A swap is the best of all of R halved clusters and all pairs: O(edges + R^4) operations, besides those of `halve`,
-    which is asked again only for clusters that have changed.
+    A move is the best of all R halved clusters and all pairs: O(edges + R^4) operations, besides those of `halve`,
+    which is called again only for clusters that have changed.
     """
     graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
     asymmetries, weights = problem.asymmetries, problem.weights
@@ -67,14 +67,14 @@ def swapped_clusters(
     changed = np.arange(n_clusters)
     for _ in range(most):
         for cluster in changed:
-            if phase.is_late:
+            if deadline.is_over:
                 return labels
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
-        swap = _best_swap(graph, labels, is_second, asymmetries, weights)
-        moved = np.where((labels == swap.divided) & is_second, n_clusters, labels)
-        moved[moved == swap.freed] = swap.kept
-        moved[moved == n_clusters] = swap.freed
+        move = _best_move(graph, labels, is_second, asymmetries, weights)
+        moved = np.where((labels == move.divided) & is_second, n_clusters, labels)
+        moved[moved == move.freed] = move.kept
+        moved[moved == n_clusters] = move.freed
         moved = _with_known(moved, problem.known, n_clusters)
         if problem.is_matched:
             moved = matched_numbers(edges, moved, asymmetries, weights)[moved].astype(np.int32)
@@ -105,20 +105,20 @@ def _with_known(labels: Array, known: IntArray, n_clusters: int) -> IntArray:
     return np.where(known >= 0, known, numbers[labels]).astype(np.int32)
 
 
-def _best_swap(
+def _best_move(
     graph: sp.csr_array,
     labels: IntArray,
     is_second: BoolArray,
     asymmetries: FloatArray,
     weights_of_vertices: FloatArray | None = None,
-) -> _Swap:
-    """Return the swap with the lowest (P); the second half of the divided cluster counts as number R."""
+) -> _Move:
+    """Return the move to the lowest (P); the second half of the divided cluster counts as number R."""
     R = len(asymmetries)
     halves = 2 * labels.astype(np.int64) + is_second
     pairs = np.repeat(halves, np.diff(graph.indptr)) * (2 * R) + halves[graph.indices]
     weights = np.bincount(pairs, graph.data, minlength=4 * R * R).reshape(2 * R, 2 * R)
     sizes = np.bincount(halves, weights_of_vertices, minlength=2 * R)
-    swaps = []
+    moves = []
     for divided in range(R):
         groups = np.arange(2 * R) // 2
         groups[2 * divided + 1] = R
@@ -126,8 +126,8 @@ def _best_swap(
         energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, asymmetries)
         energies[divided, R] = energies[R, divided] = np.inf
         kept, freed = np.unravel_index(int(energies.argmin()), energies.shape)
-        swaps.append(_Swap(float(energies[kept, freed]), divided, int(kept), int(freed)))
-    return min(swaps, key=lambda swap: swap.energy)
+        moves.append(_Move(float(energies[kept, freed]), divided, int(kept), int(freed)))
+    return min(moves, key=lambda move: move.energy)
 
 
 def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetries: FloatArray) -> FloatArray:

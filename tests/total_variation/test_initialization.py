@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from coterie.graphs import knn_graph
+from coterie.total_variation.initialization import (
+    diffused,
+    drawn_vertices,
+    initial_memberships,
+    on_the_simplex,
+)
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.starts import diffused, drawn_vertices, on_the_simplex, starts_of
 from tests.reference import total_variation as oracle
 
 PATH = knn_graph(np.arange(12.0)[:, None], 2)
@@ -25,23 +30,23 @@ def path_problem(known=(), given=None):
 def test_given_memberships_are_the_one_start():
     given = np.eye(2)[HALVES]
     problem = path_problem(given=given)
-    assert not problem.draws_starts
-    (start,) = starts_of(problem, None)
+    assert not problem.draws_vertices
+    (start,) = initial_memberships(problem, None)
     assert start is given
 
 
 def test_a_label_for_each_class_gives_one_start():
     problem = path_problem([0, -1, 1])
-    assert not problem.draws_starts
-    (start,) = starts_of(problem, None)
+    assert not problem.draws_vertices
+    (start,) = initial_memberships(problem, None)
     assert start[0].argmax() == 0
     assert np.all(start[2:].argmax(axis=1) == 1)
 
 
 def test_the_second_of_drawn_starts_is_the_rough_clusters():
     problem = path_problem()
-    assert problem.draws_starts
-    starts = list(islice(starts_of(problem, HALVES), 3))
+    assert problem.draws_vertices
+    starts = list(islice(initial_memberships(problem, HALVES), 3))
     np.testing.assert_array_equal(starts[1], np.eye(2)[HALVES])
     for start in starts:
         np.testing.assert_allclose(start.sum(axis=1), 1)
