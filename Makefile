@@ -28,7 +28,7 @@ papers: $(VENV)/.test
 
 # The site, from a clean start: a warning is an error.
 docs: $(VENV)/.docs
-	rm -rf build/docs docs/reference docs/gallery
+	rm -rf build/docs docs/reference/made docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "The site is in build/docs/index.html."
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.pictures [FOLDER]
 
-`docs/pictures.md` says for every picture which command draws it.
+`docs/development/images.md` says for every picture which command draws it.
 """
 
 from __future__ import annotations

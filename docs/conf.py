@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -15,13 +14,15 @@ from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
 import coterie
-from coterie.cli.app import build_app
+from coterie.cli.reference import page as commands_page
 
 HERE = Path(__file__).parent
-MODULES = (
-    "coterie", "coterie.seeding", "coterie.coresets", "coterie.graphs", "coterie.metrics", "coterie.datasets",
-    "coterie.plotting", "coterie.estimators",
-)  # fmt: skip
+MODULES = [
+    f"coterie.{name}"
+    for name in (
+        "seeding", "coresets", "graphs", "metrics", "datasets", "plotting", "rows", "dask", "backend", "estimators",
+    )
+]  # fmt: skip
 
 project = "Coterie"
 author = "The Coterie developers"
@@ -44,7 +45,7 @@ myst_heading_anchors = 3
 # leads to its own pages.
 suppress_warnings = ["myst.xref_missing", "ref.ref", "config.cache"]
 extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}
-exclude_patterns = ["pictures.md", "api.md"]
+exclude_patterns = ["development/images.md"]
 root_doc = "index"
 
 autosummary_generate = True
@@ -119,35 +120,21 @@ html_sidebars = {"index": []}
 
 
 def write_reference() -> None:
-    """Write a page for each public module, from its `__all__`, and one of the commands, from their records."""
-    folder = HERE / "reference"
+    """Write a page for each public module, from its `__all__`, and one of the commands, from their declarations."""
+    folder = HERE / "reference" / "made"
     folder.mkdir(exist_ok=True)
     for name in MODULES:
         (folder / f"{name}.rst").write_text("\n".join(_module_page(name)) + "\n")
-    toctree = ["Reference", "=========", "", "Every public name.", "", ".. toctree::", "   :maxdepth: 1", ""]
-    (folder / "index.rst").write_text(
-        "\n".join([*toctree, *(f"   {name}" for name in (*MODULES, "commands"))]) + "\n"
-    )
-    (folder / "commands.rst").write_text(_commands_page())
-
-
-def _commands_page() -> str:
-    """Return what `coterie --help` says of all commands, without a second table of contents."""
-    text = build_app().generate_docs(output_format="rst", recursive=True)
-    text = text.replace(".. contents:: Table of Contents\n   :local:\n   :depth: 6\n", "")
-    title = "The command line"
-    return text.replace("=======\ncoterie\n=======", "\n".join((title, "=" * len(title))), 1)
+    (HERE / "reference" / "commands.md").write_text(commands_page())
 
 
 def _module_page(name: str) -> list[str]:
     module = importlib.import_module(name)
-    public = [
-        each for each in module.__all__ if not inspect.ismodule(getattr(module, each)) and each[0] != "_"
-    ]
+    public = [each for each in module.__all__ if getattr(module, each) is not getattr(coterie, each, None)]
     summary = (module.__doc__ or "").strip().splitlines()[0]
     return [
         name, "=" * len(name), "", summary, "", f".. currentmodule:: {name}", "", ".. autosummary::",
-        "   :toctree: made", "   :nosignatures:", "", *(f"   {each}" for each in public),
+        "   :toctree: .", "   :nosignatures:", "", *(f"   {each}" for each in public),
     ]  # fmt: skip
 
 

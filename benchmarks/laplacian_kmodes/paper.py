@@ -35,7 +35,7 @@ PAPER = Paper(
             remark="`objective_` and `relaxation_` count each pair of rows once, so that `lam` is the lambda of "
             "the paper's update (Eq. 8); `published_objective_` is E as printed, where each pair counts twice. "
             "Both against plain loops in `tests/laplacian_kmodes/test_pairs.py`; the lambda / 4 is derived in "
-            "`docs/decisions/laplacian_kmodes.md`.",
+            "`docs/development/decisions/laplacian_kmodes.md`.",
         ),
         Item(
             "diagonal-shift",
@@ -67,7 +67,7 @@ PAPER = Paper(
             "Equations 10 and 11",
             "SLK-BO: modes as by-products of the memberships.",
             remark='`mode_update="byproduct"`, the default. Memberships of 1 but for rounding are told apart by '
-            "what is left of them (`docs/decisions/laplacian_kmodes.md`).",
+            "what is left of them (`docs/development/decisions/laplacian_kmodes.md`).",
         ),
         Item(
             "discrete-domains",

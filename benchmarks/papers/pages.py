@@ -56,7 +56,7 @@ def write_pages() -> None:
         everything |= made
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
-    (PAGES / "README.md").write_text("\n".join(_overview(everything)) + "\n")
+    (PAGES / "index.md").write_text("\n".join(_overview(everything)) + "\n")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def test_the_version_is_that_of_the_release_or_of_the_next_one():
 
 
 def test_each_paper_of_the_documentation_is_cited():
-    pages = [page for page in (ROOT / "docs" / "papers").glob("*.md") if page.stem != "README"]
+    pages = [page for page in (ROOT / "docs" / "papers").glob("*.md") if page.stem != "index"]
     assert CITATION.count("  - type:") == len(pages) == 5
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "development" / "decisions").glob("*.md"))
 MOST_WORDS = 400
 
 
@@ -14,7 +14,7 @@ def test_decision_has_at_most_400_words(page):
 
 
 def test_every_decision_is_listed():
-    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    index = (ROOT / "docs" / "development" / "decisions" / "index.md").read_text(encoding="utf-8")
     assert [
-        page.name for page in DECISIONS if page.name != "README.md" and f"({page.name})" not in index
+        page.name for page in DECISIONS if page.name != "index.md" and f"({page.name})" not in index
     ] == []

@@ -72,5 +72,5 @@ def run_apart(code):
 
 
 def test_guides_have_examples():
-    guide = ROOT / "docs" / "extending.md"
+    guide = ROOT / "docs" / "development" / "extending.md"
     assert sum(is_complete(code) for _, code in python_blocks(guide)) >= 4

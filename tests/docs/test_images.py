@@ -20,7 +20,7 @@ PARSERS = {
 
 def commands():
     """The command of each picture that the page of pictures names."""
-    text = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "development" / "images.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `([^`]+)` \| `([^`]+)`", text, re.MULTILINE))
 
 

@@ -13,7 +13,7 @@ from coterie.rows import RowSource
 
 __all__ = ["CONVEX_CLUSTERING", "CONVEX_PATH"]
 
-_PAGE = "docs/decisions/convex.md"
+_PAGE = "docs/development/decisions/convex.md"
 
 # Bytes of a number while a fit goes on, whatever the rows are.
 _DOUBLE = 8

@@ -72,7 +72,7 @@ class KMeans(CentroidEstimator):
         `(X, n_clusters, random_state=...)` and returns the centroids.
     n_init : "auto" or int
         Number of starts; the one with the lowest inertia wins. None is stopped for being behind, as what a start will
-        end with does not show early (docs/decisions/kmeans.md). "auto": 10 for "random" and callables, 1 otherwise.
+        end with does not show early. "auto": 10 for "random" and callables, 1 otherwise.
     max_iter : int
         Iterations per start, at most.
     tol : float

@@ -22,7 +22,7 @@ __all__ = [
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
 _NESTED_ROWS = 100_000
 
-_PAGE = "docs/decisions/kmeans.md"
+_PAGE = "docs/development/decisions/kmeans.md"
 
 INERTIA = Objective("inertia_", "inertia")
 

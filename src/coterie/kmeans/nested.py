@@ -580,7 +580,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     sample, so that a doubling lowers the inertia of its rows by about as much as all further ones would together:
     `least_gain` compares that with what is wanted. It is an estimate, no bound: with 0.01 three fits ended 0.4, 0.5 and
     1.0% above those of all rows, after a seventh to a half of the processor time; where a later doubling would have
-    found another cluster, 2.0%, and 1.8% with 0.001 (docs/decisions/kmeans.md).
+    found another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
 
     Cosine. The standard error of a centroid is then that of a direction: the spread of its rows at right angles to it,
     over the mean of cos.

@@ -28,5 +28,5 @@ LAPLACIAN_KMODES = Method(
     progress=Progress(name="relaxed objective"),
     belonging=Belonging("membership", own_memberships),
     memory=_memory,
-    page="docs/decisions/laplacian_kmodes.md",
+    page="docs/development/decisions/laplacian_kmodes.md",
 )

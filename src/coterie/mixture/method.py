@@ -43,5 +43,5 @@ GMM = Method(
     drops_clusters=True,
     belonging=Belonging("posterior", own_posteriors),
     memory=_memory,
-    page="docs/decisions/mixture.md",
+    page="docs/development/decisions/mixture.md",
 )

@@ -45,5 +45,5 @@ TOTAL_VARIATION = Method(
     belonging=Belonging("membership", own_memberships),
     pictures={"memberships": _plot_memberships},
     memory=_memory,
-    page="docs/decisions/total_variation.md",
+    page="docs/development/decisions/total_variation.md",
 )

@@ -1,6 +1,6 @@
 // Parallel loops. This file and threads.cpp are the only ones that know of threads.
 //
-// Own threads rather than OpenMP (figures in docs/decisions/machine.md): at the end of a loop OpenMP waits for every
+// Own threads rather than OpenMP (figures in docs/development/decisions/machine.md): at the end of a loop OpenMP waits for every
 // thread, also for one that a busy machine has not let run; here the caller works through the remaining tasks by
 // itself and waits for nobody who has not begun. It also keeps clear of the second OpenMP runtime that
 // other packages bring into the process.

@@ -23,7 +23,6 @@ from tests.support.sources import (
     room_of,
 )
 
-# docs/api.md has a section for each, which tests/docs/test_api.py compares with its names.
 PUBLIC_MODULES = [
     "coterie",
     "coterie.seeding",
@@ -59,7 +58,7 @@ def test_every_method_has_its_rooms():
     wanted = []
     for room in METHODS:
         wanted += [f"src/coterie/{room}/", f"tests/{room}/", f"benchmarks/{room}/"]
-        wanted += [f"docs/decisions/{room}.md", f"docs/benchmarks/{room}.md"]
+        wanted += [f"docs/development/decisions/{room}.md", f"docs/benchmarks/{room}.md"]
     for room in PAPERS:
         wanted += [f"cpp/bindings/bind_{room}.cpp", f"cpp/include/coterie/{room}/"]
     missing = [
@@ -96,7 +95,7 @@ class TestImports:
     def test_the_page_draws_the_floors_that_the_linter_holds(self):
         settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         (contract,) = settings["tool"]["importlinter"]["contracts"]
-        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
         assert f"```\n{chr(10).join(contract['layers'])}\n```" in page
 
     def test_no_test_module_is_imported(self):
@@ -173,13 +172,14 @@ class TestPublicNames:
             getattr(found, name)
 
     @in_checkout
-    def test_have_a_section_each(self):
-        page = ROOT / "docs" / "api.md"
-        assert page.is_file(), "docs/api.md, which lists the public names, is missing"
-        assert (
-            re.findall(r"^## (coterie[\w.]*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-            == PUBLIC_MODULES
-        )
+    def test_are_in_the_reference(self):
+        page = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+        modules = [f"coterie.{name}" for name in re.findall(r"^made/coterie\.(\w+)$", page, re.MULTILINE)]
+        assert sorted(["coterie", *modules]) == sorted(PUBLIC_MODULES)
+        names = {
+            name for name in coterie.__all__ if f"coterie.{name}" not in modules and name != "__version__"
+        }
+        assert set(re.findall(r"^   (\w+)$", page, re.MULTILINE)) == names
 
 
 class TestStub:
