@@ -111,7 +111,7 @@ def test_pages(toy, monkeypatch, capsys):
     assert "Published: 0.3" in page
     assert "Written to" not in page
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
-    assert "not run yet" in (toy / "pages" / "README.md").read_text()
+    assert "not run yet" in (toy / "pages" / "index.md").read_text()
 
 
 def test_pages_keep_what_was_made_elsewhere(toy, monkeypatch, capsys):
