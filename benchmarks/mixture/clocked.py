@@ -12,7 +12,7 @@ from benchmarks.mixture.settings import Coreset, Setting
 from coterie.blocks.dataset import Dataset
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import single_threaded_blas
-from coterie.mixture.m_step import m_step, shared_variance
+from coterie.mixture.em import m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import Moments, TruncatedPosteriors
 from coterie.rows import as_rows
@@ -78,7 +78,7 @@ def clocked_iterations(
         centers = seed_by_markov_chain(data, n_components, random, setting.chain_length)[0]
         posteriors = ClockedPosteriors(
             data.rows, data.weights, sizes, random_candidate=model.random_candidate,
-            rows_per_tile=model.rows_per_tile, search_every=model.search_every, random=random, n_threads=n_threads,
+            rows_per_tile=model.search_group_size, search_every=model.search_every, random=random, n_threads=n_threads,
         )  # fmt: skip
         start = MixtureParameters(centers, np.array(np.nan), np.full(n_components, 1 / n_components))
         parameters, base = shared_variance(posteriors, start, smallest)

@@ -47,7 +47,8 @@ PAPER = Paper(
             ("mnist.npz", "cod_rna.npz"),
             STANDS_IN,
             remark=(
-                "`TruncatedGaussianMixture(rows_per_tile=1, search_every=1, coreset_tol=0)` is Algorithm 2 as written, "
+                "`TruncatedGaussianMixture(search_group_size=1, search_every=1, coreset_tol=0)` is Algorithm 2 as "
+                "written, "
                 '`init="afk-mc2"` with `coreset_size` the rest of Algorithm 1, `random_candidate=True` the "+1" '
                 "of the tables, Equation 8 the initial variance. `tests/reference/truncated_mixture.py` has it in "
                 "NumPy, point by point, and the tests compare both. Ours, the default, looks in tiles of 16 rows, "

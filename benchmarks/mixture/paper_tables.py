@@ -87,7 +87,7 @@ def make_algorithm(run: PaperRun) -> None:
     variants = {
         "ours: 16 rows a tile, every third E-step searches": {},
         "search_every=1": dict(search_every=1),
-        "rows_per_tile=1": dict(rows_per_tile=1),
+        "search_group_size=1": dict(search_group_size=1),
         "coreset_tol=0": dict(coreset_tol=0),
         "the papers': all three": PUBLISHED,
         "the papers', 4 initial E-steps": PUBLISHED | dict(initial_e_steps=4),

@@ -14,7 +14,7 @@ from benchmarks.harness.data.files import real_file
 Coreset = tuple[np.ndarray, np.ndarray | None]
 
 # Algorithm 2 as written.
-PUBLISHED: dict[str, int] = dict(rows_per_tile=1, search_every=1, coreset_tol=0)
+PUBLISHED: dict[str, int] = dict(search_group_size=1, search_every=1, coreset_tol=0)
 
 # One in so many EM iterations searches; from which iteration on such a cycle costs what the next ones cost.
 CYCLE, SETTLED_ITERATION = 3, 5
@@ -30,7 +30,7 @@ class Setting:
     n_neighbors: int = 5  # G
     random_candidate: bool = False
     chain_length: int = 2  # m
-    rows_per_tile: int = 16
+    search_group_size: int = 16
     search_every: int = 3
     initial_e_steps: int = 1
     tol: float = 1e-4
@@ -49,7 +49,7 @@ class Setting:
             n_candidates=self.n_candidates,
             n_neighbors=self.n_neighbors,
             random_candidate=self.random_candidate,
-            rows_per_tile=self.rows_per_tile,
+            search_group_size=self.search_group_size,
             search_every=self.search_every,
             initial_e_steps=self.initial_e_steps,
             chain_length=self.chain_length,

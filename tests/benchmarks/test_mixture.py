@@ -69,7 +69,7 @@ def test_rows_that_are_held_out_are_not_fitted(X):
 
 def test_the_papers_steps_are_what_the_name_says():
     assert FITS[f"{VC_GMM}, the papers' steps"].call.keywords == dict(
-        coreset=True, rows_per_tile=1, search_every=1, coreset_tol=0
+        coreset=True, search_group_size=1, search_every=1, coreset_tol=0
     )
 
 

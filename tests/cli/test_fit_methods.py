@@ -116,9 +116,9 @@ def test_wrong_labels(folder, rows, capsys, label, n_labels, message):
 
 
 def test_mixture_as_in_the_papers(folder, rows, X):
-    options = "--method gmm --rows-per-tile 1 --search-every 1 --initial-e-steps 2"
+    options = "--method gmm --search-group-size 1 --search-every 1 --initial-e-steps 2"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
-    steps = dict(rows_per_tile=1, search_every=1, initial_e_steps=2)
+    steps = dict(search_group_size=1, search_every=1, initial_e_steps=2)
     expected = coterie.TruncatedGaussianMixture(3, random_state=0, **steps).fit(X)
     model = coterie.load("coterie-out/model.coterie")
     assert steps.items() <= model.get_params().items()

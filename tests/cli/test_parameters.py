@@ -81,7 +81,7 @@ def test_help_of_fit_is_one_screen(capsys, monkeypatch):
     assert 20 <= len(shown) <= 25
     assert "--n-init" not in shown
     of_gmm = shown_options(capsys, "fit", "--method", "gmm")
-    assert {"--n-init", "--rows-per-tile", "--memory"} <= set(of_gmm)
+    assert {"--n-init", "--search-group-size", "--memory"} <= set(of_gmm)
     assert "--metric" not in of_gmm
 
 

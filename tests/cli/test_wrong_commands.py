@@ -169,9 +169,9 @@ WRONG = [
     ),
     ("fit rows.npy -k 3 --candidates 0", 2, "--candidates must be a positive integer, got '0'."),
     (
-        "fit rows.npy -k 3 --rows-per-tile 513",
+        "fit rows.npy -k 3 --search-group-size 513",
         2,
-        "--rows-per-tile must be an integer from 1 to 512, got '513'.",
+        "--search-group-size must be an integer from 1 to 512, got '513'.",
     ),
     (
         "fit rows.npy -k 3 --assignment magic",

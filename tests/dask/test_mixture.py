@@ -132,7 +132,7 @@ def equal(found, expected):
     ("options", "stops"),
     [
         ({"covariance_type": "diag"}, (1, 6)),  # the first of them while variances are shared
-        ({"random_candidate": True, "rows_per_tile": 1, "search_every": 2}, (4,)),
+        ({"random_candidate": True, "search_group_size": 1, "search_every": 2}, (4,)),
     ],
 )
 def test_one_that_goes_on_has_the_bits_of_one_that_was_never_stopped(client, tmp_path, options, stops):

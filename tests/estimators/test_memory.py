@@ -55,7 +55,7 @@ CASES = [
     ),
     (
         "TruncatedGaussianMixture",
-        {"n_components": 20, "max_iter": 1, "init": "random", "rows_per_tile": 1},
+        {"n_components": 20, "max_iter": 1, "init": "random", "search_group_size": 1},
         (150_000, 2),
         "float32",
     ),

@@ -137,7 +137,7 @@ class TestTruncated:
         covariance_type=st.sampled_from(COVARIANCE_TYPES), seed=st.integers(0, 99),
         steps=st.fixed_dictionaries(
             dict(
-                rows_per_tile=st.sampled_from([1, 4, 16]), search_every=st.integers(1, 4),
+                search_group_size=st.sampled_from([1, 4, 16]), search_every=st.integers(1, 4),
                 initial_e_steps=st.integers(1, 4),
             )
         ),
@@ -154,7 +154,7 @@ class TestTruncated:
         n_neighbors=st.integers(1, 6), covariance_type=st.sampled_from(COVARIANCE_TYPES),
         dtype=st.sampled_from(DTYPES), weighted=st.booleans(), coreset_size=st.sampled_from([None, 300]),
         random_candidate=st.booleans(), offset=st.sampled_from([0, 50]), seed=st.integers(0, 99),
-        steps=st.sampled_from([{}, dict(rows_per_tile=1, search_every=1, initial_e_steps=2)]),
+        steps=st.sampled_from([{}, dict(search_group_size=1, search_every=1, initial_e_steps=2)]),
     )  # fmt: skip
     def test_the_free_energy_never_falls(
         self, d, n_components, n_candidates, n_neighbors, covariance_type, dtype, weighted, coreset_size,
@@ -229,13 +229,13 @@ class TestTruncated:
 
     def test_a_row_alone_looks_at_no_more_than_its_own_neighborhoods(self, blobs):
         options = dict(init=blobs[:23], tol=0, max_iter=3)
-        alone = mixture(23, rows_per_tile=1, search_every=1, **options).fit(blobs)
+        alone = mixture(23, search_group_size=1, search_every=1, **options).fit(blobs)
         assert np.all(alone.history_.n_distances <= 25 * len(blobs))
         assert alone.history_.n_distances[-1] < mixture(23, **options).fit(blobs).history_.n_distances[-1]
 
     def test_initial_e_steps_find_better_candidates_for_the_same_means(self, blobs):
         X = blobs.astype(np.float64)
-        options = dict(n_candidates=2, n_neighbors=3, init=X[:200], max_iter=1, rows_per_tile=1)
+        options = dict(n_candidates=2, n_neighbors=3, init=X[:200], max_iter=1, search_group_size=1)
         first = [mixture(200, initial_e_steps=n, **options).fit(X).lower_bound_ for n in (1, 2, 5)]
         assert first[0] < first[1] < first[2]
 

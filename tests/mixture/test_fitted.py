@@ -163,7 +163,7 @@ class TestManyComponents:
         X = np.random.default_rng(1).uniform(-100, 100, size=(3000, 6)).astype(np.float32)
         labels = []
         for most in (model.n_components_, model.n_components_ - 1):
-            monkeypatch.setattr("coterie.mixture.base._EXACT_COMPONENTS", most)
+            monkeypatch.setattr("coterie.mixture.estimator._EXACT_COMPONENTS", most)
             labels.append(model.predict(X))
         assert np.any(labels[0] != labels[1])
         np.testing.assert_array_equal(labels[0], model.set_params(assignment="exact").predict(X))

@@ -202,7 +202,7 @@ def m_step(
 
 def truncated_em(
     X, means, candidates, neighbors, *, covariance_type, n_iter, weights=None, reg_covar=0.0,
-    smallest_variance=0.0, n_shared=2, rows_per_tile=16, search_every=3, initial_e_steps=1,
+    smallest_variance=0.0, n_shared=2, search_group_size=16, search_every=3, initial_e_steps=1,
 ):  # fmt: skip
     """EM from given means, candidates and neighbours: means, variances, shares, neighbours, and all free energies.
 
@@ -218,10 +218,10 @@ def truncated_em(
     unit = energies(X, means, 1.0, mixing)
 
     def search(table, learn=True):
-        if rows_per_tile == 1:
+        if search_group_size == 1:
             return algorithm_2(table, candidates, neighbors)
         return partial_e_step(
-            table, candidates, neighbors, rows_per_tile=rows_per_tile, update_neighbors=learn
+            table, candidates, neighbors, rows_per_tile=search_group_size, update_neighbors=learn
         )
 
     for number in range(initial_e_steps):

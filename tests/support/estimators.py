@@ -146,7 +146,7 @@ CASES = [
     _mixture("spherical", random_candidate=True),
     _mixture("diag"),
     _mixture("diag", coreset_size=500),
-    _mixture("tied_spherical", rows_per_tile=1, search_every=1, initial_e_steps=2),
+    _mixture("tied_spherical", search_group_size=1, search_every=1, initial_e_steps=2),
     _modes("byproduct"),
     _modes("mean_shift"),
     _convex("convex", ConvexClustering, gamma=0.5, tol=1e-9),

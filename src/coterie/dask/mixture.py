@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,16 +23,14 @@ from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
 from coterie.dask.worker import Plan
 from coterie.dask.worker_rows import WorkerRows, gathered
 from coterie.estimators.outliers import OwnDistances
-from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor, FitProgress
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import FitProgress, Report
 from coterie.fitting.threads import single_threaded_blas
-from coterie.mixture.estimator import HISTORY_FIELDS, Assignment, CovarianceType
+from coterie.mixture.em import HISTORY_FIELDS, EMResult, em
+from coterie.mixture.estimator import Assignment, CovarianceType
 from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
 from coterie.mixture.parameters import MixtureParameters
-from coterie.mixture.posteriors import Posteriors
-from coterie.mixture.run import Run
-from coterie.mixture.settling import Settling
 from coterie.rows import as_rows
 
 __all__ = ["TruncatedGaussianMixture"]
@@ -54,7 +51,7 @@ class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
 
     Parameters
     ----------
-    n_components, covariance_type, n_candidates, n_neighbors, random_candidate, rows_per_tile, search_every, \
+    n_components, covariance_type, n_candidates, n_neighbors, random_candidate, search_group_size, search_every, \
 initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, coreset_tol, max_iter, \
 assignment, compute_labels, random_state, verbose, max_time, callback
         See `coterie.TruncatedGaussianMixture`.
@@ -124,7 +121,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         n_candidates: int = 5,
         n_neighbors: int = 5,
         random_candidate: bool = False,
-        rows_per_tile: int = 16,
+        search_group_size: int = 16,
         search_every: int = 3,
         initial_e_steps: int = 1,
         coreset_size: int | None = None,
@@ -151,7 +148,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     ) -> None:
         super().__init__(
             n_components, covariance_type=covariance_type, n_candidates=n_candidates, n_neighbors=n_neighbors,
-            random_candidate=random_candidate, rows_per_tile=rows_per_tile, search_every=search_every,
+            random_candidate=random_candidate, search_group_size=search_group_size, search_every=search_every,
             initial_e_steps=initial_e_steps, coreset_size=coreset_size, init=init, n_init=n_init,
             means_init=means_init, weights_init=weights_init, warm_start=warm_start, chain_length=chain_length,
             reg_covar=reg_covar, tol=tol, coreset_tol=coreset_tol, max_iter=max_iter,
@@ -183,7 +180,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         """
         client = client_of(self.client)
         self.check_parameters()
-        monitor = _Monitor(self, int(self.n_init), HISTORY_FIELDS)
+        monitor = _Monitor(self, HISTORY_FIELDS, n_runs=int(self.n_init))
         random = random_stream(self.random_state)
         plan = Plan(self.n_components, n_threads=self.n_threads)
         try:
@@ -199,20 +196,14 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
                     best = self._best_run(X, data, given, random, monitor)
                 else:
                     best = self._run_on_coreset(data, given, random, monitor)
-                self._store(best)
-                self.runs_ = monitor.runs()
-                self.__dict__.pop("labels_", None)
-                self._forget_distances()
+                self._store_run(best, monitor)
                 if self.compute_labels:
                     self._label(data, X)
                 self._note_traffic(crew)
         except ClusterLostError as error:
             if monitor.last is None:
                 raise
-            self._store(_with_own_variances(monitor.last, self.covariance_type))
-            self.runs_ = monitor.runs()
-            self.__dict__.pop("labels_", None)
-            self._forget_distances()
+            self._store_run(_with_own_variances(monitor.last, self.covariance_type), monitor)
             self._warn_of_end(error)
         monitor.warn_if_out_of_time()
         return self
@@ -248,14 +239,26 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
 
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
-    def _posteriors(self, data: Any, random: np.random.RandomState) -> Posteriors:
+    def _run(
+        self, data: Any, start: MixtureParameters, random: np.random.RandomState, report: Report
+    ) -> EMResult:
         if not isinstance(data, WorkerRows):  # a coreset
-            return super()._posteriors(data, random)
-        return WorkerPosteriors(
+            return super()._run(data, start, random, report)
+        assert isinstance(report, _Monitor)
+        options, begun = self._em_options(data, start), self._begun(data)
+        if begun is not None:
+            options = replace(options, n_shared=int(begun["n_shared"]), n_searches=1)
+        report.n_shared = options.n_shared
+        report.posteriors = WorkerPosteriors(
             data, (self.n_components, *self._truncation()), random=random,
-            random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
-            search_every=self.search_every, is_kept=self.checkpoint is not None, begun=self._begun(data),
+            random_candidate=self.random_candidate, rows_per_tile=self.search_group_size,
+            search_every=self.search_every, is_kept=self.checkpoint is not None, begun=begun,
         )  # fmt: skip
+        return em(report.posteriors, start, options, report)
+
+    def _store_run(self, run: EMResult, monitor: Report) -> None:
+        fitted = self._run_fitted(run.without_dropped()) | {"runs_": monitor.runs()}
+        self._store_fitted(self._known_columns() | fitted)
 
     def _begun(self, data: WorkerRows) -> dict[str, Array] | None:
         """Return the step that another fit had begun, as its checkpoint in `init` tells; None where it is none."""
@@ -270,47 +273,24 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     def _told(self, data: WorkerRows) -> dict[str, Array]:
         """Return numbers that rows, weights and this model have, and hardly any others."""
         of_rows = [data.total_weight, data.total_square, data.mean_variance, data.largest_square, *data.shift]
-        search = [self.random_candidate, self.rows_per_tile, self.search_every]
+        search = [self.random_candidate, self.search_group_size, self.search_every]
         options = np.array([self.n_components, *self._truncation(), *map(int, search)])
         return {"told": np.array(of_rows), "firsts": data.firsts, "options": options}
 
-    def _first_step(
-        self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
-    ) -> tuple[MixtureParameters, float, int]:
-        if not isinstance(posteriors, WorkerPosteriors):
-            return super()._first_step(posteriors, parameters, smallest_variance)
-        if posteriors.begun is not None:
-            posteriors.n_shared = int(posteriors.begun["n_shared"])
-            return parameters, posteriors.e_step(parameters), posteriors.n_shared
-        parameters, base, posteriors.n_shared = super()._first_step(posteriors, parameters, smallest_variance)
-        return parameters, base, posteriors.n_shared
-
-    def _iterate(
-        self,
-        posteriors: Posteriors,
-        parameters: MixtureParameters,
-        smallest_variance: float,
-        settling: Settling,
-        monitor: FitMonitor,
-    ) -> tuple[MixtureParameters, bool]:
-        assert isinstance(monitor, _Monitor)
-        monitor.posteriors = posteriors
-        return super()._iterate(posteriors, parameters, smallest_variance, settling, monitor)
-
     def _drawn_centers(
-        self, X: Any, data: Any, random: np.random.RandomState, phase: Phase = UNHURRIED
+        self, X: Any, data: Any, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
         if isinstance(self.init, str) and self.init == "afk-mc2":  # with chains of this model's length
-            return LocalTruncatedGaussianMixture._drawn_centers(self, X, data, random, phase)
-        return super()._drawn_centers(X, data, random, phase)
+            return LocalTruncatedGaussianMixture._drawn_centers(self, X, data, random, deadline)
+        return super()._drawn_centers(X, data, random, deadline)
 
     def _run_on_coreset(
         self,
         data: WorkerRows,
         given: MixtureParameters | None,
         random: np.random.RandomState,
-        monitor: FitMonitor,
-    ) -> Run:
+        monitor: Report,
+    ) -> EMResult:
         rows, weights, _ = draw_coreset(WorkerBackend(data), int(self.coreset_size or 0), random)
         sample = Dataset(as_rows(rows), weights, n_clusters=self.n_components, n_threads=data.n_threads)
         return self._best_run(rows, sample, given, random, monitor)
@@ -326,19 +306,17 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         self.labels_ = labels
         self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
 
-    def write(self, run: Run, posteriors: WorkerPosteriors) -> None:
+    def write(self, run: EMResult, posteriors: WorkerPosteriors, n_shared: int) -> None:
         """Write the checkpoint of a run as it is."""
         parameters = run.parameters
-        n_shared = max(0, posteriors.n_shared - len(run.history))
-        self._store(_with_own_variances(run, self.covariance_type))
-        self._unfinished = posteriors.now() | self._told(posteriors.data) | {
+        model = self._as_local(callback=None)
+        fitted = self._run_fitted(_with_own_variances(run, self.covariance_type).without_dropped())
+        model.__dict__.update(self._known_columns() | fitted)
+        model._unfinished = posteriors.now() | self._told(posteriors.data) | {
             "means": parameters.means, "variances": np.asarray(parameters.variances), "weights": parameters.weights,
-            "n_shared": np.array(n_shared),
+            "n_shared": np.array(max(0, n_shared - len(run.history))),
         }  # fmt: skip
-        try:
-            self.to_local().set_params(callback=None).save(self.checkpoint)
-        finally:
-            del self._unfinished
+        model.save(self.checkpoint)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -348,7 +326,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             raise ValueError("init='k-means||' is for fits of all rows: give another init with coreset_size.")
 
 
-def _with_own_variances(run: Run, covariance_type: str) -> Run:
+def _with_own_variances(run: EMResult, covariance_type: str) -> EMResult:
     """Return a run whose components have variances of their own, even if they still share one."""
     parameters = run.parameters
     if parameters.variances.ndim != 0 or covariance_type == "tied_spherical":
@@ -359,20 +337,20 @@ def _with_own_variances(run: Run, covariance_type: str) -> Run:
     return replace(run, parameters=replace(parameters, variances=own))
 
 
-class _Monitor(FitMonitor):
+class _Monitor(Report):
     """Writes the model after each iteration, where that was asked for; notes the best one where `max_time` is given."""
 
-    posteriors: Posteriors
-    last: Run | None = None
+    posteriors: WorkerPosteriors | None = None
+    n_shared = 0
+    last: EMResult | None = None
 
-    def report(self, objective: float, centers: Any, *, closeness: float = math.nan, **extra: Any) -> bool:
-        stop = super().report(objective, centers, closeness=closeness, **extra)
+    def __call__(self, objective: float, centers: Any, **fields: Any) -> bool:
+        stop = super().__call__(objective, centers, **fields)
         model, posteriors = self._estimator, self.posteriors
-        if isinstance(posteriors, WorkerPosteriors):
-            run = Run(posteriors.parameters, posteriors.neighbors, self.history(), False, objective)
+        if posteriors is not None:
+            run = EMResult(posteriors.parameters, posteriors.neighbors, objective, self.history(), "max_iter")
             if model.checkpoint is not None:
-                model.write(run, posteriors)
-            is_best = self.last is None or objective >= self.last.history["objective"][-1]
-            if model.max_time is not None and is_best:
+                model.write(run, posteriors, self.n_shared)
+            if model.max_time is not None and (self.last is None or objective >= self.last.objective):
                 self.last = run
         return stop

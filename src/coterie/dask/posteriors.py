@@ -160,10 +160,8 @@ class WorkerPosteriors:
 
     Attributes
     ----------
-    data, begun
+    data
         As above.
-    n_shared : int
-        For how many iterations from the first E-step on the components share a variance.
     """
 
     def __init__(
@@ -177,7 +175,6 @@ class WorkerPosteriors:
         **search: Any,
     ) -> None:
         self.data, self._sizes, self._is_kept = data, sizes, is_kept
-        self.begun, self.n_shared = begun, 0
         self.total_weight = data.total_weight
         self.neighbors: IntArray = first_neighbors(random, sizes[0], sizes[2])
         self.n_distances = 0

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, get_args
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.coresets import lightweight_coreset
+from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
+from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.parameters import (
     Callback,
     ComputeLabels,
@@ -26,26 +33,22 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
+from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import (
-    check_sample_weight,
-)
-from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.monitor import FitMonitor
+from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
+from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
-from coterie.mixture.base import MixtureModel
-from coterie.mixture.m_step import m_step, shared_variance
+from coterie.mixture.component_search import ComponentSearch
+from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
-from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
-from coterie.mixture.run import Run
-from coterie.mixture.settling import Settling, effective_size
-from coterie.mixture.starts import NO_VARIANCE, check_variance, first_weights, last_parameters
+from coterie.mixture.posteriors import TruncatedPosteriors
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 
-__all__ = ["HISTORY_FIELDS", "TruncatedGaussianMixture"]
+__all__ = ["TruncatedGaussianMixture"]
 
 Components = Annotated[int, Param("Number of components; some may be dropped.", least=1, flag="-k")]
 CovarianceType = Annotated[
@@ -65,8 +68,13 @@ NeighboringComponents = Annotated[
     ),
 ]
 RandomCandidate = Annotated[bool, Param("Let each row try a random component in each search, too.")]
-RowsPerTile = Annotated[
-    int, Param("Number of rows that share their candidates; 1: none, as in the papers.", least=1, most=512)
+SearchGroupSize = Annotated[
+    int,
+    Param(
+        "Number of rows that search together, each among the candidates of all; 1: as in the papers.",
+        least=1,
+        most=512,
+    ),
 ]
 SearchEvery = Annotated[
     int, Param("From the fifth iteration on, search for candidates in every n-th one; 1: in each.", least=1)
@@ -92,20 +100,26 @@ Assignment = Annotated[
         "How rows are labeled: compared with all components, or with those near by (auto: exact up to 1,000)."
     ),
 ]
-COVARIANCE_TYPES = get_args(get_args(CovarianceType)[0])
-ASSIGNMENTS = get_args(get_args(Assignment)[0])
-
+# "auto" compares rows with all components up to this number of them.
+_EXACT_COMPONENTS = 1000
 
 # M-steps with one variance and equal weights before the flexible models have their own.
 _SHARED_STEPS = 2
 
-# Part of the time that seeding may take where time is short.
+# Part of the time left that an initialization may take.
 _SEEDING_SHARE = 0.5
 
-HISTORY_FIELDS = (("n_distances", np.int64),)
+# A search takes as long as a blocked product with about this many times C' G components.
+_DISTANCES_OF_SEARCH = 4
+
+# Variances below this part of the variance of the data count as 0.
+_NO_VARIANCE = 1e-12
+
+# How far the sum of weights may be from 1.
+_ROUNDING = 1e-6
 
 
-class TruncatedGaussianMixture(MixtureModel):
+class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     """A mixture of up to tens of thousands of Gaussians, fitted at a cost that does not grow with their number.
 
     Each row has posterior probabilities for its few best components only and looks for better ones among the
@@ -124,9 +138,10 @@ class TruncatedGaussianMixture(MixtureModel):
         Size G of a component's neighbourhood, itself included; at most C.
     random_candidate : bool
         Let each row try one more component in each step, drawn at random. Helps in few dimensions.
-    rows_per_tile : int
-        Rows that look among each other's candidates, at most 512; more find better components in fewer steps, at more
-        distances each. 1 is the papers' own way: each row looks alone.
+    search_group_size : int
+        Number of rows that search together, at most 512: each is compared with the candidates of all of them. More rows
+        find better components in fewer iterations, at more distances each. 1: each row searches alone, as in the
+        papers.
     search_every : int
         From the fifth E-step on, one in so many looks for better candidates; the others renew the posteriors of those
         that rows have. 1 is the papers' own way.
@@ -220,15 +235,15 @@ class TruncatedGaussianMixture(MixtureModel):
     Any partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
     bytes per row and, for rows of up to 1 GiB, a copy of them.
 
-    By default four things are not as in Algorithm 2 of the papers, for speed: rows look in tiles; from the fifth
-    E-step on only every third searches; the neighbourhood of a component is learnt from the rows that had it as
-    their best one before a search, in all searches but the first; and a coreset is fitted no closer than it is worth.
-    `rows_per_tile=1, search_every=1, coreset_tol=0` is Algorithm 2 as written: each row looks among the neighbours of
-    its own candidates, in every E-step, and a neighbourhood is learnt, in the first search too, from the rows that have
-    the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two things
-    remain. A component that is the best one of no row keeps its neighbours, as does the rest of a neighbourhood where
-    too few components were met: the papers have no rule for either. And rows of more than 256 MiB are searched block by
-    block, later ones with the neighbourhoods that the earlier ones left.
+    By default four things differ from Algorithm 2 of the papers, for speed: rows search in groups; from the fifth
+    E-step on only every third one searches; the neighborhood of a component is learned from the rows that had it as their best
+    one before a search, in all searches but the first; and a fit of a coreset ends when its gain is small against its
+    noise. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the neighbors of
+    its own candidates, in every E-step, and a neighborhood is learned, in the first search too, from the rows that have
+    the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two differences
+    remain. A component that is the best one of no row keeps its neighbors, as does the rest of a neighborhood where too
+    few components were evaluated: the papers have no rule for either. And rows of more than 256 MiB are searched block
+    by block, later ones with the neighborhoods that the earlier ones left.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 
@@ -251,6 +266,14 @@ class TruncatedGaussianMixture(MixtureModel):
     True
     """
 
+    _count_name = "n_components"
+    _WITHOUT_SCALES = "it has not labelled the rows of its fit. Fit it with compute_labels=True."
+
+    n_components_: int
+    means_: Array
+    covariances_: float | FloatArray
+    weights_: FloatArray
+
     def __init__(
         self,
         n_components: Components = 8,
@@ -259,7 +282,7 @@ class TruncatedGaussianMixture(MixtureModel):
         n_candidates: Candidates = 5,
         n_neighbors: NeighboringComponents = 5,
         random_candidate: RandomCandidate = False,
-        rows_per_tile: RowsPerTile = 16,
+        search_group_size: SearchGroupSize = 16,
         search_every: SearchEvery = 3,
         initial_e_steps: InitialSteps = 1,
         coreset_size: Coreset = None,
@@ -286,7 +309,7 @@ class TruncatedGaussianMixture(MixtureModel):
         self.n_candidates = n_candidates
         self.n_neighbors = n_neighbors
         self.random_candidate = random_candidate
-        self.rows_per_tile = rows_per_tile
+        self.search_group_size = search_group_size
         self.search_every = search_every
         self.initial_e_steps = initial_e_steps
         self.coreset_size = coreset_size
@@ -331,42 +354,31 @@ class TruncatedGaussianMixture(MixtureModel):
         """
         n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
-        monitor = FitMonitor(self, int(self.n_init), HISTORY_FIELDS)
-        rows = self._rows_of(X, reset=True)
+        report = Report(self, HISTORY_FIELDS, n_runs=int(self.n_init))
+        rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
         given = self._given_start(rows)
-        weights = check_sample_weight(sample_weight, rows)
-        random = random_stream(self.random_state)
+        weights, random = check_sample_weight(sample_weight, rows), random_stream(self.random_state)
         with (
-            monitor.scikit_learn_callbacks(X),
+            report.scikit_learn_callbacks(X),
             single_threaded_blas(math.prod(rows.shape) * self.n_components),
         ):
             if self.coreset_size is None:
-                rows = fitted = kept_rows(rows, n_threads)
-                fitted_weights, seen = weights, X
+                rows = kept_rows(rows, n_threads)
+                data = Dataset(rows, weights, n_clusters=self.n_components, n_threads=n_threads)
             else:
-                with monitor.phase("coreset"):
-                    seen, fitted_weights, _ = lightweight_coreset(
-                        rows,
-                        self.coreset_size,
-                        sample_weight=weights,
-                        random_state=random,
-                        n_threads=n_threads,
-                    )
-                fitted = as_rows(seen)
-            data = Dataset(fitted, fitted_weights, n_clusters=self.n_components, n_threads=n_threads)
-            monitor.reserve = self._seconds_of_labels(rows, monitor)
-            self._store(self._best_run(seen, data, given, random, monitor))
-            self.runs_ = monitor.runs()
-            self.__dict__.pop("labels_", None)
-            self._forget_distances()
+                X, coreset_weights, _ = lightweight_coreset(
+                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
+                )
+                data = Dataset(as_rows(X), coreset_weights, n_clusters=self.n_components, n_threads=n_threads)
+            report.n_final_steps = self._n_label_steps(rows.shape[0] / data.n_rows)
+            best = self._best_run(X, data, given, random, report)
+            fitted = self._run_fitted(best) | {"runs_": report.runs()}
             if self.compute_labels:
-                with monitor.phase("labels"):
-                    self._store_labels(rows, weights)
-        monitor.warn_if_out_of_time()
+                fitted |= self._labels_fitted(rows, weights, best.parameters)
+        self._store_fitted(columns | fitted)
+        report.warn_if_out_of_time()
         return self
-
-    # --- the algorithm -------------------------------------------------------------------------------------------
 
     def _best_run(
         self,
@@ -374,96 +386,62 @@ class TruncatedGaussianMixture(MixtureModel):
         data: Any,
         given: MixtureParameters | None,
         random: np.random.RandomState,
-        monitor: FitMonitor,
-    ) -> Run:
-        """Run from each start; return what the best one ended with. `data` are the rows as a whole, where they are."""
-        check_variance(data.mean_variance, data.dtype, self.reg_covar)
-        best: Run | None = None
+        report: Report,
+    ) -> EMResult:
+        """Return the best run, without dropped components; `data` are the rows as a whole, wherever they are."""
+        _check_variance(data.mean_variance, data.dtype, self.reg_covar)
+        best: EMResult | None = None
         for _ in range(1 if given is not None else int(self.n_init)):
-            run = self._run(data, given or self._drawn_start(X, data, random, monitor), random, monitor)
-            if best is None or run.lower_bound > best.lower_bound:
-                best = run
-            if monitor.stopped_by is not None:
+            start = given
+            if start is None:
+                deadline = report.deadline.share(_SEEDING_SHARE)
+                start = self._started_at(self._drawn_centers(X, data, random, deadline))
+            result = self._run(data, start, random, report)
+            if best is None or result.objective > best.objective:
+                best = result
+            if report.reason is not None:
                 break
         assert best is not None
-        return best
-
-    def _posteriors(self, data: Any, random: np.random.RandomState) -> Posteriors:
-        """Return the E-step of the rows, wherever they are."""
-        return TruncatedPosteriors(
-            data.rows, data.weights, (self.n_components, *self._truncation()), random=random,
-            random_candidate=self.random_candidate, rows_per_tile=self.rows_per_tile,
-            search_every=self.search_every, n_threads=data.n_threads,
-        )  # fmt: skip
+        return best.without_dropped()
 
     def _run(
-        self, data: Any, start: MixtureParameters, random: np.random.RandomState, monitor: FitMonitor
-    ) -> Run:
-        """One start: EM until the free energy settles."""
-        posteriors = self._posteriors(data, random)
-        settling = Settling(self.tol, self._least_left(data), self.search_every)
-        smallest_variance = NO_VARIANCE * data.mean_variance
-        parameters, converged = self._iterate(posteriors, start, smallest_variance, settling, monitor)
-        history = monitor.history()
-        return Run(parameters, posteriors.neighbors, history, converged, float(history["objective"][-1]))
+        self, data: Any, start: MixtureParameters, random: np.random.RandomState, report: Report
+    ) -> EMResult:
+        """Return the result of EM from initial parameters."""
+        posteriors = TruncatedPosteriors(
+            data.rows, data.weights, (self.n_components, *self._truncation()), random=random,
+            random_candidate=self.random_candidate, rows_per_tile=self.search_group_size,
+            search_every=self.search_every, n_threads=data.n_threads,
+        )  # fmt: skip
+        return em(posteriors, start, self._em_options(data, start), report)
 
-    def _iterate(
-        self,
-        posteriors: Posteriors,
-        parameters: MixtureParameters,
-        smallest_variance: float,
-        settling: Settling,
-        monitor: FitMonitor,
-    ) -> tuple[MixtureParameters, bool]:
-        """EM until the free energy settles. Shares and bound belong to the parameters that are returned."""
-        smallest_variance = max(smallest_variance, float(np.finfo(parameters.means.dtype).tiny))
-        parameters, base, n_shared = self._first_step(posteriors, parameters, smallest_variance)
-        bound = posteriors.update(base) / posteriors.total_weight
-        settling.begin(bound)
-        monitor.start_run()
-        converged = False
-        for iteration in range(1, self.max_iter + 1):
-            parameters = m_step(
-                posteriors,
-                parameters,
-                covariance_type="tied_spherical" if iteration <= n_shared else self.covariance_type,
-                reg_covar=self.reg_covar,
-                smallest_variance=smallest_variance,
-            )
-            base = posteriors.e_step(parameters)
-            bound = posteriors.update(base) / posteriors.total_weight
-            closeness = settling.closeness(bound)
-            stop = monitor.report(
-                bound,
-                parameters.means,
-                closeness=closeness,
-                n_distances=posteriors.n_distances,
-            )
-            converged = iteration > n_shared and closeness < 1
-            if converged or stop:
-                break
-        return parameters, converged
+    def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:
+        least_gain = 0.0
+        if self.coreset_size is not None:
+            n_parameters = count_parameters(self.covariance_type, self.n_components, data.rows.shape[1])
+            least_gain = self.coreset_tol * n_parameters / effective_size(data.weights)
+        has_variances = not np.isnan(start.variances).any()
+        return EMOptions(
+            covariance_type=self.covariance_type,
+            n_shared=0 if has_variances or self.covariance_type == "tied_spherical" else _SHARED_STEPS,
+            n_searches=self.initial_e_steps, reg_covar=self.reg_covar,
+            smallest_variance=_NO_VARIANCE * data.mean_variance,
+            max_iter=self.max_iter, tol=self.tol, least_gain=least_gain, search_every=self.search_every,
+        )  # fmt: skip
 
-    def _least_left(self, data: Any) -> float:
-        """Return what is not worth further iterations: a share of what a coreset gains by chance."""
-        if self.coreset_size is None:
+    def _n_label_steps(self, n_times: float) -> float:
+        """Return about how many iterations take as long as labels of `n_times` as many rows as EM has."""
+        if not self.compute_labels:
             return 0.0
-        n_parameters = count_parameters(self.covariance_type, self.n_components, data.rows.shape[1])
-        return self.coreset_tol * n_parameters / effective_size(data.weights)
-
-    def _first_step(
-        self, posteriors: Posteriors, parameters: MixtureParameters, smallest_variance: float
-    ) -> tuple[MixtureParameters, float, int]:
-        """Take the first E-step; return parameters, base of the energies, and iterations with a shared variance."""
-        if not np.isnan(parameters.variances).any():
-            return parameters, posteriors.e_step(parameters, self.initial_e_steps), 0
-        n_shared = 0 if self.covariance_type == "tied_spherical" else _SHARED_STEPS
-        return *shared_variance(posteriors, parameters, smallest_variance, self.initial_e_steps), n_shared
+        n_compared = float(self.n_components)
+        if not self._compares_all(self.n_components):
+            n_compared = min(n_compared, 8 * n_compared**0.5)
+        return n_times * (1 + n_compared / (_DISTANCES_OF_SEARCH * math.prod(self._truncation())))
 
     def _given_start(self, rows: RowSource) -> MixtureParameters | None:
-        """Return where the last fit, `means_init` or `init` say that EM begins; None if means are to be drawn."""
+        """Return initial parameters of the last fit, `means_init` or `init`; None if means are to be drawn."""
         if self.warm_start and hasattr(self, "means_"):
-            return last_parameters(self, rows)
+            return self._last_parameters(rows)
         if self.means_init is not None:
             return self._started_at(self._checked_centers(self.means_init, rows, "means_init"))
         means, given = self._given_centers(rows, "auto" if self.n_init == 1 else self.n_init), self.init
@@ -476,46 +454,279 @@ class TruncatedGaussianMixture(MixtureModel):
         return start
 
     def _started_at(self, means: Array) -> MixtureParameters:
-        """Return where EM begins with these means; the variance is NaN, as it is yet to be found."""
-        weights = first_weights(self.weights_init, self.n_components)
+        """Return initial parameters with these means; the variance is NaN, to be estimated."""
+        n_components = self.n_components
+        if self.weights_init is None:
+            return MixtureParameters(means, np.array(np.nan), np.full(n_components, 1 / n_components))
+        weights = np.array(self.weights_init, dtype=np.float64)
+        is_right = weights.shape == (n_components,) and np.all(weights > 0)
+        if not is_right or abs(weights.sum() - 1) > _ROUNDING:
+            raise ValueError(
+                f"weights_init must hold n_components={n_components} positive numbers whose sum is 1, got shape "
+                f"{weights.shape}, least {weights.min(initial=np.inf):g}, sum {weights.sum():g}."
+            )
         return MixtureParameters(means, np.array(np.nan), weights)
 
-    def _drawn_start(
-        self, X: Any, data: Dataset, random: np.random.RandomState, monitor: FitMonitor
-    ) -> MixtureParameters:
-        seeding = monitor.deadline.sooner(monitor.reserve).share(_SEEDING_SHARE)
-        with monitor.phase("seeding", seeding) as phase:
-            return self._started_at(self._drawn_centers(X, data, random, phase))
+    def _last_parameters(self, rows: RowSource) -> MixtureParameters:
+        """Return the parameters of the last fit, if they have the shape of those of a fit to these rows."""
+        n_components, n_columns = self.n_components, rows.shape[1]
+        variances = np.array(self.covariances_)
+        shapes = {"tied_spherical": (), "spherical": (n_components,), "diag": (n_components, n_columns)}
+        if self.means_.shape != (n_components, n_columns) or variances.shape != shapes[self.covariance_type]:
+            raise ValueError(
+                f"warm_start goes on with the last fit, whose {len(self.means_)} means of {self.means_.shape[1]} "
+                f"columns and variances of shape {variances.shape} do not suit {n_components} components "
+                f"({self.covariance_type}) of {n_columns} columns. Set warm_start=False, or begin with a new model."
+            )
+        return MixtureParameters(self.means_.astype(rows.dtype), variances, self.weights_)
 
     def _truncation(self) -> tuple[int, int]:
         return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
 
     def _drawn_centers(
-        self, X: Any, data: Dataset, random: np.random.RandomState, phase: Phase = UNHURRIED
+        self, X: Any, data: Dataset, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
         if isinstance(self.init, str) and self.init == "afk-mc2":
-            return seed_by_markov_chain(data, self.n_components, random, self.chain_length, phase)[0]
-        return super()._drawn_centers(X, data, random, phase)
+            return seed_by_markov_chain(data, self.n_components, random, self.chain_length, deadline)[0]
+        return super()._drawn_centers(X, data, random, deadline)
 
-    def _store(self, run: Run) -> None:
-        run = run.without_dropped()
+    def _run_fitted(self, run: EMResult) -> dict[str, Any]:
+        """Return the fitted attributes that are the result of a run."""
         parameters = run.parameters
-        self.n_components_ = len(parameters.weights)
-        if self.n_components_ < self.n_components:
+        n_components = len(parameters.weights)
+        if n_components < self.n_components:
             warn(
-                f"{self.n_components - self.n_components_} of {self.n_components} components had no weight or "
+                f"{self.n_components - n_components} of {self.n_components} components had no weight or "
                 "variance left and were dropped.",
                 ConvergenceWarning,
             )
-        self.means_, self.weights_, self.neighbors_ = parameters.means, parameters.weights, run.neighbors
-        self.covariances_ = parameters.variances if parameters.variances.ndim else float(parameters.variances)
-        self.history_, self.converged_ = run.history, run.converged
-        self.lower_bounds_ = np.array(self.history_["objective"])
-        self.lower_bound_ = float(self.lower_bounds_[-1])
-        self.n_iter_ = len(self.history_)
-        self.__dict__.pop("_search", None)
+        return {
+            "n_components_": n_components,
+            "means_": parameters.means,
+            "covariances_": parameters.variances
+            if parameters.variances.ndim
+            else float(parameters.variances),
+            "weights_": parameters.weights,
+            "neighbors_": run.neighbors,
+            "history_": run.history,
+            "lower_bounds_": np.array(run.history["objective"]),
+            "lower_bound_": run.objective,
+            "converged_": run.reason == "converged",
+            "n_iter_": len(run.history),
+        }
+
+    def _labels_fitted(
+        self, rows: RowSource, weights: Array | None, parameters: MixtureParameters
+    ) -> dict[str, Any]:
+        """Return the fitted attributes that are labels of the rows of a fit; one pass."""
+        search = ComponentSearch(parameters, effective_n_threads(self.n_threads))
+        exact = self._compares_all(len(parameters.weights))
+        labels, distances = search.labels_and_distances(rows, exact=exact)
+        return {
+            "labels_": labels,
+            "_own_distances": OwnDistances(labels, distances, search.rounding, weights),
+        }
+
+    # --- a fitted model ------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> Any:
+        # The search is made again from the parameters.
+        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The means, under the name that clusterings use."""
+        check_is_fitted(self, "means_")
+        return self.means_
+
+    @cached_property
+    def _search(self) -> ComponentSearch:
+        parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
+        return ComponentSearch(parameters, effective_n_threads(self.n_threads))
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the component with the highest posterior probability for each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+        return_distance : bool
+            Whether to return how far the rows are from their components, too, in the same pass.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), int32
+            Found as `assignment` says.
+        distances : ndarray of shape (n,), float32
+            Only with `return_distance`: the distance of each row to its component in standard deviations
+            (Mahalanobis'), over the scale of the component, see `cluster_scales_`; for the rows of the fit,
+            `outlier_scores_`. How unlikely a row is under all components together says `score_samples`.
+        """
+        rows = self._fitted_rows(X)
+        if not return_distance:
+            return self._search.labels(rows, exact=self._is_exact())
+        self._check_scales()
+        labels, distances = self._search.labels_and_distances(rows, exact=self._is_exact())
+        return labels, self._relative(distances, labels)
+
+    def responsibilities(self, X: Any) -> sp.csr_array:
+        """Return the truncated posterior probabilities of the components given each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        csr_array of shape (n, C), float64
+            C' entries in each row, in the order of the components, which sum to 1.
+        """
+        rows = self._fitted_rows(X)
+        n_kept = int(min(self.n_candidates, self.n_components_))
+        shape = (rows.shape[0], self.n_components_)
+        ids, shares = np.empty((shape[0], n_kept), dtype=np.int32), np.empty((shape[0], n_kept))
+        for part, found, energies in self._search.best(rows, n_kept, exact=self._is_exact()):
+            ascending = np.argsort(found, axis=1)
+            kept = np.exp(energies[:, :1] - energies)
+            kept /= kept.sum(axis=1, keepdims=True)
+            ids[part] = np.take_along_axis(found, ascending, axis=1)
+            shares[part] = np.take_along_axis(kept, ascending, axis=1)
+        starts = np.arange(0, ids.size + 1, n_kept)
+        return sp.csr_array((shares.ravel(), ids.ravel(), starts), shape=shape)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the posterior probabilities of all components given each row of X: n x C numbers.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n, C), float64
+            Each row sums to 1.
+        """
+        rows = self._fitted_rows(X)
+        out = np.empty((rows.shape[0], self.n_components_))
+        for part, energies in self._search.energies(rows):
+            np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
+        return out
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log-likelihood of each row of X under the whole mixture.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            Natural logarithms of the densities.
+        """
+        rows = self._fitted_rows(X)
+        out = np.empty(rows.shape[0])
+        for part, energies in self._search.energies(rows):
+            out[part] = logsumexp(-energies, axis=1)
+        return out
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows of X; see `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion of the model on X: the lower, the better."""
+        log_likelihoods = self.score_samples(X)
+        return float(-2 * log_likelihoods.sum() + self._n_parameters() * np.log(len(log_likelihoods)))
+
+    def aic(self, X: Any) -> float:
+        """Return the Akaike information criterion of the model on X: the lower, the better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, IntArray]:
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, d)
+            The rows, component by component.
+        y : ndarray of shape (n_samples,), int32
+            Which component each of them is from.
+        """
+        check_is_fitted(self)
+        check_positive_integer("n_samples", n_samples)
+        random = random_stream(self.random_state)
+        counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        y = np.repeat(np.arange(self.n_components_, dtype=np.int32), counts)
+        deviations = np.sqrt(self.covariances_)
+        if self.covariance_type != "tied_spherical":
+            deviations = deviations[y].reshape(n_samples, -1)
+        X = self.means_[y] + deviations * random.standard_normal((n_samples, self.means_.shape[1]))
+        return X.astype(self.means_.dtype), y
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        smallest = float(np.finfo(np.float64).tiny)
+        shapes = {"spherical": ("k",), "diag": ("k", "d")}
+        shape = shapes.get(self.covariance_type)
+        return {
+            **super()._fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "n_components_": Count("k"),
+            "means_": Numbers(("k", "d")),
+            "weights_": Numbers(("k",), least=0, are_shares=True),
+            "covariances_": One(least=smallest) if shape is None else Numbers(shape, least=smallest),
+            "neighbors_": Numbers(("k", "g"), "integer", least=0, below="k", needed=False),
+            "labels_": Numbers(("n",), "integer", least=0, below="k", needed=False),
+            "lower_bound_": One(needed=False),
+            "lower_bounds_": Numbers(("t",), needed=False),
+            "history_": History(needed=False),
+            # Runs that were not kept may have ended anywhere.
+            "runs_": History(needed=False, finite=False),
+            "converged_": One("boolean", needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            **SCALES,
+            "_search": Absent(),
+        }
+
+    def _n_parameters(self) -> int:
+        return count_parameters(self.covariance_type, *self.means_.shape)
+
+    def _fitted_rows(self, X: Any) -> RowSource:
+        check_is_fitted(self, "means_")
+        return self._rows_of(X, reset=False)
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        return self._search.distances(self._fitted_rows(X), labels)
+
+    def _is_exact(self) -> bool:
+        return self._compares_all(self.n_components_)
+
+    def _compares_all(self, n_components: int) -> bool:
+        """Whether rows are compared with all of so many components to be labelled."""
+        if self.assignment == "auto":
+            return n_components <= _EXACT_COMPONENTS
+        return self.assignment == "exact"
 
     # --- checks --------------------------------------------------------------------------------------------------
+
+    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+        rows, columns = super()._rows_to_fit(X)
+        _check_dense(rows)
+        return rows, columns
+
+    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+        rows = super()._rows_of(X, reset)
+        _check_dense(rows)
+        return rows
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -530,3 +741,25 @@ class TruncatedGaussianMixture(MixtureModel):
                 'weights_init needs covariance_type="spherical" or "diag": else all weights are equal.'
             )
         self._check_init()
+
+
+def _check_dense(rows: RowSource) -> None:
+    if rows.is_sparse:
+        raise TypeError(
+            "Sparse rows are not supported here: a Gaussian mixture needs dense rows. Use X.toarray(), or "
+            "k-means, which takes sparse rows as they are."
+        )
+
+
+def _check_variance(variance: float, dtype: npt.DTypeLike, reg_covar: float) -> None:
+    """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` exceeds that of the rows."""
+    if 0 < variance < np.finfo(dtype).tiny / _NO_VARIANCE and reg_covar == 0:
+        raise ValueError(
+            f"The rows of X differ too little for {np.dtype(dtype)}: their variance is {variance:.3g}. Multiply X by "
+            "a large number, such as a power of 2."
+        )
+    if 0 < variance < reg_covar:
+        warn(
+            f"reg_covar={reg_covar:g}, which is added to each variance, is more than that of all rows, "
+            f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
+        )

@@ -27,7 +27,7 @@ def _memory(model: TruncatedGaussianMixture, rows: RowSource) -> list[Need]:
         way_out = "take a smaller coreset_size (--coreset)"
         needs.append(Need(3.0 * n_rows * rows.row_bytes(), "the coreset", way_out))
     per_row = n_candidates * (12.0 + 3 * itemsize)
-    if model.rows_per_tile == 1:
+    if model.search_group_size == 1:
         per_row += n_candidates * model.n_neighbors * (4.0 + itemsize)
     way_out = "take a coreset (coreset_size, --coreset), or fewer candidates"
     needs.append(Need(n_rows * per_row, f"the {n_candidates} candidates of each row", way_out))

@@ -1,16 +1,15 @@
-"""When EM has settled: by the last change, and by what seems to be left."""
+"""Convergence of EM: by the last change, and by the gain that is left."""
 
 import numpy as np
 import pytest
 
-from coterie.mixture.settling import Settling, effective_size
+from coterie.mixture.em import effective_size, has_converged
 
 
-def n_iterations(bounds, tol, least_left, cycle=3):
+def n_iterations(bounds, tol, least_gain, window=3):
     """Return after how many iterations a run with these free energies ends, and None if it does not."""
-    settling = Settling(tol, least_left, cycle)
-    settling.begin(bounds[0])
-    return next((t for t, bound in enumerate(bounds[1:], 1) if settling.closeness(bound) < 1), None)
+    ends = (t for t in range(1, len(bounds)) if has_converged(bounds[: t + 1], tol, least_gain, window))
+    return next(ends, None)
 
 
 def test_a_small_change_ends_it():
@@ -21,14 +20,14 @@ def test_a_small_change_ends_it():
 
 
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
-@pytest.mark.parametrize("least_left", [0.01, 0.1, 1.0])
-def test_of_slow_gains_no_more_is_left_than_was_allowed(power, least_left):
+@pytest.mark.parametrize("least_gain", [0.01, 0.1, 1.0])
+def test_of_slow_gains_no_more_is_left_than_was_allowed(power, least_gain):
     """What a power of the iteration leaves: with the first one gains fall as 1 / t^2, the slowest that is foreseen."""
     t = np.arange(1, 3_000.0)
     left = 10 * t**-power
-    end = n_iterations(-left, 0.0, least_left)
+    end = n_iterations(-left, 0.0, least_gain)
     assert end is not None
-    assert left[end] < 1.2 * least_left
+    assert left[end] < 1.2 * least_gain
 
 
 def test_of_geometric_gains_far_less_is_left():
@@ -39,8 +38,8 @@ def test_of_geometric_gains_far_less_is_left():
 def test_gains_of_a_whole_cycle_count():
     """Only every fifth E-step searches, and those between gain nothing."""
     bounds = np.repeat(-10 / np.arange(1, 100.0), 5)
-    assert n_iterations(bounds, 0.0, 0.5, cycle=1) < 10
-    end = n_iterations(bounds, 0.0, 0.5, cycle=5)
+    assert n_iterations(bounds, 0.0, 0.5) < 10
+    end = n_iterations(bounds, 0.0, 0.5, window=5)
     assert -bounds[end] < 0.6
 
 
