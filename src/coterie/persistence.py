@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
 from coterie.limits.files import check_archive, check_regular_file
-from coterie.outputs import newest, replacing
+from coterie.outputs import recovered, replacing
 
 __all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "save"]
 
@@ -219,7 +219,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : Writes such files, and has an example.
     """
-    path = newest(path)
+    path = recovered(path)
     header = read_header(path)
     estimator_class = _persistable.get(header.estimator)
     if estimator_class is None:
@@ -291,7 +291,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     ValueError
         If the file is not a model, is damaged, or its format is newer than this coterie.
     """
-    path = Path(newest(path))
+    path = Path(recovered(path))
     check_regular_file(path, may_be_folder=True)
     try:
         with zipfile.ZipFile(path) as archive:

@@ -73,14 +73,6 @@ def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
     assert told == "labels.npy: Is a folder, not a file to write"
 
 
-def test_where_there_are_no_locks(rows, capsys, monkeypatch):
-    monkeypatch.setattr("coterie.outputs.locks.lock_open_file", lambda _: False)
-    assert main(["fit", rows, "-k", "3", "--out", "q"]) == 0
-    assert "coterie: warning: The file system of q has no locks" in capsys.readouterr().err
-    assert main(["predict", "q/model.coterie", rows]) == 0
-    assert "coterie: warning: The file system of . has no locks" in capsys.readouterr().err
-
-
 def test_a_disk_that_takes_no_more(fitted, rows, capsys, monkeypatch):
     def full(*_, **__):
         raise OSError("300 requested and 12 written")
@@ -93,30 +85,30 @@ def test_a_disk_that_takes_no_more(fitted, rows, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q/model.coterie", "rows.npy"]]
+    "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q", "rows.npy"], ["info", "q"]]
 )
-@pytest.mark.parametrize("is_writable", [True, False])
-def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, monkeypatch, command, is_writable):
-    """All of them see the four clusters of the run that was killed after it had moved one of its files."""
+def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, command):
+    """All of them find the four clusters of the run that was killed after it had renamed the older one aside."""
     assert main(["fit", rows, "-k", "4", "-q", "--out", "decided"]) == 0
-    shutil.copytree("decided", "q/.coterie-commit")
-    os.replace("q/.coterie-commit/labels.npy", "q/labels.npy")
-    replace = os.replace
-
-    def forbidden(source, target):
-        if Path(source).parent == Path("q/.coterie-commit") and not is_writable:
-            raise OSError(30, "Read-only file system")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", forbidden)
+    os.rename("q", ".coterie-old.q")
+    os.rename("decided", ".coterie-folder.q")
     assert main([*command, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    if command[0] == "verify":
-        assert facts["same"]
-    else:
-        assert facts["clusters"] == 4
-        assert "q/model.coterie" in facts.values()
-    assert (fitted / ".coterie-commit").exists() is not is_writable
+    assert facts["same"] if command[0] == "verify" else facts["clusters"] == 4
+    assert sorted(path for path in os.listdir() if path.startswith(".")) == []
+
+
+def test_a_folder_holds_one_run(table, capsys):
+    assert main(["fit", table, "-k", "5", "--results", "csv", "--report", "-q", "-o", "o"]) == 0
+    Path("o/mine.txt").write_text("of the user")
+    assert main(["report", "o", "--stability", "0", "-q"]) == 0
+    assert "report-run.toml" in os.listdir("o")
+    assert main(["fit", table, "-k", "3", "-q", "-o", "o"]) == 0
+    assert everything(Path("o")) == [
+        "examples.parquet", "labels.parquet", "mine.txt", "model.coterie", "run.toml", "summary.json",
+    ]  # fmt: skip
+    told = failed(capsys, 2, "compare", table, "-k", "3", "-o", "o")
+    assert told.startswith(f"o has the results of coterie fit {table}: choose another --out")
 
 
 REPLACED = [

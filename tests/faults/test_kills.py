@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import coterie
 from coterie.cli import main
 from coterie.cli.verify import hash_of_array
-from coterie.outputs import OutputFolder, newest, replacing
+from coterie.outputs import OutputFolder, recovered, replacing
 from tests.support.processes import STEPS, ended, forks, killed_at, started
 
 pytestmark = [forks, pytest.mark.slow]
@@ -20,22 +21,23 @@ pytestmark = [forks, pytest.mark.slow]
 NAMES = ("labels.npy", "model.coterie", "summary.json")
 
 # The others come before anything is decided; each fit takes a while.
-STEPS_OF_COMMITS = ("rename", "replace", "fsync", "unlink", "rmdir")
+STEPS_OF_COMMITS = ("rename", "replace", "fsync", "unlink", "rmdir", "mkdir")
 
 # More of them find more; these take a few seconds.
 MOMENTS = int(os.environ.get("COTERIE_FAULTS", 20))
 
 
-def write(folder, text):
-    with OutputFolder(folder) as outputs:
-        for name in NAMES:
+def write(folder, text, output="", names=NAMES):
+    with OutputFolder(folder, output) as outputs:
+        outputs.replaced = [*NAMES, "extra"]
+        for name in names:
             with outputs.writing(name) as path:
                 path.write_text(text)
 
 
-def contents(folder):
+def contents(folder, output=""):
     """Return what readers find in the files of a folder."""
-    paths = [newest(folder / name) for name in NAMES]
+    paths = [Path(recovered(folder / name)) for name in NAMES]
     return {path.read_text() if path.exists() else None for path in paths}
 
 
@@ -52,16 +54,34 @@ def steps_of(function, *arguments, of=STEPS):
 
 
 class TestFolders:
-    def test_files_are_all_old_or_all_new(self, tmp_path):
+    @pytest.mark.parametrize("output", ["", "labels.npy"])
+    def test_files_are_all_old_or_all_new(self, tmp_path, output):
+        folder = tmp_path / "out"
+        folder.mkdir()
+        (folder / "mine").write_text("of the user")
         seen = []
-        for _ in steps_of(write, tmp_path, "new"):
-            (found,) = contents(tmp_path)
+        for _ in steps_of(write, folder, "new", output):
+            (found,) = contents(folder)
             seen.append(found)
-            write(tmp_path, "old")
-            assert names(tmp_path) == sorted(NAMES)
+            assert (folder / "mine").read_text() == "of the user"
+            assert not (folder / "extra").exists() or output or found == "old"
+            write(folder, "old", output, [*NAMES, "extra"])
+            assert names(folder) == sorted([*NAMES, "extra", "mine"])
+            assert names(tmp_path) == ["out"]
         assert seen[0] is None  # there was nothing yet
         assert {"old", "new"} <= set(seen)
-        assert len(seen) > 20
+        assert len(seen) > 15
+
+    def test_no_reader_is_needed_to_find_one_run(self, tmp_path):
+        """Also those who do not know of recovery find one whole run, or for an instant none."""
+        folder = tmp_path / "out"
+        write(folder, "old")
+        for _ in steps_of(write, folder, "new"):
+            found = {path.read_text() for path in folder.glob("*")}
+            assert found in ({"old"}, {"new"}, set())
+            assert found or len(list(tmp_path.glob(".coterie-old.out/*"))) == len(NAMES)
+            recovered(folder)
+            write(folder, "old")
 
     def test_a_folder_that_was_not_there(self, tmp_path):
         folder = tmp_path / "deep" / "out"
@@ -69,22 +89,25 @@ class TestFolders:
             assert contents(folder) in ({None}, {"new"})
             write(folder, "newer")
             assert names(folder) == sorted(NAMES)
-            for name in NAMES:
-                (folder / name).unlink()
-            folder.rmdir()
-            folder.parent.rmdir()
+            assert names(folder.parent) == ["out"]
+            shutil.rmtree(tmp_path / "deep")
 
     def test_readers_may_be_killed_too(self, tmp_path):
-        def decide():
-            (tmp_path / ".coterie-commit").mkdir(exist_ok=True)
-            for name in NAMES:
-                (tmp_path / ".coterie-commit" / name).write_text("new")
+        folder = tmp_path / "out"
 
+        def decide():
+            ready = tmp_path / ".coterie-folder.out"
+            ready.mkdir(exist_ok=True)
+            for name in NAMES:
+                (ready / name).write_text("new")
+            (ready / ".coterie-plan").write_text('{"new": [], "replaced": []}')
+
+        write(folder, "old")
         decide()
-        for _ in steps_of(newest, tmp_path / NAMES[0]):
-            assert contents(tmp_path) == {"new"}
-            assert names(tmp_path) == sorted(NAMES)
-            write(tmp_path, "old")
+        for _ in steps_of(recovered, folder / NAMES[0]):
+            assert contents(folder) == {"new"}
+            write(folder, "old")
+            assert names(tmp_path) == ["out"]
             decide()
 
     def test_who_lives_is_left_alone(self, tmp_path):
@@ -92,20 +115,10 @@ class TestFolders:
             path.write_text("mine")
             with replacing(tmp_path / "third.npy") as third:
                 third.write_text("third")
-                write(tmp_path, "other")
-        assert names(tmp_path) == sorted([*NAMES, "mine.npy", "third.npy"])
+                write(tmp_path, "other", "labels.npy")
+                write(tmp_path / "out", "other")
+        assert names(tmp_path) == sorted([*NAMES, "mine.npy", "out", "third.npy"])
         assert (tmp_path / "mine.npy").read_text() == "mine"
-
-    def test_the_dead_of_other_outputs_are_cleared_up(self, tmp_path):
-        def die():
-            with OutputFolder(tmp_path, "theirs.npy") as outputs, outputs.writing("theirs.npy") as path:
-                path.write_text("half")
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        assert ended(started(die)) == -signal.SIGKILL
-        assert len(names(tmp_path)) == 2
-        write(tmp_path, "new")
-        assert names(tmp_path) == sorted(NAMES)
 
 
 def test_a_single_file(tmp_path):
@@ -134,9 +147,9 @@ class TestFits:
 
     def found(self):
         """Return the number of clusters that each reader finds in the folder."""
-        summary = json.loads(newest(Path("q", "summary.json")).read_text())
+        summary = json.loads(Path(recovered("q/summary.json")).read_text())
         model = coterie.load("q/model.coterie")
-        labels = np.load(newest("q/labels.npy"))
+        labels = np.load(recovered("q/labels.npy"))
         assert summary["hashes"]["labels"] == hash_of_array(labels) == hash_of_array(model.labels_)
         assert summary["clusters"] == model.n_clusters
         return model.n_clusters

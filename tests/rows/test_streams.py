@@ -10,7 +10,6 @@ import pyarrow
 import pytest
 
 from coterie import KMeans, results_table
-from coterie.outputs.names import LOCK, hidden
 from coterie.rows import as_rows
 from tests.rows.formats import numbers
 from tests.support.bits import same_bits, same_fits
@@ -105,7 +104,7 @@ def test_a_long_stream_goes_to_disk_and_is_removed(spool):
 def test_what_a_killed_process_left_is_removed(spool):
     left = Path(spool, "coterie-stream-0")
     left.mkdir()
-    (left / hidden(LOCK, "")).touch()  # which nobody holds
+    (left / ".coterie-lock").touch()  # which nobody holds
     (left / "stream.arrow").write_bytes(b"half")
     rows = as_rows(Stream(table()))
     assert not left.exists()

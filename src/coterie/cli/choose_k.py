@@ -19,6 +19,7 @@ from coterie.cli.models import check_seed, check_threads
 from coterie.cli.options import (
     Count,
     File,
+    Force,
     Json,
     MaxTime,
     Out,
@@ -29,10 +30,10 @@ from coterie.cli.options import (
     TableOptions,
     Threads,
 )
-from coterie.cli.output import output_folder, recorded_warnings, tell, to_json, unguarded_warnings
+from coterie.cli.output import recorded_warnings, run_folder, tell, to_json
 from coterie.cli.progress import Display, Step, display
 from coterie.cli.run_file import run_files, write_run_file
-from coterie.outputs import OutputFolder, newest
+from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
 from coterie.selection.choose_k import KChoice
@@ -59,6 +60,7 @@ def choose_k(
     n_threads: Threads = None,
     report: Switch = False,
     out: Out = Path("coterie-choose-k"),
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     tables: TableOptions = TableOptions(),
@@ -83,7 +85,7 @@ def choose_k(
     """
     job = ChooseJob(
         file=file, out=out, k=k, sample=sample, max_time=max_time, seed=seed, n_threads=n_threads, tables=tables,
-        report=report, quiet=quiet,
+        report=report, quiet=quiet, force=force,
     )  # fmt: skip
     tell(choose(job), choice_lines, json, quiet)
 
@@ -102,6 +104,7 @@ class ChooseJob:
     tables: TableOptions = TableOptions()
     report: bool = False
     quiet: bool = False
+    force: bool = False
 
 
 def choose(job: ChooseJob) -> dict[str, Any]:
@@ -125,11 +128,11 @@ def choose(job: ChooseJob) -> dict[str, Any]:
         **{name: path.name for name, path in run_files(job.out).items()},
         "summary": SUMMARY,
     }
-    with output_folder(job.out) as outputs:
+    with run_folder(job.out, "choose-k", job.file, force=job.force) as outputs:
         outputs.check(*files.values())
-        told = unguarded_warnings(outputs, job.out)
+        told: list[str] = []
         rows = open_prepared(
-            str(newest(job.file)),
+            str(recovered(job.file)),
             warned=told,
             **job.tables.for_jobs(),
         )

@@ -15,10 +15,10 @@ from coterie.cli.errors import UsageError, in_options
 from coterie.cli.fit import NO_COUNT, FitJob
 from coterie.cli.inputs import about
 from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings, settings_of
-from coterie.cli.output import output_folder, recorded_warnings, to_json
+from coterie.cli.output import recorded_warnings, run_folder, to_json
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.summaries import SUMMARY
 from coterie.cli.values import DASH, MODEL
 from coterie.dask import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.dask.extra import distributed
@@ -61,9 +61,7 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
     """
     method = _method(job)
     model = _model(job, method)
-    with output_folder(job.out) as outputs:
-        if not job.force:
-            check_folder_of(job.out, "fit", job.file)
+    with run_folder(job.out, "fit", job.file, force=job.force) as outputs:
         outputs.check(MODEL, SUMMARY, _LABELS, RUN)
         with _connected(address), about(job.file):
             started = time.perf_counter()

@@ -16,6 +16,7 @@ from coterie.cli.options import (
     Count,
     Counted,
     File,
+    Force,
     Json,
     Out,
     Quiet,
@@ -26,10 +27,10 @@ from coterie.cli.options import (
     TableOptions,
     Threads,
 )
-from coterie.cli.output import output_folder, recorded_warnings, tell, to_json, unguarded_warnings
+from coterie.cli.output import recorded_warnings, run_folder, tell, to_json
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.values import column_names
-from coterie.outputs import OutputFolder, newest
+from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
 from coterie.selection.compare import CRITERIA, Comparison
@@ -55,6 +56,7 @@ def compare(
     n_threads: Threads = None,
     report: Switch = False,
     out: Out = Path("coterie-compare"),
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     tables: TableOptions = TableOptions(),
@@ -85,7 +87,7 @@ def compare(
     names = [find_offered(str(name), "--methods").name for name in asked] or None
     job = CompareJob(
         file=file, n_clusters=k, out=out, budget=budget, methods=names, labels=labels, sample=sample, seed=seed,
-        n_threads=n_threads, tables=tables, report=report,
+        n_threads=n_threads, tables=tables, report=report, force=force,
     )  # fmt: skip
     tell(run_comparison(job), comparison_lines, json, quiet)
 
@@ -105,6 +107,7 @@ class CompareJob:
     n_threads: int | None = None
     tables: TableOptions = TableOptions()
     report: bool = False
+    force: bool = False
 
 
 def run_comparison(job: CompareJob) -> dict[str, Any]:
@@ -123,11 +126,11 @@ def run_comparison(job: CompareJob) -> dict[str, Any]:
         **{name: path.name for name, path in run_files(job.out).items()},
         "summary": SUMMARY,
     }
-    with output_folder(job.out) as outputs:
+    with run_folder(job.out, "compare", job.file, force=job.force) as outputs:
         outputs.check(*files.values())
-        told = unguarded_warnings(outputs, job.out)
+        told: list[str] = []
         rows = open_prepared(
-            str(newest(job.file)),
+            str(recovered(job.file)),
             warned=told,
             **job.tables.for_jobs(),
         )

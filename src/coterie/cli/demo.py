@@ -21,10 +21,10 @@ from coterie.cli.fit import FitJob, fit_into
 from coterie.cli.lines import fit_lines
 from coterie.cli.models import fit_model
 from coterie.cli.options import Force, Json, Out, Quiet
-from coterie.cli.output import output_folder, tell
+from coterie.cli.output import run_folder, tell, to_json
 from coterie.cli.progress import FitCallback, display
 from coterie.cli.report import ReportOptions
-from coterie.cli.summaries import check_folder_of
+from coterie.cli.summaries import SUMMARY
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
 from coterie.fitting.report import FitProgress
@@ -100,9 +100,7 @@ def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str
     """
     require_matplotlib()
     require_report()
-    with output_folder(out) as outputs:
-        if not force:
-            check_folder_of(out, "fit", str(out / INPUT))
+    with run_folder(out, "fit", str(out / INPUT), force=force) as outputs:
         outputs.check(INPUT, *(f"{name}.png" for name in PICTURES))
         return _run_into(outputs, out, quiet=quiet)
 
@@ -141,6 +139,8 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
     drawn = {name: str(out / f"{name}.png") for name in PICTURES}
     files = {"input": job.file, **summary["files"], **drawn}
     files["report"] = files.pop("report")  # named last: the page to open
+    with outputs.writing(SUMMARY) as path:
+        path.write_text(to_json({**summary, "files": files}) + "\n", encoding="utf-8")
     return {**summary, "command": "demo", "races": results, "files": files}
 
 

@@ -61,9 +61,9 @@ from coterie.cli.output import (
     check_label_file,
     output_folder,
     recorded_warnings,
+    run_folder,
     tell,
     to_json,
-    unguarded_warnings,
     write_label_text,
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
@@ -79,7 +79,7 @@ from coterie.cli.results import (
 )
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.summaries import SUMMARY
 from coterie.cli.values import DASH, MODEL, STANDARD_INPUT, image_shape_of
 from coterie.cli.verify import hash_of_parameters, hash_of_rows, hashes_of_fit
 from coterie.estimators import OBJECTIVE, Method, usual_method
@@ -285,9 +285,8 @@ def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     if job.report is not None:
         check_report(job.report)
     check_format(job.file, job.format)
-    with output_folder(job.out) as outputs:
-        if not job.force:
-            check_folder_of(job.out, job.command, STANDARD_INPUT if job.file == DASH else job.file)
+    file = STANDARD_INPUT if job.file == DASH else job.file
+    with run_folder(job.out, job.command, file, force=job.force) as outputs:
         outputs.check(MODEL, SUMMARY, RUN, *([] if job.image_shape is None else [PICTURE]))
         with local_file(job.file, job.format) as (path, name):
             return _fit_file(outputs, replace(job, file=name), path, models)
@@ -312,7 +311,8 @@ def _fit_file(
     outputs: OutputFolder, job: FitJob, path: str, models: list[tuple[Method, Any]]
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
-    told, reading = unguarded_warnings(outputs, job.out), job.tables.for_jobs()
+    told: list[str] = []
+    reading = job.tables.for_jobs()
     used: list[str] = []
     rows = open_prepared(
         path,

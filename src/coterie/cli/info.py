@@ -20,7 +20,7 @@ from coterie.cli.summaries import read_summary
 from coterie.cli.tables import table_facts
 from coterie.cli.values import MODEL, find_model
 from coterie.estimators import Method, method_of
-from coterie.outputs import newest
+from coterie.outputs import recovered
 from coterie.rows.profile import profile_table
 
 __all__ = ["describe", "info"]
@@ -39,10 +39,10 @@ def info(file: File, /, *, json: Json = False) -> None:
 
 def describe(file: str) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
-    path = str(newest(file))
+    path = str(recovered(file))
     if os.path.isdir(file):
         summary = read_summary(Path(file))
-        if Path(newest(Path(file, MODEL))).is_file():
+        if Path(recovered(Path(file, MODEL))).is_file():
             return {**_model_facts(find_model(file)), **_run_facts(summary)}
         if summary is not None:
             return {"file": file, "kind": "run", **_run_facts(summary)}
@@ -102,7 +102,7 @@ def _model_facts(file: str) -> dict[str, Any]:
         "estimator": header.estimator,
         "format_version": header.format_version,
         "coterie": header.coterie_version,
-        "bytes": os.path.getsize(newest(file)),
+        "bytes": os.path.getsize(recovered(file)),
         **({"method": method.name} if method else {}),
         **header.metadata,
         "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],

@@ -20,7 +20,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
-from coterie.outputs import newest
+from coterie.outputs import recovered
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.addresses import without_secrets
 from coterie.rows.columns import NO_COLUMNS
@@ -258,7 +258,7 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
     carried = rows.carried
     if carried is not None and known in carried.names:
         return np.array(carried.read([known])[known].to_pylist(), dtype=object)
-    path = str(newest(known))
+    path = str(recovered(known))
     if not os.path.exists(path):
         columns = (
             "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
@@ -282,14 +282,14 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
 def lines_of(file: str, flag: str) -> list[str]:
     """Return the lines of a text that an option names."""
     try:
-        return Path(newest(file)).read_text(encoding="utf-8").splitlines()
+        return Path(recovered(file)).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise UsageError(f"{flag}: {file} is no text in UTF-8.") from error
 
 
 def _loaded_labels(file: str) -> Any:
     """Return what is in a file of labels: an array in a .npy file, else a text with a number on each line."""
-    path = str(newest(file))
+    path = str(recovered(file))
     check_regular_file(path)
     try:
         with recorded_warnings():  # of files without a line

@@ -46,6 +46,8 @@ def _as_text(type_: Any, tokens: Sequence[Token]) -> str:
 
 
 def _as_path(type_: Any, tokens: Sequence[Token]) -> Path:
+    if not tokens[0].value:
+        raise UsageError(f"{flag_of_token(tokens[0])} must be a file or a folder, got ''.")
     return Path(_as_text(type_, tokens))
 
 

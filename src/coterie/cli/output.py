@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from coterie.cli.errors import UsageError
+from coterie.cli.summaries import check_folder_of, files_of_run
 from coterie.outputs import OutputFolder
 from coterie_command import cleaned_up
 
@@ -22,12 +23,12 @@ __all__ = [
     "output_folder",
     "pyarrow_parquet",
     "recorded_warnings",
+    "run_folder",
     "table_library",
     "table_writer",
     "tell",
     "tell_warnings",
     "to_json",
-    "unguarded_warnings",
     "write_label_text",
     "write_labels",
 ]
@@ -36,13 +37,31 @@ _LABEL_ENDINGS = (".npy", ".parquet", ".csv")
 
 
 @contextmanager
-def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
-    """Give the folder of a run's outputs, which all change at the end of the run, or none of them.
+def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterator[OutputFolder]:
+    """Give the folder of a run, which replaces an earlier run of the same command and rows as a whole.
 
     Raises
     ------
     UsageError
-        If another run of the same output has not ended.
+        If the folder has results of another command or other rows, unless `force`, or another run writes there.
+    OSError
+        If nothing can be written to the folder.
+    """
+    with output_folder(folder) as outputs:
+        if not force:
+            check_folder_of(folder, command, file)
+        outputs.replaced = files_of_run(folder)
+        yield outputs
+
+
+@contextmanager
+def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
+    """Give an output, a whole folder or some files of one, whose files appear all at the end or not at all.
+
+    Raises
+    ------
+    UsageError
+        If another run writes the same output.
     OSError
         If nothing can be written to the folder.
     """
@@ -55,12 +74,6 @@ def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
                 f"Another run writes to {folder / output} ({error.strerror}): wait for it, or choose another --out."
             ) from error
         yield outputs
-
-
-def unguarded_warnings(outputs: OutputFolder, folder: Path) -> list[str]:
-    """Return what a report must say where a file system has no locks."""
-    told = "has no locks: two runs that write there at once would not notice each other, and the last one counts."
-    return [] if outputs.is_guarded else [f"The file system of {folder} {told}"]
 
 
 def check_label_file(path: Path) -> None:

@@ -35,12 +35,12 @@ from coterie.cli.options import (
     values_of,
     with_options,
 )
-from coterie.cli.output import output_folder, pyarrow_parquet, tell, to_json, unguarded_warnings
+from coterie.cli.output import pyarrow_parquet, run_folder, tell, to_json
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.summaries import SUMMARY, check_folder_of
+from coterie.cli.summaries import SUMMARY
 from coterie.estimators import Method
-from coterie.outputs import OutputFolder, newest
+from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
 
 __all__ = ["command"]
@@ -152,16 +152,14 @@ def follow(job: PathJob) -> dict[str, Any]:
     require_matplotlib()
     if job.report is not None:
         check_report(job.report)
-    with output_folder(job.out) as outputs:
-        if not job.force:
-            check_folder_of(job.out, "path", job.file)
+    with run_folder(job.out, "path", job.file, force=job.force) as outputs:
         return _follow_into(outputs, job, method, model)
 
 
 def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any) -> dict[str, Any]:
-    told = unguarded_warnings(outputs, job.out)
+    told: list[str] = []
     rows = open_prepared(
-        str(newest(job.file)),
+        str(recovered(job.file)),
         warned=told,
         **job.tables.for_jobs(),
     )

@@ -25,7 +25,6 @@ from coterie.cli.output import (
     recorded_warnings,
     tell,
     tell_warnings,
-    unguarded_warnings,
     write_label_text,
 )
 from coterie.cli.progress import Step, display
@@ -193,7 +192,6 @@ def _predict_file(
     started = time.perf_counter()
     with output_folder(out.parent, out.name) as outputs:
         outputs.check(*(path.name for path in files.values()))
-        warned += unguarded_warnings(outputs, out.parent)
         with recorded_warnings() as more_warned, about(file):
             is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
             labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)

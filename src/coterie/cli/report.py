@@ -21,7 +21,7 @@ from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
 from coterie.cli.verify import hash_of_rows, read_run
 from coterie.fitting.threads import effective_n_threads
-from coterie.outputs import OutputFolder, newest
+from coterie.outputs import OutputFolder, recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
 from coterie.rows import RowSource
@@ -258,7 +258,7 @@ def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | Non
             f"coterie report {job.folder} ADDRESS"
         )
     is_local = "://" not in file and "*" not in file and file != DASH
-    if is_local and not os.path.exists(newest(file.partition("::")[0])):
+    if is_local and not os.path.exists(recovered(file.partition("::")[0])):
         raise FileNotFoundError(
             f"The rows of {job.folder} are no longer at {file}: coterie report {job.folder} FILE names where they are."
         )

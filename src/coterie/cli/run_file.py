@@ -16,7 +16,7 @@ from cyclopts import UNSET, Token
 from coterie.cli.errors import UsageError
 from coterie.cli.values import DASH, STANDARD_INPUT, number_of
 from coterie.limits.files import check_regular_file
-from coterie.outputs import OutputFolder, newest
+from coterie.outputs import OutputFolder, recovered
 from coterie.rows.addresses import without_secrets
 
 __all__ = ["RUN", "RunFile", "as_running", "asked_for", "asked_option", "run_files", "write_run_file"]
@@ -75,7 +75,7 @@ class RunFile:
 
     def __init__(self, path: str) -> None:
         self.path = str(Path(path, RUN)) if Path(path).is_dir() else path
-        file = str(newest(self.path))
+        file = str(recovered(self.path))
         check_regular_file(file)
         try:
             self._options = tomllib.loads(Path(file).read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coterie.cli.errors import UsageError
 from coterie.cli.values import DASH, STANDARD_INPUT
-from coterie.outputs import TemporaryFolder, naming, newest
+from coterie.outputs import TemporaryFolder, naming, recovered
 from coterie.rows.formats import formats
 from coterie.rows.spool import has_room, spool_folder
 from coterie_command import cleaned_up
@@ -72,7 +72,7 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
         If the disk has no room.
     """
     if file != DASH:
-        yield str(newest(file)), file
+        yield str(recovered(file)), file
         return
     folder = TemporaryFolder(spool_folder(), "coterie-input")
     with cleaned_up(folder.remove), folder:

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli.errors import UsageError
-from coterie.outputs import newest
+from coterie.outputs import recovered
 from coterie.rows.addresses import without_secrets
 
-__all__ = ["SUMMARY", "check_files_of_no_run", "check_folder_of", "read_summary"]
+__all__ = ["SUMMARY", "check_files_of_no_run", "check_folder_of", "files_of_run", "read_summary"]
 
 SUMMARY = "summary.json"
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
     """Return the summary of the run that wrote a folder, None if there is none of a run."""
-    path = Path(newest(folder / SUMMARY))
+    path = Path(recovered(folder / SUMMARY))
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):  # also damaged ones
@@ -47,6 +47,14 @@ def check_folder_of(folder: Path, command: str, file: str | None) -> None:
         )
 
 
+def files_of_run(folder: Path) -> set[str]:
+    """Return the names of the files that the run of a folder has written, with its report if there is one."""
+    files = (read_summary(folder) or {}).get("files")
+    names = {Path(str(path)).name for path in files.values()} if isinstance(files, dict) else set()
+    # `coterie report` writes these beside the run.
+    return names | {"report.html", "report-run.toml"} if names else names
+
+
 def check_files_of_no_run(names: Sequence[str], folder: Path) -> None:
     """Fail now if one of the files belongs to the run that wrote a folder.
 
@@ -55,8 +63,7 @@ def check_files_of_no_run(names: Sequence[str], folder: Path) -> None:
     UsageError
         Which names it.
     """
-    files = (read_summary(folder) or {}).get("files")
-    own = {Path(str(path)).name for path in files.values()} if isinstance(files, dict) else set()
+    own = files_of_run(folder)
     for name in names:
         if name in own:
             raise UsageError(

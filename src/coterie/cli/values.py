@@ -14,7 +14,7 @@ from coterie import persistence
 from coterie.cli.errors import UsageError, listed
 from coterie.estimators.parameters import Parameter
 from coterie.limits.files import check_regular_file
-from coterie.outputs import newest
+from coterie.outputs import recovered
 from coterie.rows import open_rows
 
 __all__ = [
@@ -101,10 +101,10 @@ def find_model(path: str) -> str:
     ValueError
         If the folder has none.
     """
-    if not Path(path).is_dir():
+    if not Path(recovered(path)).is_dir():
         return path
     file = Path(path, MODEL)
-    if not Path(newest(file)).exists():
+    if not Path(recovered(file)).exists():
         raise ValueError(f"{path} is a folder without a {MODEL}: name a model, or the folder of coterie fit.")
     return str(file)
 
@@ -173,7 +173,7 @@ def _array(file: str) -> Any:
     if not file.endswith(".npy"):
         with about(file):
             return open_rows(file).read()
-    path = str(newest(file))
+    path = str(recovered(file))
     check_regular_file(path)
     try:
         return np.load(path, allow_pickle=False)

@@ -20,7 +20,7 @@ from coterie.cli.options import FileIfAny, Json, Quiet, RunOptions, Threads
 from coterie.cli.output import tell, to_json
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT
-from coterie.outputs import newest
+from coterie.outputs import recovered
 from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
@@ -157,7 +157,7 @@ def read_run(folder: Path) -> tuple[dict[str, Any], Any]:
 def _summary(folder: Path) -> dict[str, Any]:
     path = folder / "summary.json"
     try:
-        summary = json.loads(Path(newest(path)).read_text(encoding="utf-8"))
+        summary = json.loads(Path(recovered(path)).read_text(encoding="utf-8"))
         if summary["command"] == "fit" and "hashes" in summary:
             return dict(summary)
     except (FileNotFoundError, NotADirectoryError) as error:
