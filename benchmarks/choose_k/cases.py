@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_moons
 
 __all__ = ["KNOWN", "NAMED", "NONE", "Case", "draw_blobs"]
 
-# Standard deviations, of the widest cluster, between the closest centres.
+# Standard deviations, of the widest cluster, between the closest centers.
 _APART = 6.5
 
 
@@ -33,7 +33,7 @@ def draw_blobs(
     noise: float = 0.0,
     spread: float = 1.0,
 ) -> np.ndarray:
-    """Draw Gaussian blobs whose centres are at least 6.5 of the larger standard deviations apart.
+    """Draw Gaussian blobs whose centers are at least 6.5 of the larger standard deviations apart.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def draw_blobs(
 
 
 def _apart(k: int, n_columns: int, distance: float, random: np.random.RandomState) -> np.ndarray:
-    """Draw centres one after the other in a box that grows until they fit."""
+    """Draw centers one after the other in a box that grows until they fit."""
     side, found = distance, [np.zeros(n_columns)]
     while len(found) < k:
         for _ in range(200):

@@ -15,7 +15,7 @@ N_ROWS, QUICK_ROWS = 100_000, 5000
 
 
 def run_iteration(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
-    """Measure accelerated iterations on 15 neighbours; columns after the second are noise."""
+    """Measure accelerated iterations on 15 neighbors; columns after the second are noise."""
     from coterie.convex.edges import weight_graph
     from coterie.convex.norms import find_norm
     from coterie.convex.setting import make_setting

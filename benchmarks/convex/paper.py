@@ -55,7 +55,7 @@ ITEMS = (
         "compares the iterations and residuals with a plain ADMM that stores V. The paper names neither "
         "nu nor the tolerances: ours are 4 over the mean number of edges of a row, and `tol`, relative "
         'and in units of the rows\' spread. `stopping="gap"` is the default. Fully connected graphs use '
-        "the formula of line 5, others one sparse factorisation (section 6.2).",
+        "the formula of line 5, others one sparse factorization (section 6.2).",
     ),
     Item(
         "algorithms-2-3",
@@ -74,12 +74,12 @@ ITEMS = (
         "AMA stops where the duality gap is below tau.",
         published="F(U) - D(Lambda) < tau, absolute.",
         remark="`tol` is relative to the objective. The gap is that of fused centroids, which falls with the "
-        "square of the error, see [decisions](../decisions/convex.md); `dual_gap_` tells it.",
+        "square of the error, see [decisions](../development/decisions/convex.md); `dual_gap_` tells it.",
     ),
     Item(
         "weights",
         "Section 7.1",
-        "Weights of nearest neighbours, times a Gaussian of the distance.",
+        "Weights of nearest neighbors, times a Gaussian of the distance.",
         remark='`n_neighbors`, `phi`, `weights="knn"` or `"dense"`, or a graph of your own; '
         "`tests/convex/test_edges.py`.",
     ),
@@ -93,18 +93,19 @@ ITEMS = (
     Item(
         "figure-3",
         "Figure 3",
-        "Two half moons with 10 or 50 neighbours, and with equal or Gaussian weights.",
+        "Two half moons with 10 or 50 neighbors, and with equal or Gaussian weights.",
         make_figure_3,
-        published="10 neighbours with phi = 0.5 give the best path; with phi = 0 the tips fuse only in the end; 50 "
-        "neighbours fuse late (phi = 0) or assign the tips wrongly (phi = 0.5).",
-        remark="The number of neighbours decides here, as in the paper: with 10 the moons are found, with 50 "
-        "not. phi hardly matters on moons of radius 1, where exp(-0.5 d^2) is near 1 among neighbours; "
+        published="10 neighbors with phi = 0.5 give the best path; with phi = 0 the tips fuse only in the end; 50 "
+        "neighbors fuse late (phi = 0) or assign the tips wrongly (phi = 0.5).",
+        remark="The number of neighbors decides here, as in the paper: with 10 the moons are found, with 50 "
+        "not. phi hardly matters on moons of radius 1, where exp(-0.5 d^2) is near 1 among neighbors; "
         "the paper does not give the scale of its rows. Our moons are scikit-learn's, with noise of 0.1.",
+        reproduced="in part",
     ),
     Item(
         "figure-4a",
         "Figure 4a",
-        "Fisher's iris with equal weights for all pairs, and with 5 neighbours and phi = 4.",
+        "Fisher's iris with equal weights for all pairs, and with 5 neighbors and phi = 4.",
         make_iris,
         published="Set B is more sensible, with some separation of versicolor and virginica.",
         remark="Set A leaves all rows alone until nearly the end, then parts setosa from the others; set B parts"
@@ -113,7 +114,7 @@ ITEMS = (
     Item(
         "figure-4b",
         "Figure 4b",
-        "Votes of 29 senators on 15 issues, with equal weights for all pairs, and with 15 neighbours and phi = 0.5.",
+        "Votes of 29 senators on 15 issues, with equal weights for all pairs, and with 15 neighbors and phi = 0.5.",
         make_senate,
         published="Set B parts the parties clearly; Zell Miller is an outlying Democrat.",
         remark="The paper does not say which 15 of the 20 issues of the shipped table it takes. Of all 15,504 "
@@ -124,7 +125,7 @@ ITEMS = (
     Item(
         "figure-4c",
         "Figure 4c",
-        "Teeth of 27 mammals with equal weights for all pairs, and with 5 neighbours and phi = 0.5.",
+        "Teeth of 27 mammals with equal weights for all pairs, and with 5 neighbors and phi = 0.5.",
         make_mammals,
         published="Set B is superior; the brown bat joins the house bat and the red bat, though on the plane of the"
         " principal components it is closer to the coyote and the oppossum.",
@@ -139,13 +140,15 @@ ITEMS = (
         "of the subgradient method; ours end at a certified relative gap of 1e-4. Hocking's subgradient "
         "program (an R package) is not run here: its line is the published one. phi = -2 in the paper is "
         "read as 2.",
+        reproduced="in part",
     ),
     Item(
         "table-3",
         "Table 3, Figure 6",
-        "The same with n / 4 nearest neighbours.",
+        "The same with n / 4 nearest neighbors.",
         make_table_3,
         remark="As for Table 2. The paper's step is then 1 over the bound of section 4.1.",
+        reproduced="in part",
     ),
     Item(
         "path-warm-starts",
@@ -164,9 +167,9 @@ ITEMS = (
         "pay: sparse graphs take more iterations than they save.",
     ),
     Item(
-        "approximate-neighbours",
+        "approximate-neighbors",
         "Section 9",
-        "Approximate nearest neighbours are enough.",
+        "Approximate nearest neighbors are enough.",
         published="Conjectured.",
         remark="The search is exact up to the sizes where that is faster, and approximate beyond "
         "(`random_state`), see `coterie.graphs.knn_graph`.",
@@ -178,6 +181,7 @@ ITEMS = (
         published="Proposed, not tried.",
         remark="Left out: it is another model, with a second strength to choose. So are accelerated ADMM "
         "(section 5, not used in the paper either) and active sets.",
+        reproduced="no",
     ),
 )
 

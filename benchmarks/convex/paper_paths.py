@@ -100,7 +100,7 @@ def make_figure_2(run: PaperRun) -> None:
     """Follow five clusters that are well apart."""
     known = five_clusters()
     path = _path(run, known, n_neighbors=10, phi=0.5, connect=True)
-    _show(run, "Five clusters of 20 rows", [("10 neighbours, phi = 0.5", known, path)], 1)
+    _show(run, "Five clusters of 20 rows", [("10 neighbors, phi = 0.5", known, path)], 1)
 
 
 def make_figure_3(run: PaperRun) -> None:
@@ -108,7 +108,7 @@ def make_figure_3(run: PaperRun) -> None:
     known = two_moons()
     panels: list[Panel] = [
         (
-            f"{n_neighbors} neighbours, phi = {phi:g}",
+            f"{n_neighbors} neighbors, phi = {phi:g}",
             known,
             _path(run, known, n_neighbors=n_neighbors, phi=phi, connect=True),
         )
@@ -122,7 +122,7 @@ def _two_sets(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> list
     sparse = _path(run, known, n_neighbors=n_neighbors, phi=phi, connect=True)
     return [
         ("Set A: all weights 1", known, _path(run, known, **SET_A)),
-        (f"Set B: {n_neighbors} neighbours, phi = {phi:g}", known, sparse),
+        (f"Set B: {n_neighbors} neighbors, phi = {phi:g}", known, sparse),
     ]
 
 

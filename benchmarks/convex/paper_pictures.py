@@ -12,7 +12,7 @@ from benchmarks.convex.paper_data import Known
 
 __all__ = ["Panel", "draw_boxes", "draw_graph", "draw_panels"]
 
-# Colours that also the colour-blind tell apart (after Okabe and Ito).
+# Colors that also the color-blind tell apart (after Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 GREY = "#777777"
 DPI = 110
@@ -61,8 +61,8 @@ def _draw_paths(axis: Any, known: Known, fitted: Any, named: Sequence[str]) -> N
     mean, axes = _principal_plane(known.rows)
     curves = ((fitted.centroids_path_ - mean) @ axes).transpose(1, 0, 2)
     classes = np.zeros(len(curves), dtype=int) if known.classes is None else known.classes
-    colours = np.array(COLOURS)[classes] if known.classes is not None else np.full(len(curves), COLOURS[0])
-    axis.add_collection(LineCollection(list(curves), colors=colours, linewidths=0.8, alpha=0.55))
+    colors = np.array(COLOURS)[classes] if known.classes is not None else np.full(len(curves), COLOURS[0])
+    axis.add_collection(LineCollection(list(curves), colors=colors, linewidths=0.8, alpha=0.55))
     for label, name in enumerate(known.class_names or ("",)):
         own = curves[classes == label, 0]
         axis.scatter(*own.T, s=16, color=COLOURS[label], linewidths=0, zorder=2, label=name or None)
@@ -75,7 +75,7 @@ def _draw_paths(axis: Any, known: Known, fitted: Any, named: Sequence[str]) -> N
                 xytext=(3, 3),
                 textcoords="offset points",
                 fontsize=7,
-                color=colours[at],
+                color=colors[at],
                 zorder=4,
             )
     axis.autoscale_view()
@@ -138,14 +138,14 @@ def draw_boxes(
         axis = axes[0, 0]
         width = 70 / len(seconds)
         for number, (solver, by_size) in enumerate(seconds.items()):
-            colour = COLOURS[number % len(COLOURS)]
+            color = COLOURS[number % len(COLOURS)]
             shift = width * (number - (len(seconds) - 1) / 2)
             axis.boxplot(
                 [np.sqrt(values) for values in by_size.values()], positions=[n + shift for n in by_size],
                 widths=0.8 * width, patch_artist=True, manage_ticks=False, label=f"ours, {solver}",
-                boxprops={"facecolor": colour, "edgecolor": colour}, medianprops={"color": "white"},
-                whiskerprops={"color": colour}, capprops={"color": colour},
-                flierprops={"marker": ".", "markeredgecolor": colour},
+                boxprops={"facecolor": color, "edgecolor": color}, medianprops={"color": "white"},
+                whiskerprops={"color": color}, capprops={"color": color},
+                flierprops={"marker": ".", "markeredgecolor": color},
             )  # fmt: skip
         for (name, means), mark in zip(published.items(), "xv+"):
             sizes = 100 * np.arange(1, len(means) + 1)

@@ -31,7 +31,7 @@ MAX_ITER = 200_000
 
 
 def make_table_1(run: PaperRun) -> None:
-    """Compare the proximal maps with a plain minimisation of sigma ||v|| + 1/2 ||u - v||^2.
+    """Compare the proximal maps with a plain minimization of sigma ||v|| + 1/2 ||u - v||^2.
 
     With two rows, an edge of weight 1 and gamma, the difference of the centroids is the proximal map of the rows'
     difference with sigma = 2 gamma: so the public estimator shows its maps.
@@ -59,7 +59,7 @@ def _deviation(norm: Any, random: np.random.Generator) -> float:
 
 
 def _minimum(vector: np.ndarray, sigma: float, norm: Any) -> np.ndarray:
-    """Minimise sigma ||v|| + 1/2 ||u - v||^2 by a search along lines, on which the minimum lies by symmetry.
+    """Minimize sigma ||v|| + 1/2 ||u - v||^2 by a search along lines, on which the minimum lies by symmetry.
 
     Within a group of an l2 norm that is the line from 0 to u, each entry of l1 being such a group; for linf it is the
     curve of u with its entries cut off at t.
@@ -98,7 +98,7 @@ def make_solvers(run: PaperRun) -> None:
     cells = []
     for weights, graph in {
         "dense": {"weights": "dense"},
-        "n / 4 neighbours": {"n_neighbors": n_rows // 4},
+        "n / 4 neighbors": {"n_neighbors": n_rows // 4},
     }.items():
         for name, solver in SOLVERS.items():
             model = ConvexClustering(
@@ -115,10 +115,10 @@ def make_warm_starts(run: PaperRun) -> None:
     from coterie import ConvexClustering
 
     settings = {
-        "two moons, 50 neighbours after 5 and 15": (
+        "two moons, 50 neighbors after 5 and 15": (
             moons(300 if run.quick else 2000), {"n_neighbors": 50}, [5, 15], (0.1, 1.0, 10.0)
         ),
-        "normal rows, all edges after 10 and 40 neighbours": (
+        "normal rows, all edges after 10 and 40 neighbors": (
             np.random.default_rng(0).normal(size=(300, 2)), {"weights": "dense"}, [10, 40], (0.05, 0.2, 1.0)
         ),
     }  # fmt: skip

@@ -60,7 +60,7 @@ def _make(run: PaperRun, kind: str) -> None:
     cells += [
         [f"published: {name}", *_means(theirs[: len(sizes)]), "-"] for name, theirs in PUBLISHED[kind].items()
     ]
-    weights = "dense weights" if kind == "dense" else "n / 4 neighbours"
+    weights = "dense weights" if kind == "dense" else "n / 4 neighbors"
     title = (
         f"Mean seconds of a path of 50 gammas, {weights}, phi = 2, {len(run.seeds(REPLICATES))} replicates"
     )

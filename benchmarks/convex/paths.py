@@ -11,7 +11,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import mib_cell
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
-from benchmarks.harness.rounds import Result, summarise
+from benchmarks.harness.rounds import Result, summarize
 
 PAPER_SIZES, MOON_SIZES = (100, 200, 300, 400, 500), (1000, 5000, 20_000, 100_000)
 PAPER_GAMMAS, MOON_GAMMAS = np.geomspace(0.01, 10, 50), np.geomspace(0.01, 100, 50)
@@ -87,14 +87,14 @@ def measure_paper(benchmark: Benchmark, kind: str) -> None:
 
 
 def measure_moons(benchmark: Benchmark, kind: str) -> None:
-    """The scale runs: two moons, 15 neighbours."""
+    """The scale runs: two moons, 15 neighbors."""
     cells = []
     for n_rows in benchmark.options.sizes:
         result = _path(benchmark, kind, n_rows, FASTEST)
         cells.append([f"{n_rows:,}", *_cells(result), _theirs(CCMMR_SECONDS.get(n_rows))])
         if n_rows in WANTED_MOON_SECONDS:
             _judge(benchmark, kind, n_rows, WANTED_MOON_SECONDS[n_rows], result)
-    title = f"two moons, 15 neighbours, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
+    title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
     benchmark.report.table(title, ["n", *HEADERS, "CCMMR's s"], cells)
 
 
@@ -104,7 +104,7 @@ def _path(benchmark: Benchmark, kind: str, n_rows: int, solver: str) -> Result:
     runs = [benchmark.isolated(run_path, *options) for _ in range(repeats)]
     kept = {"kind": kind, "n": n_rows, "solver": solver, "runs": runs}
     benchmark.report.data.setdefault("runs", []).append(kept)
-    return summarise(runs)
+    return summarize(runs)
 
 
 def _cells(result: Result) -> list[str]:

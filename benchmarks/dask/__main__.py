@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.dask import __doc__ as PURPOSE
-from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling, travelling_seconds
+from benchmarks.dask.prediction import Cluster, Fit, prediction_lines, straggling, traveling_seconds
 from benchmarks.dask.runs import RUNS
 
 NEEDED = {
@@ -152,7 +152,7 @@ def predicted(found: dict[str, list[dict]], n_rows: int, n_columns: int, k: int)
     fit = Fit(80_000_000, 3_072, 1_000)
     yield from prediction_lines(fit, Cluster(16, 32, rate, 1.25e9, latency))
     for n_workers in (64, 256):
-        yield f"{n_workers} workers: {travelling_seconds(fit, n_workers, 1.25e9):.1f} s travelling a pass"
+        yield f"{n_workers} workers: {traveling_seconds(fit, n_workers, 1.25e9):.1f} s traveling a pass"
     if waits:
         for n_workers in (16, 64, 256):
             worst = straggling(waits, n_workers) * float(np.mean(waits))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Cluster", "Fit", "bytes_of_pass", "prediction_lines", "straggling", "travelling_seconds"]
+__all__ = ["Cluster", "Fit", "bytes_of_pass", "prediction_lines", "straggling", "traveling_seconds"]
 
 # What the bounds of Yinyang take of a worker, at most.
 _BOUND_BYTES = 1 << 30
@@ -52,21 +52,21 @@ def prediction_lines(fit: Fit, cluster: Cluster) -> Iterator[str]:
     sent, received = bytes_of_pass(fit)
     operations = 2.0 * fit.n_rows * fit.n_clusters * fit.n_columns
     computing = operations / (cluster.rate * cluster.n_threads * cluster.n_workers)
-    travelling = travelling_seconds(fit, cluster.n_workers, cluster.network)
+    traveling = traveling_seconds(fit, cluster.n_workers, cluster.network)
     rows = 4 * fit.n_rows * fit.n_columns / cluster.n_workers
     held = fit.n_rows / cluster.n_workers
     beside = 12 * held + min(4 * held * max(1, fit.n_clusters // 10), _BOUND_BYTES)
     sums = 3 * 8 * fit.n_clusters * fit.n_columns
     yield f"{fit.n_rows:,} x {fit.n_columns:,}, k = {fit.n_clusters:,} on {cluster.n_workers} machines"
     yield f"bytes per pass: {sent / 1e6:.1f} MB to and at most {received / 1e6:.1f} MB from each worker"
-    yield f"seconds per pass: {computing:.1f} computing without bounds, {travelling:.1f} travelling"
+    yield f"seconds per pass: {computing:.1f} computing without bounds, {traveling:.1f} traveling"
     yield (
         f"memory per worker: {rows / 2**30:.1f} GiB rows, {beside / 2**30:.1f} GiB labels and bounds (Yinyang), "
         + (f"{sums / 2**30:.2f} GiB sums")
     )
 
 
-def travelling_seconds(fit: Fit, n_workers: int, network: float) -> float:
+def traveling_seconds(fit: Fit, n_workers: int, network: float) -> float:
     """Return the seconds that a pass's centroids and sums take through the client's link."""
     sent, received = bytes_of_pass(fit)
     return n_workers * (sent + received) / network

@@ -28,36 +28,36 @@ WEIGHTS["function"] = lambda squares: 1 / (1 + squares)
 
 
 def neighbors(X: Any, n_neighbors: int = 10, **options: Any) -> Case:
-    """Return the case of a search for nearest neighbours."""
+    """Return the case of a search for nearest neighbors."""
     return partial(graphs.nearest_neighbors, X, n_neighbors, random_state=0, **options)
 
 
 def graph_cases() -> Cases:
-    """Neighbours, graphs and what is asked of them."""
+    """Neighbors, graphs and what is asked of them."""
     X, others, words = blobs(4_000, 20), blobs(500, 20, seed=1), sparse_blobs()
     with_zeros, many = np.vstack([X[:600], np.zeros((3, 20))]), blobs(40_000, 20)
     small, small_words = X.astype(np.float32), words.astype(np.float32)
     return {
-        "neighbours": neighbors(X),
-        "neighbours, float32": neighbors(small),
-        "neighbours, cosine": neighbors(with_zeros, metric="cosine"),
-        "neighbours, bytes": neighbors(as_bytes(X)),
-        "neighbours, wide": neighbors(blobs(2_000, 300)),
-        "neighbours, equal rows": neighbors(np.repeat(X[:200], 4, axis=0) + 1e4),
-        "neighbours, sparse": neighbors(words),
-        "neighbours, sparse, float32, cosine": neighbors(small_words, metric="cosine"),
-        "neighbours, file": partial(from_file, "parquet", X, lambda rows: neighbors(rows, metric="cosine")()),
-        "neighbours of others": neighbors(X, queries=others),
-        "neighbours of others, cosine": neighbors(with_zeros, queries=others, metric="cosine"),
-        "neighbours of others, sparse": neighbors(words, queries=words[::9] * 1.1),
-        "neighbours of others, 40,000 rows": neighbors(many, queries=many[:2_000] + 0.1),
+        "neighbors": neighbors(X),
+        "neighbors, float32": neighbors(small),
+        "neighbors, cosine": neighbors(with_zeros, metric="cosine"),
+        "neighbors, bytes": neighbors(as_bytes(X)),
+        "neighbors, wide": neighbors(blobs(2_000, 300)),
+        "neighbors, equal rows": neighbors(np.repeat(X[:200], 4, axis=0) + 1e4),
+        "neighbors, sparse": neighbors(words),
+        "neighbors, sparse, float32, cosine": neighbors(small_words, metric="cosine"),
+        "neighbors, file": partial(from_file, "parquet", X, lambda rows: neighbors(rows, metric="cosine")()),
+        "neighbors of others": neighbors(X, queries=others),
+        "neighbors of others, cosine": neighbors(with_zeros, queries=others, metric="cosine"),
+        "neighbors of others, sparse": neighbors(words, queries=words[::9] * 1.1),
+        "neighbors of others, 40,000 rows": neighbors(many, queries=many[:2_000] + 0.1),
         "approximate": neighbors(X, method="approximate"),
         "approximate, cosine": neighbors(with_zeros, method="approximate", metric="cosine"),
         "approximate, of others": neighbors(X, queries=others, method="approximate"),
         "approximate, 40,000 rows, float32": neighbors(many.astype(np.float32), method="approximate"),
         **{f"graph, {name}": partial(symmetrized, X[:900], weights) for name, weights in WEIGHTS.items()},
         "graph, cosine, sparse": partial(graphs.knn_graph, words, 5, metric="cosine", weights="distance"),
-        "graph of neighbours": partial(of_distances, X[:900]),
+        "graph of neighbors": partial(of_distances, X[:900]),
         "bridges": partial(bridged, X[:900], weights="distance"),
         "bridges, gaussian": partial(bridged, small[:900], weights="gaussian", bandwidth=3.0),
         "bridges, sparse": partial(bridged, words[:600], metric="cosine"),
@@ -70,7 +70,7 @@ def graph_cases() -> Cases:
 
 
 def symmetrized(X: Array, weights: Any) -> list[Any]:
-    """Return graphs of nearest neighbours, made symmetric in all ways, with loops and without."""
+    """Return graphs of nearest neighbors, made symmetric in all ways, with loops and without."""
     return [
         graphs.knn_graph(X, 7, weights=weights, symmetrize=symmetrize, include_self=include_self)
         for symmetrize in ("max", "mean", "none")

@@ -54,7 +54,7 @@ def total_variation_cases() -> Cases:
 
 
 def on_graph(model: Any, rows: Any, y: Any = None, **options: Any) -> dict[str, Any]:
-    """Fit a graph of nearest neighbours that is made outside."""
+    """Fit a graph of nearest neighbors that is made outside."""
     graph = graphs.knn_graph(rows, 10, **options)
     return fitted(model.set_params(affinity="precomputed"), graph, graph[:300], "predict", y=y)
 

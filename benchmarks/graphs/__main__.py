@@ -1,4 +1,4 @@
-"""Run the benchmark of graphs of nearest neighbours."""
+"""Run the benchmark of graphs of nearest neighbors."""
 
 import benchmarks.graphs
 from benchmarks.graphs.rows import ROWS, measure_row

@@ -1,4 +1,4 @@
-"""The ways to a graph of nearest neighbours."""
+"""The ways to a graph of nearest neighbors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The neighbours of all rows of a data set, in all ways."""
+"""The neighbors of all rows of a data set, in all ways."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class GraphRow:
     @property
     def title(self) -> str:
         """Return the heading of the row's table."""
-        return (
-            f"{self.data}, {self.n_rows:,} x {self.n_columns}, {N_NEIGHBORS} nearest neighbours of all rows"
-        )
+        return f"{self.data}, {self.n_rows:,} x {self.n_columns}, {N_NEIGHBORS} nearest neighbors of all rows"
 
     def for_options(self, benchmark: Benchmark) -> GraphRow:
         """Return the row, smaller with --quick."""
@@ -42,7 +40,7 @@ ROWS = {"mnist": GraphRow("mnist", 70_000, 784), "blobs": GraphRow("blobs", 1_00
 
 
 def measure_row(benchmark: Benchmark, key: str) -> None:
-    """Find the neighbours of all rows of a data set, in all ways."""
+    """Find the neighbors of all rows of a data set, in all ways."""
     row = ROWS[key].for_options(benchmark)
     data = benchmark.data(row.data, row.n_rows)
 

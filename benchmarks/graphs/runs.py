@@ -1,4 +1,4 @@
-"""The runs that find neighbours and say how many of them are the true ones, each in a process of its own."""
+"""The runs that find neighbors and say how many of them are the true ones, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.graphs.contenders import GRAPHS, SEED
 from benchmarks.harness.measuring import measured
 
-RECALL_ROWS = 1000  # whose neighbours are found exactly
+RECALL_ROWS = 1000  # whose neighbors are found exactly
 WARM_UP_ROWS = 3000
 
 
 def run_graph(name: str, data: Path, n_neighbors: int, n_threads: int) -> dict[str, Any]:
-    """Find the neighbours of all rows and measure it; the recall is that of a sample of the rows."""
+    """Find the neighbors of all rows and measure it; the recall is that of a sample of the rows."""
     X = np.load(data)
     find = GRAPHS[name].call
     find(X[:WARM_UP_ROWS], n_neighbors, n_threads)
@@ -25,7 +25,7 @@ def run_graph(name: str, data: Path, n_neighbors: int, n_threads: int) -> dict[s
 
 
 def run_part(data: Path, n_neighbors: int, n_threads: int, n_rows: int) -> dict[str, Any]:
-    """Search exactly for the neighbours of the first rows among all; the seconds are those of all rows."""
+    """Search exactly for the neighbors of the first rows among all; the seconds are those of all rows."""
     from coterie.graphs import nearest_neighbors
 
     X = np.load(data)

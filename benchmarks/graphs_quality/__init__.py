@@ -1,4 +1,4 @@
-"""One table of quality: our methods and their peers on every labelled set, told the number of classes alone.
+"""One table of quality: our methods and their peers on every labeled set, told the number of classes alone.
 
     python -m benchmarks.graphs_quality [--sets iris,mnist] [--only SLK,Leiden] [--skip EVoC] [--seeds 1]
                                         [--most-rows 5000] [--limit 300] [--results FOLDER] [--again] [--page] [--quick]

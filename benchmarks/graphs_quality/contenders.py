@@ -24,7 +24,7 @@ TV_3, TV_30, TV_PRIORS = (
 SPECTRAL, LEIDEN, EVOC = "spectral", "Leiden", "EVoC"
 NOISE = -1
 N_INIT = 10
-# Of Leiden: as many neighbours as scanpy takes, and how often the resolution is halved.
+# Of Leiden: as many neighbors as scanpy takes, and how often the resolution is halved.
 _N_NEIGHBORS, _MOST_BISECTIONS, _RESOLUTIONS = 15, 20, (1e-4, 1e2)
 # HDBSCAN has no number of clusters: a cluster has at least this share of n / k rows.
 _LEAST_SHARE = 0.1
@@ -125,7 +125,7 @@ def _hdbscan(task: Task) -> np.ndarray:
 
 
 def _leiden(task: Task) -> np.ndarray:
-    """Leiden on neighbours of either end, at the first resolution that gives k, else the one that comes nearest."""
+    """Leiden on neighbors of either end, at the first resolution that gives k, else the one that comes nearest."""
     import igraph
     import leidenalg
     import scipy.sparse as sp

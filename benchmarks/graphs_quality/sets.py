@@ -1,4 +1,4 @@
-"""The sets: rows and classes as they come, some also with standardised columns; texts by their latent topics."""
+"""The sets: rows and classes as they come, some also with standardized columns; texts by their latent topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness.data import shapes
 from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.labelled import SCALINGS, labelled
+from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, sampled, snippets
 
 __all__ = ["GENERATED", "REAL", "SETS", "QualitySet", "prepared"]
@@ -101,13 +101,13 @@ def _csr(file: str, dtype: type) -> Rows:
 
 
 def _both(name: str, read: Callable[[], Rows], file: str = "") -> dict[str, QualitySet]:
-    """Return a set as it comes and with standardised columns: columns are of unlike units."""
-    return {name: QualitySet(read, file), name + SCALED: QualitySet(partial(_standardised, read), file)}
+    """Return a set as it comes and with standardized columns: columns are of unlike units."""
+    return {name: QualitySet(read, file), name + SCALED: QualitySet(partial(_standardized, read), file)}
 
 
-def _standardised(read: Callable[[], Rows]) -> Rows:
+def _standardized(read: Callable[[], Rows]) -> Rows:
     rows, classes = read()
-    return SCALINGS["standardised columns"](np.asarray(rows, dtype=np.float64)), classes
+    return SCALINGS["standardized columns"](np.asarray(rows, dtype=np.float64)), classes
 
 
 REAL: dict[str, QualitySet] = {
@@ -115,12 +115,12 @@ REAL: dict[str, QualitySet] = {
     "votes": QualitySet(_votes),
     **_both("wine", partial(_of_scikit_learn, "load_wine")),
     **_both("breast cancer", partial(_of_scikit_learn, "load_breast_cancer")),
-    "digits": QualitySet(partial(labelled, "digits")),
+    "digits": QualitySet(partial(labeled, "digits")),
     **{
-        name: QualitySet(partial(labelled, name), f"{name}.npz")
+        name: QualitySet(partial(labeled, name), f"{name}.npz")
         for name in ("optdigits", "pendigits", "mnist")
     },
-    **_both("shuttle", partial(labelled, "shuttle"), "shuttle.npz"),
+    **_both("shuttle", partial(labeled, "shuttle"), "shuttle.npz"),
     **_both("cod-rna", partial(arrays_of, "cod_rna.npz"), "cod_rna.npz"),
     **_both("donors", _donors, "kddc98_pva97nk.npz"),
     "cifar-10": QualitySet(partial(arrays_of, "cifar10_12k.npz"), "cifar10_12k.npz"),

@@ -1,6 +1,6 @@
 """What all systems share.
 
-- `contenders`: what is compared; `seedings`: the same initial centres for several systems
+- `contenders`: what is compared; `seedings`: the same initial centers for several systems
 - `options`: the command lines; `benchmark`: one run, what its steps work with
 - `processes`, `rounds`, `measuring`: where, in which order and how runs are measured; `limits` of the machine
 - `data`: real data sets, stand-ins and generators

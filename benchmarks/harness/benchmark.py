@@ -17,7 +17,7 @@ from benchmarks.harness.journal import JournalledProcesses
 from benchmarks.harness.limits import CUBE, QUICK_CUBE, sgemm_rate
 from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, limit_threads
 from benchmarks.harness.reporting import Report, command_line, machine_line
-from benchmarks.harness.rounds import Result, Summaries, interleave, summarise, together
+from benchmarks.harness.rounds import Result, Summaries, interleave, summarize, together
 
 __all__ = ["SGEMM_FRACTION", "Benchmark", "begun", "run_steps"]
 
@@ -108,7 +108,7 @@ class Benchmark:
         if failed:
             self.report.say("", *failed)
         self.report.data["rows"][title] = results
-        return {name: summarise(runs) for name, runs in results.items() if not isinstance(runs, str)}
+        return {name: summarize(runs) for name, runs in results.items() if not isinstance(runs, str)}
 
     # --- what is shown
 

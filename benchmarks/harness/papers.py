@@ -37,6 +37,8 @@ class Item:
         The paper's figures in words, where no table has them beside ours.
     remark : str
         Why ours differ, for the page; Markdown.
+    reproduced : {"yes", "in part", "no", "-"}
+        Whether our results agree with the paper's; "-" if the paper has none.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Item:
     stands_in: str = ""
     published: str = ""
     remark: str = ""
+    reproduced: str = "yes"
 
     def missing(self) -> list[str]:
         """Return the files that are not at hand."""

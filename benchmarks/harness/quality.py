@@ -1,4 +1,4 @@
-"""How good centres are, computed by one function for all."""
+"""How good centers are, computed by one function for all."""
 
 from __future__ import annotations
 

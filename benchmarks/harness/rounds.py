@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.harness.contenders import is_peer
 
-__all__ = ["Result", "Summaries", "apart", "interleave", "summarise", "together"]
+__all__ = ["Result", "Summaries", "apart", "interleave", "summarize", "together"]
 
 # Runs during which other processes used more than this fraction of a processor are marked as disturbed.
 DISTURBED = 0.1
@@ -89,7 +89,7 @@ def _too_slow(name: str, results: dict[str, list[Result] | str], group_of: Calla
     return bool(peers) and results[name][0]["seconds"] > SLOW_FACTOR * min(peers)  # type: ignore[index]
 
 
-def summarise(runs: Sequence[Result]) -> Result:
+def summarize(runs: Sequence[Result]) -> Result:
     """Reduce the runs of a contender: medians of every number, the range of the seconds, how many runs."""
     summary: Result = {
         key: median(run[key] for run in runs) if isinstance(value, (int, float)) else value

@@ -1,4 +1,4 @@
-"""Initial centres, as coterie, scikit-learn and faiss choose them, and the run that measures one of them."""
+"""Initial centers, as coterie, scikit-learn and faiss choose them, and the run that measures one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["chain_seeding", "coterie_seeding", "faiss_seeding", "run_seeding", "
 
 
 def coterie_seeding(*, trials: int | None = None, group: str = "") -> Contender:
-    """Return coterie's k-means++ with so many candidates for each centre (None: the greedy rule)."""
+    """Return coterie's k-means++ with so many candidates for each center (None: the greedy rule)."""
     return Contender("coterie", partial(_coterie, trials=trials), group)
 
 
@@ -26,7 +26,7 @@ def chain_seeding(*, chain_length: int, group: str = "") -> Contender:
 
 
 def scikit_learn_seeding(*, trials: int | None = None, group: str = "") -> Contender:
-    """Return scikit-learn's k-means++ with so many candidates for each centre (None: the greedy rule)."""
+    """Return scikit-learn's k-means++ with so many candidates for each center (None: the greedy rule)."""
     return Contender("sklearn", partial(_scikit_learn, trials=trials), group)
 
 
@@ -72,7 +72,7 @@ def _faiss(
 def run_seeding(
     seeding: Contender, data: Path, n_clusters: int, seed: int, n_threads: int, rows_per_block: int = 8192
 ) -> dict[str, Any]:
-    """Choose initial centres and measure it; the potential is the sum of squared distances to the nearest of them.
+    """Choose initial centers and measure it; the potential is the sum of squared distances to the nearest of them.
 
     Parameters
     ----------

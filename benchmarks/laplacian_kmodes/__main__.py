@@ -6,7 +6,7 @@ from benchmarks.harness.options import SystemParser, above_zero, at_least
 from benchmarks.laplacian_kmodes.any_data import measure_any
 from benchmarks.laplacian_kmodes.criteria import measure_criteria
 from benchmarks.laplacian_kmodes.given_graph import measure_gan
-from benchmarks.laplacian_kmodes.labelled import measure_row
+from benchmarks.laplacian_kmodes.labeled import measure_row
 from benchmarks.laplacian_kmodes.rows import ROWS
 from benchmarks.laplacian_kmodes.update import measure_update
 from benchmarks.laplacian_kmodes.whole import measure_blobs

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.data import shapes
-from benchmarks.harness.data.labelled import has_labelled, labelled
+from benchmarks.harness.data.labeled import has_labeled, labeled
 from benchmarks.harness.data.readers import Rows, sampled
 from benchmarks.laplacian_kmodes.sets import SETS
 
@@ -42,7 +42,7 @@ CHOSEN_ON: dict[str, Callable[[], Rows]] = {
     "uneven blobs": shapes.uneven_blobs,
     "elongated blobs": shapes.elongated_blobs,
     "blobs unlike in width": shapes.blobs_unlike_in_width,
-    **{name: partial(labelled, name) for name in ("optdigits", "pendigits", "mnist", "shuttle")},
+    **{name: partial(labeled, name) for name in ("optdigits", "pendigits", "mnist", "shuttle")},
     "four moons": SETS["four moons"].read,
     "searchsnippets": SETS["searchsnippets"].read,
 }
@@ -71,7 +71,7 @@ WIDE: dict[str, Callable[[], Rows]] = {
     "half moons in 100 columns": partial(shapes.wide_moons, 100),
 }  # fmt: skip
 ANY_SETS = {**CHOSEN_ON, **UNSEEN, **WIDE}
-# As they come and with standardised columns; wide ones have columns of one unit.
+# As they come and with standardized columns; wide ones have columns of one unit.
 _TABLES = (
     ("sets that the defaults were chosen on", CHOSEN_ON, (False, True)),
     ("unseen sets", UNSEEN, (False, True)),
@@ -115,7 +115,7 @@ def run_defaults(name: str, is_scaled: bool, n_rows: int, seed: int, n_threads: 
 
 
 def measure_any(benchmark: Benchmark, key: str) -> None:
-    """Compare the defaults with k-means on every set that is here, as it comes and with standardised columns."""
+    """Compare the defaults with k-means on every set that is here, as it comes and with standardized columns."""
     quick = benchmark.options.quick
     n_rows = QUICK_ROWS if quick else N_ROWS
     for title, names, scalings in _TABLES:
@@ -133,7 +133,7 @@ def measure_any(benchmark: Benchmark, key: str) -> None:
 def _is_here(name: str) -> bool:
     if name in SETS and name not in ("iris", "half moons", "digits"):
         return SETS[name].is_here
-    return name not in ("optdigits", "pendigits", "mnist", "shuttle") or has_labelled(name)
+    return name not in ("optdigits", "pendigits", "mnist", "shuttle") or has_labeled(name)
 
 
 def _any_table(benchmark: Benchmark, key: str, title: str, runs: dict[str, dict[str, Scores]]) -> None:

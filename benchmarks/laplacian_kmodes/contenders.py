@@ -1,7 +1,7 @@
-"""What clusters the rows of one graph of neighbours: Laplacian K-modes, k-means and spectral clustering.
+"""What clusters the rows of one graph of neighbors: Laplacian K-modes, k-means and spectral clustering.
 
 All fits share the graph, which `LaplacianKModes` would search for itself: here its parts are put together on
-neighbours that are given, and do what its `fit` does from then on.
+neighbors that are given, and do what its `fit` does from then on.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) 
 def prepare_modes(
     X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str
 ) -> Prepared:
-    """Return what fits Laplacian K-modes on the graph of these neighbours."""
+    """Return what fits Laplacian K-modes on the graph of these neighbors."""
     from coterie import LaplacianKModes
     from coterie.graphs import gaussian_bandwidth
 

@@ -22,7 +22,7 @@ CRITERIA = {
     "E": "E",
     "E at lambda 1": "E@1",
     "E at lambda 4": "E@4",
-    "normalised cut": "ncut",
+    "normalized cut": "ncut",
     "balanced cut": "bcut",
     "modularity": "modularity",
     "stability": "stab",

@@ -1,6 +1,6 @@
-"""Laplacian K-modes as Wang and Carreira-Perpinan relax and solve it (2014): a quadratic programme over simplices.
+"""Laplacian K-modes as Wang and Carreira-Perpinan relax and solve it (2014): a quadratic program over simplices.
 
-Plain NumPy. Between two searches for the modes, memberships Z minimise lambda tr(Z' L Z) - sum z_pl k(x_p, m_l) over
+Plain NumPy. Between two searches for the modes, memberships Z minimize lambda tr(Z' L Z) - sum z_pl k(x_p, m_l) over
 rows of the simplex, by accelerated projected gradients; the modes are mean shifts with weights z.
 """
 
@@ -62,7 +62,7 @@ def laplacian_k_modes(
 def memberships_of(
     graph: Any, affinities: np.ndarray, lam: float, start: np.ndarray, tol: float
 ) -> np.ndarray:
-    """Minimise lambda tr(Z' L Z) - sum z a over the simplices (FISTA, begun anew where the objective rises)."""
+    """Minimize lambda tr(Z' L Z) - sum z a over the simplices (FISTA, begun anew where the objective rises)."""
     degrees = np.asarray(graph.sum(axis=1)).reshape(-1, 1)
     # tr(Z' L Z) has the Hessian 2 L, whose norm is at most four times the largest degree.
     step = 1 / max(4 * lam * float(degrees.max()), 1e-12)

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.harness.data.readers import sampled
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, MNIST, PAPER_SETS
-from benchmarks.laplacian_kmodes.setting import load_labelled
+from benchmarks.laplacian_kmodes.setting import load_labeled
 
 __all__ = ["make_figure_1"]
 
@@ -21,7 +21,7 @@ def run_modes(data: Path, picture: Path, n_threads: int) -> list[dict[str, float
     from coterie import LaplacianKModes
     from coterie.plotting import plot_modes
 
-    X, _ = sampled(*load_labelled(data), N_ROWS)
+    X, _ = sampled(*load_labeled(data), N_ROWS)
     model = LaplacianKModes(
         10, graph_weight=LAMBDA, init="k-means++", random_state=0, n_threads=n_threads
     ).fit(X)

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, PAPER_SETS, SMALL
-from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, load_labelled
+from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, load_labeled
 
 __all__ = ["make_figure_2", "make_table_3"]
 
@@ -36,7 +36,7 @@ def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threa
     from coterie import LaplacianKModes
     from coterie.seeding import k_means_plus_plus
 
-    X, y = load_labelled(data)
+    X, y = load_labeled(data)
     n_clusters = len(np.unique(y))
     found: Curves = {name: {f"{lam:g}": [] for lam in lambdas} for name in COLOURS}
     for seed in range(n_seeds):
@@ -137,12 +137,12 @@ def draw(found: Curves, path: Path) -> None:
         lambdas = [float(lam) for lam in curve]
         values = np.array([[objective for objective, _ in ends] for ends in curve.values()])
         dash = "--" if name == LK else "-"
-        means, colour = values.mean(axis=1), COLOURS[name]
-        axis.plot(lambdas, means, dash, color=colour, marker="o", label=name, linewidth=1.8)
+        means, color = values.mean(axis=1), COLOURS[name]
+        axis.plot(lambdas, means, dash, color=color, marker="o", label=name, linewidth=1.8)
         lost = [min(n for _, n in ends) < most for ends in curve.values()]
-        axis.plot(np.array(lambdas)[lost], means[lost], "o", color=colour, markerfacecolor="white", zorder=3)
+        axis.plot(np.array(lambdas)[lost], means[lost], "o", color=color, markerfacecolor="white", zorder=3)
         axis.fill_between(
-            lambdas, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0
+            lambdas, values.min(axis=1), values.max(axis=1), color=color, alpha=0.12, linewidth=0
         )
     axis.set(
         xlabel="lambda",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.labelled import SCALINGS, labelled, save_labelled
+from benchmarks.harness.data.labeled import SCALINGS, labeled, save_labeled
 from benchmarks.laplacian_kmodes.contenders import K_MEANS, SLK_BO, SLK_MS
 from benchmarks.laplacian_kmodes.peers import K_MODES, KERNEL_K_MEANS, NCUT
 
@@ -52,7 +52,7 @@ class PaperSet:
     Attributes
     ----------
     source, scaling : str
-        Of `benchmarks.harness.data.labelled`.
+        Of `benchmarks.harness.data.labeled`.
     per_class : int, optional
         So many rows of each class only, drawn at random.
     bandwidth_factor : float
@@ -72,11 +72,11 @@ class PaperSet:
     def save(self, folder: Path, quick: bool) -> Path:
         """Write X and y as .npz; return the path."""
         if not self.is_here:
-            return save_labelled("digits", UNIT, QUICK_ROWS if quick else None, folder)
+            return save_labeled("digits", UNIT, QUICK_ROWS if quick else None, folder)
         name = f"{self.source}-{self.per_class or 'all'}-{'quick' if quick else 'whole'}.npz"
         path = folder / name
         if not path.exists():
-            X, y = labelled(self.source)
+            X, y = labeled(self.source)
             chosen = self._chosen(y, quick)
             np.savez(path, X=SCALINGS[self.scaling](X[chosen]), y=y[chosen])
         return path

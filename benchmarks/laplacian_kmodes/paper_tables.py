@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.contenders import K_MEANS, MODE_UPDATES, SLK_BO, SPECTRAL
-from benchmarks.laplacian_kmodes.labelled import LABELLED_SHARE, Starts, run_graph, run_starts
+from benchmarks.laplacian_kmodes.labeled import LABELLED_SHARE, Starts, run_graph, run_starts
 from benchmarks.laplacian_kmodes.paper_sets import (
     DIGITS,
     PAPER_SETS,
@@ -21,7 +21,7 @@ from benchmarks.laplacian_kmodes.paper_sets import (
     PaperSet,
 )
 from benchmarks.laplacian_kmodes.peers import K_MODES, KERNEL_K_MEANS, LK, MEAN_SHIFT, NCUT
-from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, Setting, load_labelled
+from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, Setting, load_labeled
 
 __all__ = ["make_table_1", "make_table_2"]
 
@@ -36,7 +36,7 @@ METHODS = (K_MEANS, K_MODES, MEAN_SHIFT, NCUT, SPECTRAL, KERNEL_K_MEANS, LK, *MO
 
 def run_facts(data: Path) -> tuple[int, int, int, float]:
     """Return rows, columns, classes, and how many times the largest class is larger than the smallest."""
-    X, y = load_labelled(data)
+    X, y = load_labeled(data)
     sizes = np.unique(y, return_counts=True)[1]
     return (*X.shape, len(sizes), float(sizes.max() / sizes.min()))
 
@@ -71,7 +71,7 @@ def make_table_2(run: PaperRun) -> None:
         f"Seeds: {len(run.seeds(SEEDS))}. NMI / accuracy: the median over them, and the run that "
         f"{LABELLED_SHARE:.0%} of the labels choose, as in the paper: among all seeds and, where a method has a "
         f"lambda, all of {lambdas} (LK: {lk_lambdas}); the median is that of the chosen lambda. Seconds are the median "
-        "of one run, labels of all rows included, without the search for neighbours, which all but k-means and mean "
+        "of one run, labels of all rows included, without the search for neighbors, which all but k-means and mean "
         "shift need. All begin with the same k-means++ seeds, but k-means, which draws its own, and NCut and mean "
         "shift, which take none.",
     )
@@ -103,7 +103,7 @@ def _table_of_set(run: PaperRun, name: str, here: PaperSet) -> None:
         "published s",
     ]
     shape = f"{rows:,} x {columns:,}, {classes} clusters"
-    run.report.table(f"Table 2: {title}; {shape}; {N_NEIGHBORS} neighbours in {graph:.2f} s", headers, lines)
+    run.report.table(f"Table 2: {title}; {shape}; {N_NEIGHBORS} neighbors in {graph:.2f} s", headers, lines)
     run.report.save()
 
 

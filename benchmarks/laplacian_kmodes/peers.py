@@ -1,4 +1,4 @@
-"""What the paper compares with, beside k-means: K-modes, mean shift, normalised cuts, kernel k-means, and LK.
+"""What the paper compares with, beside k-means: K-modes, mean shift, normalized cuts, kernel k-means, and LK.
 
 All but mean shift get the same seeds and the same graph as ours. Small, plain versions where no kept library has one.
 """
@@ -74,7 +74,7 @@ def mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prep
 
 
 def ncut(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Prepared:
-    """Normalised cuts, with the eigenvectors discretised as Shi's and Malik's code does."""
+    """Normalized cuts, with the eigenvectors discretized as Shi's and Malik's code does."""
     import scipy.sparse as sp
     from sklearn.cluster import SpectralClustering
 

@@ -12,7 +12,7 @@ LAMBDAS = (1.0, 1.3, 2.0, 3.0, 4.0)
 
 
 @dataclass(frozen=True)
-class LabelledRow:
+class LabeledRow:
     """A data set, how it is scaled, and the NMI and accuracy that the run with the lowest objective should reach."""
 
     data: str
@@ -32,7 +32,7 @@ class LabelledRow:
         start = f", starts from {self.init}" if self.init != "k-means++" else ""
         return f"{self.data}, {self.scaling}, {self.n_clusters} clusters, lambda {self.lam:g}{wide}{start}"
 
-    def for_options(self, benchmark: Benchmark) -> LabelledRow:
+    def for_options(self, benchmark: Benchmark) -> LabeledRow:
         """Return the row, smaller with --quick."""
         return replace(self, n_rows=1500, lambdas=self.lambdas[:2]) if benchmark.options.quick else self
 
@@ -44,14 +44,14 @@ class LabelledRow:
 
 UNIT = "rows of length 1"
 ROWS = {
-    "mnist": LabelledRow("mnist", UNIT, 10, 1.0, init="k-means", lambdas=(1.0, 1.3), wanted=(0.86, 0.80)),
-    "shuttle": LabelledRow("shuttle", UNIT, 7, 2.0, wanted=(0.51, 0.71)),
-    "shuttle-columns": LabelledRow("shuttle", "columns in 0..1", 7, 4.0, 20.0, wanted=(0.51, 0.71)),
-    "optdigits": LabelledRow("optdigits", UNIT, 10, 1.3, wanted=(0.80, 0.0)),
-    "optdigits-raw": LabelledRow("optdigits", "as they are", 10, 1.3, wanted=(0.80, 0.0)),
-    "optdigits-columns": LabelledRow("optdigits", "standardised columns", 10, 1.3, wanted=(0.80, 0.0)),
-    "pendigits": LabelledRow("pendigits", UNIT, 10, 1.3, wanted=(0.82, 0.79)),
-    "pendigits-raw": LabelledRow("pendigits", "as they are", 10, 1.0, wanted=(0.82, 0.79)),
-    "pendigits-columns": LabelledRow("pendigits", "standardised columns", 10, 1.0, wanted=(0.82, 0.79)),
-    "digits": LabelledRow("digits", UNIT, 10, 2.0),
+    "mnist": LabeledRow("mnist", UNIT, 10, 1.0, init="k-means", lambdas=(1.0, 1.3), wanted=(0.86, 0.80)),
+    "shuttle": LabeledRow("shuttle", UNIT, 7, 2.0, wanted=(0.51, 0.71)),
+    "shuttle-columns": LabeledRow("shuttle", "columns in 0..1", 7, 4.0, 20.0, wanted=(0.51, 0.71)),
+    "optdigits": LabeledRow("optdigits", UNIT, 10, 1.3, wanted=(0.80, 0.0)),
+    "optdigits-raw": LabeledRow("optdigits", "as they are", 10, 1.3, wanted=(0.80, 0.0)),
+    "optdigits-columns": LabeledRow("optdigits", "standardized columns", 10, 1.3, wanted=(0.80, 0.0)),
+    "pendigits": LabeledRow("pendigits", UNIT, 10, 1.3, wanted=(0.82, 0.79)),
+    "pendigits-raw": LabeledRow("pendigits", "as they are", 10, 1.0, wanted=(0.82, 0.79)),
+    "pendigits-columns": LabeledRow("pendigits", "standardized columns", 10, 1.0, wanted=(0.82, 0.79)),
+    "digits": LabeledRow("digits", UNIT, 10, 2.0),
 }

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.labelled import SCALINGS, labelled
+from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, snippets
 from benchmarks.harness.data.shapes import half_moons
 
-__all__ = ["SETS", "LabelledSet"]
+__all__ = ["SETS", "LabeledSet"]
 
 UNIT = "rows of length 1"
 
 
 @dataclass(frozen=True)
-class LabelledSet:
+class LabeledSet:
     """A set of rows with classes.
 
     Attributes
@@ -41,7 +41,7 @@ class LabelledSet:
 
 
 def _scaled(name: str, scaling: str) -> Rows:
-    rows, classes = labelled(name)
+    rows, classes = labeled(name)
     return SCALINGS[scaling](rows), classes
 
 
@@ -51,20 +51,20 @@ def _iris() -> Rows:
     return load_iris()
 
 
-SETS: dict[str, LabelledSet] = {
-    "iris": LabelledSet(_iris, "as they are"),
-    "half moons": LabelledSet(half_moons, "as they are"),
-    "digits": LabelledSet(partial(_scaled, "digits", UNIT), UNIT),
-    "optdigits": LabelledSet(partial(_scaled, "optdigits", UNIT), UNIT, "optdigits.npz"),
-    "pendigits": LabelledSet(partial(_scaled, "pendigits", UNIT), UNIT, "pendigits.npz"),
-    "mnist": LabelledSet(partial(_scaled, "mnist", UNIT), UNIT, "mnist.npz"),
-    "shuttle": LabelledSet(partial(_scaled, "shuttle", "columns in 0..1"), "columns in 0..1", "shuttle.npz"),
-    "four moons": LabelledSet(
+SETS: dict[str, LabeledSet] = {
+    "iris": LabeledSet(_iris, "as they are"),
+    "half moons": LabeledSet(half_moons, "as they are"),
+    "digits": LabeledSet(partial(_scaled, "digits", UNIT), UNIT),
+    "optdigits": LabeledSet(partial(_scaled, "optdigits", UNIT), UNIT, "optdigits.npz"),
+    "pendigits": LabeledSet(partial(_scaled, "pendigits", UNIT), UNIT, "pendigits.npz"),
+    "mnist": LabeledSet(partial(_scaled, "mnist", UNIT), UNIT, "mnist.npz"),
+    "shuttle": LabeledSet(partial(_scaled, "shuttle", "columns in 0..1"), "columns in 0..1", "shuttle.npz"),
+    "four moons": LabeledSet(
         partial(arrays_of, "four_moons_regen.npz"), "as they are", "four_moons_regen.npz"
     ),
-    "webkb4": LabelledSet(partial(documents_of, "webkb4.npz"), "tf-idf", "webkb4.npz"),
-    "20news": LabelledSet(
+    "webkb4": LabeledSet(partial(documents_of, "webkb4.npz"), "tf-idf", "webkb4.npz"),
+    "20news": LabeledSet(
         partial(documents_of, "20news_bydate_counts.npz"), "tf-idf", "20news_bydate_counts.npz"
     ),
-    "searchsnippets": LabelledSet(snippets, "embeddings of length 1", "searchsnippets.parquet"),
+    "searchsnippets": LabeledSet(snippets, "embeddings of length 1", "searchsnippets.parquet"),
 }

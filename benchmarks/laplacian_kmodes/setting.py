@@ -1,4 +1,4 @@
-"""What all contenders are given: parameters, rows and one graph of their neighbours."""
+"""What all contenders are given: parameters, rows and one graph of their neighbors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 N_NEIGHBORS = 5
 SEED = 0
-GRAPH = "coterie graph"  # the search for neighbours, in tables
+GRAPH = "coterie graph"  # the search for neighbors, in tables
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _neighbors_file(data: Path) -> Path:
     return data.with_name(f"{data.stem}-neighbors.npz")
 
 
-def load_labelled(data: Path) -> tuple[np.ndarray, np.ndarray]:
+def load_labeled(data: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and classes."""
     with np.load(data) as file:
         return file["X"], file["y"]

@@ -25,7 +25,7 @@ def run_updates(n_rows: int, n_clusters: int, n_threads: int) -> dict[str, float
     -------
     dict
         `seconds` of an update and the `bytes` that it must move: affinities and memberships in, memberships and
-        edges. Neighbours' memberships count once, as if they came from the cache.
+        edges. Neighbors' memberships count once, as if they came from the cache.
     """
     from coterie.graphs import graph_of_neighbors, nearest_neighbors
     from coterie.laplacian_kmodes.memberships import GraphMemberships
@@ -73,7 +73,7 @@ def measure_update(benchmark: Benchmark, key: str) -> None:
             ]
         )
         benchmark.report.data["rows"][f"{key}: {n_clusters} clusters"] = s
-    title = f"one update of the memberships of {n_rows:,} rows on {N_NEIGHBORS} neighbours"
+    title = f"one update of the memberships of {n_rows:,} rows on {N_NEIGHBORS} neighbors"
     headers = ["clusters", "milliseconds", "MiB that must move", "GB/s", f"of {limit:.0f} GB/s (copy)"]
     benchmark.report.table(f"{key}. {title}", headers, lines)
     benchmark.report.save()

@@ -1,4 +1,4 @@
-"""Row blobs: a whole fit against the search for neighbours alone."""
+"""Row blobs: a whole fit against the search for neighbors alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOB_ROWS, BLOB_CLUSTERS, END_TO_END = 1_000_000, 100, 1.5
 
 
 def run_whole(name: str, data: Path, setting: Setting) -> dict[str, Any]:
-    """Measure a whole fit, the search for neighbours included, or that search alone."""
+    """Measure a whole fit, the search for neighbors included, or that search alone."""
     from coterie import LaplacianKModes
     from coterie.graphs import nearest_neighbors
 
@@ -40,7 +40,7 @@ def run_whole(name: str, data: Path, setting: Setting) -> dict[str, Any]:
 
 
 def measure_blobs(benchmark: Benchmark, key: str) -> None:
-    """Compare one start on a million rows with the search for their neighbours alone."""
+    """Compare one start on a million rows with the search for their neighbors alone."""
     n_rows = BLOB_ROWS // (50 if benchmark.options.quick else 1)
     data = benchmark.data("blobs", n_rows)
     setting = Setting(BLOB_CLUSTERS, 1.3, 1, benchmark.options.threads)

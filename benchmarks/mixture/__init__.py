@@ -7,6 +7,6 @@
 
 Without options all rows but blobs64-8192 are run, with a table of what labels for all rows cost at the end. With
 one of --scaling (seconds of an iteration against the number of components), --estep (rate of the kernels), --seeding
-(initial centres) and --huge (a coreset of a generated file), only these are run, and the rows that --rows names.
+(initial centers) and --huge (a coreset of a generated file), only these are run, and the rows that --rows names.
 Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, 2022.
 """

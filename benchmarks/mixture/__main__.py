@@ -34,7 +34,7 @@ def parser() -> SystemParser:
     add = parser.add_argument
     add("--scaling", action="store_true", help="seconds of an iteration against the number of components")
     add("--estep", action="store_true", help="the kernels, against the machine's sgemm rate")
-    add("--seeding", action="store_true", help="initial centres: AFK-MC2 against greedy k-means++")
+    add("--seeding", action="store_true", help="initial centers: AFK-MC2 against greedy k-means++")
     add("--huge", action="store_true", help="a coreset of a generated file")
     parser.add("--huge-gb", type=above_zero, default=20.0, quick=0.1, help="size of that file in GB")
     add("--plot", type=Path, help="the picture of --scaling (default: beside the JSON file)")

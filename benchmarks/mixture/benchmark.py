@@ -49,9 +49,9 @@ class MixtureBenchmark(Benchmark):
 ROW_NOTES = [
     "Error: mean squared distance of all rows to the nearest centroid or mean, relative to the median of the",
     "reference; in parentheses the range over the seeds. Speed-up: seconds of the reference over these.",
-    "Seeded by: lines with a coreset have the same one; those seeded by AFK-MC2 on it begin with the same centres.",
+    "Seeded by: lines with a coreset have the same one; those seeded by AFK-MC2 on it begin with the same centers.",
     "Distances: those of the coreset (2 n), of the seeding (AFK-MC2: n + m C (C - 1) / 2; greedy k-means++: n for",
-    "the first centre and 2 + floor(log C) times n for each other) and of the iterations (Lloyd: n C each, n",
+    "the first center and 2 + floor(log C) times n for each other) and of the iterations (Lloyd: n C each, n",
     "being the rows that are fitted); fewer times: those of the reference over these. Of coterie's k-means that",
     "is what Lloyd would take: it evaluates fewer. Mixtures count what their E-steps evaluated; the one before",
     "the first iteration is not in the history and is counted as the first that is. Coreset, seeding: shares of",

@@ -1,7 +1,7 @@
 """The fits: mixtures and k-means, on all rows and on a coreset.
 
 All get the same rows, number of clusters and threads; those with a coreset draw the same one from the same seed, and
-those that begin with AFK-MC2 on it get the same initial centres. No fit labels all rows, except where scikit-learn's
+those that begin with AFK-MC2 on it get the same initial centers. No fit labels all rows, except where scikit-learn's
 and our k-means on all rows do so as part of their last iteration; what labels cost is measured apart, for everyone.
 """
 
@@ -50,7 +50,7 @@ class Fit:
 
 
 class Start:
-    """The rows that are fitted and the initial centres, with the seconds and distances that they took.
+    """The rows that are fitted and the initial centers, with the seconds and distances that they took.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Start:
             self.n_distances = 2.0 * len(X)
 
     def chain(self) -> np.ndarray:
-        """Return initial centres by AFK-MC2: those of a mixture with the same seed."""
+        """Return initial centers by AFK-MC2: those of a mixture with the same seed."""
         begin = self._clock()
         centers = draw_seeds(self.drawn, self._setting, self._random, self._n_threads)
         self.seconds[SEEDING] = self._clock() - begin
@@ -86,7 +86,7 @@ class Start:
 
 
 def n_trials(n_clusters: int) -> int:
-    """Return the candidates of greedy k-means++ for each centre, of scikit-learn and of coterie."""
+    """Return the candidates of greedy k-means++ for each center, of scikit-learn and of coterie."""
     return 2 + int(np.log(n_clusters))
 
 
@@ -106,10 +106,10 @@ def _scikit_learn(
     start = Start(X, setting, seed, n_threads, coreset)
     rows, weights = start.drawn
 
-    def seeds(centred: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
+    def seeds(centerd: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
         # What init="k-means++" does, with a clock beside it.
         begin = clock(n_threads)()
-        found = kmeans_plusplus(centred, n_clusters, sample_weight=weights, random_state=random_state)[0]
+        found = kmeans_plusplus(centerd, n_clusters, sample_weight=weights, random_state=random_state)[0]
         start.seconds[SEEDING] = clock(n_threads)() - begin
         start.n_distances += _greedy_distances(len(rows), n_clusters)
         return found

@@ -102,5 +102,5 @@ ESTEP_NOTES = [
     "of the seconds of an iteration: E-steps that search, those that do not, the components' shares of the rows with",
     "the free energy, the moments; the rest is the M-step's end. Of sgemm: 2 D for each distance that the whole",
     "searching E-step evaluates, over its seconds and the machine's rate: gathering, selecting and the renewal of",
-    "neighbourhoods count as nothing, so that the products alone reach more.",
+    "neighborhoods count as nothing, so that the products alone reach more.",
 ]

@@ -23,7 +23,7 @@ N_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
 N_ITER = 7
 
 # Distances of coreset, seeding and one iteration by the letters of the paper, n rows in all and s in the coreset. The
-# least that an E-step can look at is C' (each neighbourhood the same), the most C' G.
+# least that an E-step can look at is C' (each neighborhood the same), the most C' G.
 FORMULAS: dict[str, Callable[[int, Setting], tuple[float, float, float]]] = {
     SEEDS_ALONE: lambda n, s: (0, n + s.chain_length * s.n_clusters**2 / 2, 0),
     OWN_CHAIN: lambda n, s: (
@@ -135,11 +135,11 @@ def _draw(n_rows: int, settings: list[Setting], evaluated: dict[int, float], pat
     sizes = [s.n_clusters for s in settings]
     for part, (axis, title) in enumerate(zip(axes, ("coreset", "seeding", "an iteration"))):
         for name, count in FORMULAS.items():
-            colour, marker, dash = STYLES[name]
+            color, marker, dash = STYLES[name]
             counts = [count(n_rows, s)[part] for s in settings]
             if any(counts):
                 label = name.removeprefix("coterie ")
-                axis.plot(sizes, counts, dash, marker=marker, color=colour, label=label, alpha=0.8)
+                axis.plot(sizes, counts, dash, marker=marker, color=color, label=label, alpha=0.8)
         axis.set(xscale="log", yscale="log", title=title, xlabel="clusters C")
         axis.minorticks_off()
         axis.set_xticks(sizes, [f"{c:,}" for c in sizes], rotation=30)

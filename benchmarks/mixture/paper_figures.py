@@ -119,12 +119,12 @@ def _draw_partitions(found: Mapping[str, Mapping[str, list[tuple[int, float]]]],
     axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
     for axis, (key, lines) in zip(axes, found.items()):
         for name, measured in lines.items():
-            colour, marker, dash = STYLES[name]
+            color, marker, dash = STYLES[name]
             label = name.removeprefix("coterie ")
             if name in (OWN_CHAIN, VC_GMM):
-                axis.plot(*zip(*measured), dash, marker=marker, color=colour, label=label)
+                axis.plot(*zip(*measured), dash, marker=marker, color=color, label=label)
             elif measured:
-                axis.axhline(measured[0][1], color=colour, linestyle=":", label=label)
+                axis.axhline(measured[0][1], color=color, linestyle=":", label=label)
         axis.set(xscale="log", title=key, xlabel="rows of the coreset N'")
         axis.minorticks_off()
         sizes = [size for size, _ in lines[VC_GMM]]

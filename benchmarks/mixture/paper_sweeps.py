@@ -34,7 +34,7 @@ SEEDS = 3
 CANDIDATES = (2, 3, 5, 8)
 CHAIN_LENGTHS = (2, 20, 200)
 
-# Colours that also the colour-blind tell apart. Ours are solid, peers and seeds alone dashed.
+# Colors that also the color-blind tell apart. Ours are solid, peers and seeds alone dashed.
 STYLES = {
     OWN_ALL_ROWS: ("#000000", "*", "-"),
     SEEDS_ALONE: ("#888888", "v", "--"),
@@ -195,11 +195,11 @@ def _draw_lines(axis: Any, found: Sweep, what: str) -> None:
     fits = [error for contender, (_, errors) in lines.items() for error in errors if contender != SEEDS_ALONE]
     low, high = min(fits), max(fits)
     margin = 0.08 * max(high - low, 1)
-    for contender, (colour, marker, dash) in STYLES.items():
+    for contender, (color, marker, dash) in STYLES.items():
         measured, errors = lines[contender]
         shown = np.minimum(errors, high + 1.5 * margin)
         label = contender.removeprefix("coterie ")
-        axis.plot(measured, shown, dash, marker=marker, color=colour, markersize=6, label=label)
+        axis.plot(measured, shown, dash, marker=marker, color=color, markersize=6, label=label)
         for x, y, error in zip(measured, shown, errors):
             if error > y:
                 axis.annotate(

@@ -102,7 +102,7 @@ def _table(benchmark: MixtureBenchmark, key: str, title: str, summaries: Summari
             if peer in summaries
         ]
         benchmark.report.say(
-            f"From the same coreset and the same initial centres {VC_GMM} is {', '.join(ratios)}."
+            f"From the same coreset and the same initial centers {VC_GMM} is {', '.join(ratios)}."
             if ratios
             else ""
         )

@@ -44,14 +44,14 @@ def fitted(
 
 
 def quantization_error(X: np.ndarray, centers: np.ndarray) -> float:
-    """Return the mean squared distance of the rows to the nearest centre, found by comparing with all of them."""
+    """Return the mean squared distance of the rows to the nearest center, found by comparing with all of them."""
     # Around the mean, where float32 products lose less.
     mean = X.mean(axis=0, dtype=np.float64)
     return inertia((X - mean).astype(np.float32), np.asarray(centers - mean, np.float32), 2048) / len(X)
 
 
 def nearest_means(X: np.ndarray, centers: np.ndarray, rows_per_block: int = 2048) -> np.ndarray:
-    """Return the number of the nearest centre of each row, found by comparing with all of them."""
+    """Return the number of the nearest center of each row, found by comparing with all of them."""
     mean = X.mean(axis=0, dtype=np.float64)
     relative = np.asarray(centers - mean, np.float32)
     squares = np.einsum("ij,ij->i", relative, relative)

@@ -1,4 +1,4 @@
-"""Initial centres: AFK-MC2 against greedy k-means++."""
+"""Initial centers: AFK-MC2 against greedy k-means++."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEEDINGS: dict[str, Contender] = {
     **{f"coterie AFK-MC2, m = {m}": chain_seeding(chain_length=m) for m in CHAIN_LENGTHS},
     **{f"faiss AFK-MC2, m = {m}": faiss_seeding(method="AFK_MC2", chain_length=m) for m in CHAIN_LENGTHS},
 }
-ROWS_PER_BLOCK = 2048  # of the potential, which compares rows with many centres
+ROWS_PER_BLOCK = 2048  # of the potential, which compares rows with many centers
 
 
 def measure_seedings(benchmark: MixtureBenchmark, key: str) -> None:
@@ -62,5 +62,5 @@ def measure_seedings(benchmark: MixtureBenchmark, key: str) -> None:
     benchmark.table(key, title, headers, summaries, cells)
     benchmark.report.say(
         "",
-        f"Potential: sum of squared distances to the nearest centre. Speed-up and relative: to {first}.",
+        f"Potential: sum of squared distances to the nearest center. Speed-up and relative: to {first}.",
     )

@@ -79,7 +79,7 @@ def draw_coreset(
 def draw_seeds(
     coreset: Coreset, setting: Setting, random: np.random.RandomState, n_threads: int
 ) -> np.ndarray:
-    """Return initial centres by AFK-MC2: after `draw_coreset` with the same source, those that vc-GMM begins with."""
+    """Return initial centers by AFK-MC2: after `draw_coreset` with the same source, those that vc-GMM begins with."""
     from coterie.seeding import afk_mc2
 
     rows, weights = coreset

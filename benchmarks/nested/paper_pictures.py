@@ -56,7 +56,7 @@ def draw_thresholds(
 def _draw_excess(
     axis: Any, row: RowCurves, times: Sequence[float], excess_at: Callable[..., list[float]]
 ) -> None:
-    for seconds, colour in zip(times, TIME_COLOURS):
+    for seconds, color in zip(times, TIME_COLOURS):
         for bounds, dash in (("auto", "-"), ("off", "--")):
             names = {rho: setting_name(rho, bounds) for rho in RHOS}
             shown = [rho for rho, name in names.items() if name in row.curves]
@@ -64,7 +64,7 @@ def _draw_excess(
             word = "on" if bounds == "auto" else "off"
             if shown:
                 axis.plot(
-                    shown, values, dash, marker="o", color=colour, label=f"at {seconds:g} s, bounds {word}"
+                    shown, values, dash, marker="o", color=color, label=f"at {seconds:g} s, bounds {word}"
                 )
     axis.set(xscale="log", title=row.title, xlabel="threshold rho")
     axis.set_ylim(bottom=0)
@@ -73,11 +73,11 @@ def _draw_excess(
 def _draw_curves(axis: Any, row: RowCurves) -> None:
     """Draw the curves of one kind of bounds: of the first seed, for they are of different lengths."""
     bounds = "auto" if setting_name(RHOS[0], "auto") in row.curves else "off"
-    for rho, colour in zip(RHOS, RHO_COLOURS):
+    for rho, color in zip(RHOS, RHO_COLOURS):
         fits = row.curves.get(setting_name(rho, bounds))
         if fits:
             seconds, energies = np.array(fits[0]).T
-            axis.plot(seconds, 100 * (energies / row.best_energy - 1), color=colour, label=f"rho = {rho:g}")
+            axis.plot(seconds, 100 * (energies / row.best_energy - 1), color=color, label=f"rho = {rho:g}")
     axis.set(xscale="log", yscale="log", xlabel="seconds of the fit, first seed")
     axis.yaxis.set_major_formatter("{x:g}")
 
@@ -97,8 +97,8 @@ def draw_moves(
 
     def draw(path: Path) -> None:
         figure, axes = _figure(1, 1 + len(corners))
-        for (name, lengths), colour in zip(moves.items(), ("#0072b2", "#d55e00", "#009e73")):
-            axes[0, 0].plot(1 + np.arange(len(lengths)), lengths, marker=".", color=colour, label=name)
+        for (name, lengths), color in zip(moves.items(), ("#0072b2", "#d55e00", "#009e73")):
+            axes[0, 0].plot(1 + np.arange(len(lengths)), lengths, marker=".", color=color, label=name)
         axes[0, 0].set(yscale="log", xlabel="round on the same sample", ylabel="mean length")
         axes[0, 0].legend(fontsize=8)
         for axis, (title, points) in zip(axes[0, 1:], corners):
@@ -110,9 +110,9 @@ def draw_moves(
 
 
 def _draw_corner(axis: Any, points: np.ndarray) -> None:
-    for end, colour, name in ((1, "#0072b2", "by b rows"), (2, "#d55e00", "by 2b rows")):
-        axis.annotate("", points[end], points[0], arrowprops={"arrowstyle": "->", "color": colour})
-        axis.plot(*points[end], "o", color=colour, label=name)
+    for end, color, name in ((1, "#0072b2", "by b rows"), (2, "#d55e00", "by 2b rows")):
+        axis.annotate("", points[end], points[0], arrowprops={"arrowstyle": "->", "color": color})
+        axis.plot(*points[end], "o", color=color, label=name)
     axis.plot(*points[0], "o", color="black", label="before")
     axis.set_aspect("equal", adjustable="datalim")
     axis.margins(0.25)

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.nested.curves import LEVELS, Curve, RowCurves
 
 LEAST_EXCESS = 1e-4  # what lies below is drawn there
-# Colours that also the colour-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
+# Colors that also the color-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
 STYLES = {
     "coterie nested": ("#d55e00", "-"),
     "coterie nested, k-means++": ("#e69f00", "-"),
@@ -62,13 +62,13 @@ def _draw_row(axis: Any, row: RowCurves) -> None:
     highest = 0.0
     for name in row.curves:
         seconds, excess = _on_grid(row, name)
-        colour, dash = STYLES.get(name, OTHER_STYLE)
+        color, dash = STYLES.get(name, OTHER_STYLE)
         middle = 100 * np.median(excess, axis=0)
         width = 2.4 if name == "coterie nested" else 1.5
-        axis.plot(seconds, middle, dash, color=colour, linewidth=width, label=name)
-        axis.plot(seconds[-1], middle[-1], "o", color=colour, markersize=5)  # where it ended
+        axis.plot(seconds, middle, dash, color=color, linewidth=width, label=name)
+        axis.plot(seconds[-1], middle[-1], "o", color=color, markersize=5)  # where it ended
         low, high = 100 * excess.min(axis=0), 100 * excess.max(axis=0)
-        axis.fill_between(seconds, low, high, color=colour, alpha=0.12, linewidth=0)
+        axis.fill_between(seconds, low, high, color=color, alpha=0.12, linewidth=0)
         highest = max(highest, float(middle[0]))
     axis.set(xscale="log", yscale="log", title=row.title, xlabel="seconds of the fit")
     axis.set_ylim(80 * LEAST_EXCESS, min(2 * highest, 200))

@@ -1,4 +1,4 @@
-"""The list of items on the terminal, and the pages: what a paper reports, what we get, why they differ."""
+"""The list of items on the terminal, and the pages of the papers."""
 
 from __future__ import annotations
 
@@ -72,12 +72,34 @@ class Made:
         return ["", f"<!-- {full}; {self.date}; {self.machine} -->", "", self.text, "", "<!-- end -->"]
 
 
+# A table under a picture has at most this many lines.
+_MOST_LINES = 16
+_PEERS = (
+    "scikit-learn-intelex", "faiss", "superkmeans", "hnswlib", "pynndescent", "usearch", "graphlearning",
+    "scikit-network", "genieclust", "24 GiB", "Linux",
+)  # fmt: skip
 _BLOCK = re.compile(r"^<!-- (\S+); (\S+); ([^\n]+) -->\n\n(.*?)\n\n<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
 def _made_before(page: str) -> dict[str, Made]:
     """Return what a page shows of items."""
-    return {full: Made(text, date, machine) for full, date, machine, text in _BLOCK.findall(page)}
+    return {
+        full: Made(_without_data_of_pictures(text), date, _short(machine))
+        for full, date, machine, text in _BLOCK.findall(page)
+    }
+
+
+def _without_data_of_pictures(text: str) -> str:
+    """Leave out long tables where a picture shows the same: the files of the results have them."""
+    if "![" not in text:
+        return text
+    table = re.compile(rf"(?:^### [^\n]*\n\n)?(?:^\|[^\n]*\n){{{_MOST_LINES + 1},}}\n?", re.MULTILINE)
+    return table.sub("", text + "\n").rstrip("\n")
+
+
+def _short(machine: str) -> str:
+    """Return processor, cores and versions of what computes, of all that `machine_line` says."""
+    return ", ".join(part for part in machine.split(", ") if not part.startswith(_PEERS))
 
 
 def _made_now(full: str, images: Path) -> Made:
@@ -93,16 +115,13 @@ def _made_now(full: str, images: Path) -> Made:
     if not data.get("is_whole", True):
         lines += ["Not all of it: the run was ended before it was done.", ""]
     date = data["machine"]["date"][:10]
-    return Made("\n".join([*lines, f"`{data['command']}`, {date}"]), date, machine_line(data["machine"]))
+    text = _without_data_of_pictures("\n".join([*lines, f"`{data['command']}`, {date}"]))
+    return Made(text, date, _short(machine_line(data["machine"])))
 
 
 def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
     machines: dict[str, list[str]] = {}
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
-    yield from (
-        "",
-        "With `--threads 1` seconds are those of the processor, which other processes change little.",
-    )
     for item in paper.items:
         full = f"{paper.key}-{item.name}"
         yield from ("", f"## {item.place}", "", item.shows)
@@ -115,6 +134,8 @@ def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
             yield from ("", f"Not run yet: `{command(full)}`.")
         if item.remark:
             yield from ("", item.remark)
+        if item.reproduced != "-":
+            yield from ("", f"Reproduced: {item.reproduced}.")
     if machines:
         yield from ("", "## Machines", "")
         yield from (f"- {line}: {'; '.join(places)}" for line, places in machines.items())
@@ -122,23 +143,19 @@ def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
 
 def _overview(made: dict[str, Made]) -> Iterator[str]:
     yield from (
-        "# The five papers",
+        "# Papers",
         "",
-        "Every figure, table, variant and option of the papers, the command that makes it, and what became of it.",
-        "`python -m benchmarks.papers` lists them, with a name it makes one, `--all` makes all, `--pages` writes these",
-        "pages from the results.",
+        "Every figure, table, variant and option of the five papers, with the command that makes it, and whether our",
+        "results agree with the published ones: in part, if other data stand in for data that are not published, or",
+        "if some results differ. `python -m benchmarks.papers NAME` makes one, `--all` all, `--pages` writes these",
+        "pages. With `--threads 1` seconds are processor seconds.",
     )
     for paper in PAPERS.values():
         rows = []
         for item in paper.items:
             full = f"{paper.key}-{item.name}"
-            by = f"`{command(full)}`" if item.make is not None else ""
-            rows.append([item.place, item.shows, by, _status(item, made.get(full))])
+            by = "" if item.make is None else f"`{full}`" if full in made else f"`{full}`, not run yet"
+            rows.append([item.place, item.shows, item.reproduced, by])
         yield from ("", f"## [{paper.title}]({paper.key}.md)", "", f"{paper.authors}.", "")
-        yield from markdown_table(["", "shows", "command", "status"], rows, 4)
-
-
-def _status(item: Item, made: Made | None) -> str:
-    if item.make is None:
-        return "see the page"
-    return "not run yet" if made is None else f"made {made.date}"
+        yield from markdown_table(["", "shows", "reproduced", "command"], rows, 4)
+    yield from ("", "```{toctree}", ":hidden:", ":glob:", "", "*", "```")

@@ -267,7 +267,7 @@ def build_gan_graph(downloads: Downloads) -> Arrays:
 
 
 def neighbor_graph(X: np.ndarray, y: np.ndarray) -> Arrays:
-    """Return the graph of ten nearest neighbours of either end, all weights 1."""
+    """Return the graph of ten nearest neighbors of either end, all weights 1."""
     from sklearn.neighbors import NearestNeighbors
 
     n = len(X)

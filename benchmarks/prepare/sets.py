@@ -74,7 +74,7 @@ def _sparse(
 
 UCI = "UCI Machine Learning Repository, archive.ics.uci.edu: "
 LIBSVM = "LIBSVM data, csie.ntu.edu.tw/~cjlin/libsvmtools/datasets: "
-GRAPH_SOURCE = "computed: ten nearest neighbours of either end"
+GRAPH_SOURCE = "computed: ten nearest neighbors of either end"
 
 SETS = (
     DataSet(

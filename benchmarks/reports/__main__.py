@@ -136,7 +136,7 @@ def take_picture(options: argparse.Namespace) -> None:
         taken = Image.open(io.BytesIO(page.screenshot()))
         browser.close()
     half = taken.resize((taken.width * 5 // 8, taken.height * 5 // 8), Image.Resampling.LANCZOS)
-    # The usual choice of colours loses those of small discs.
+    # The usual choice of colors loses those of small discs.
     few = half.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(options.plot, optimize=True)
 

@@ -1,4 +1,4 @@
-"""Total variation clustering on nearest-neighbour graphs, with and without labels, against methods for graphs.
+"""Total variation clustering on nearest-neighbor graphs, with and without labels, against methods for graphs.
 
     python -m benchmarks.total_variation [--data optdigits,mnist] [--draws 10] [--trials 30] [--threads 2]
                                          [--only coterie] [--labels 0,1,0.1] [--kernel] [--quick]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.images import upright_digits
-from benchmarks.harness.data.labelled import labelled
+from benchmarks.harness.data.labeled import labeled
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news")
 N_NEIGHBORS = 10
@@ -30,7 +30,7 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return a graph and the classes of its vertices; digits of scikit-learn stand in where there is no such file."""
     path = graph_file(name)
     if path is None:
-        return _graph_of_rows(*labelled("digits"))
+        return _graph_of_rows(*labeled("digits"))
     with np.load(path) as file:
         classes = file["y"].astype(np.int64)
         if "X" in file:
@@ -45,7 +45,7 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
 def load_rows(name: str) -> np.ndarray | None:
     """Return the rows that a graph of `load_graph` is made of, or None where they are not dense, or not here."""
     if graph_file(name) is None:
-        return labelled("digits")[0]
+        return labeled("digits")[0]
     path = real_file(FILES.get(name, f"{name}.npz"))
     if path is None:
         return None
@@ -59,7 +59,7 @@ def load_rows(name: str) -> np.ndarray | None:
 def _graph_of_rows(rows: np.ndarray, classes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     from coterie.graphs import knn_graph
 
-    # Neighbours of many rows are approximate: all contenders get the same ones.
+    # Neighbors of many rows are approximate: all contenders get the same ones.
     return knn_graph(rows, N_NEIGHBORS, random_state=0), classes
 
 

@@ -1,4 +1,4 @@
-"""A small solver of left-stochastic matrix factorisation (LSD; Arora et al. 2011), the peer of the paper's Figure 2."""
+"""A small solver of left-stochastic matrix factorization (LSD; Arora et al. 2011), the peer of the paper's Figure 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["left_stochastic_memberships"]
 def left_stochastic_memberships(
     graph: sp.csr_array, start: np.ndarray, n_iterations: int = 500
 ) -> np.ndarray:
-    """Minimise ||W - c F F'||_F^2 over F with rows in the simplex and c, by projected gradients with backtracking.
+    """Minimize ||W - c F F'||_F^2 over F with rows in the simplex and c, by projected gradients with backtracking.
 
     Arora et al. fix the scale c beforehand, for dense kernels; for a sparse graph it has to be the best one for F.
 

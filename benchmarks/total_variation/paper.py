@@ -11,14 +11,14 @@ _GRAPHS = tuple(FILES.get(name, f"graphs/{name}.npz") for name in DATA)
 _STANDS_IN = "what is missing is left out; scikit-learn's digits where nothing is there"
 
 _TABLE_1_REMARK = """The graphs of 20news (the authors' file, 4 to 15 documents fewer), optdigits and pendigits
-(10 nearest neighbours: the authors' algorithm gives their purities there) are the paper's. Those of 4moons
-(points drawn anew, with more noise), webkb4 (made here of term counts) and MNIST (10 nearest neighbours of the
+(10 nearest neighbors: the authors' algorithm gives their purities there) are the paper's. Those of 4moons
+(points drawn anew, with more noise), webkb4 (made here of term counts) and MNIST (10 nearest neighbors of the
 plain images) are not. **On MNIST the lowest (P) of our trials has 87.45, against 97.60 in the paper**: fours and
 nines are one cluster there and ones two, at a lower (P) than the ten digits have on this graph. The default keeps
-another trial, which finds the ten digits: its cut is 9% lower where edges count for the neighbours that their ends
+another trial, which finds the ten digits: its cut is 9% lower where edges count for the neighbors that their ends
 share (`select_by`). `mnist-upright`
 shears the digits until they lean no more, which makes another graph; no figure of the paper belongs to it (and in
-the run of 2026-11-22 2% of its edges differed from line to line, for its neighbours were drawn without a seed). The
+the run of 2026-11-22 2% of its edges differed from line to line, for its neighbors were drawn without a seed). The
 NMF methods of the paper are reported there at the best purity of 31 runs, chosen by the labels."""
 
 _TABLE_2_REMARK = """As the paper does: ten draws of labels, the purity of the one with the lowest (P); with
@@ -84,7 +84,7 @@ PAPER = Paper(
             published="the total variation solution is the indicator of the first ten vertices.",
             remark=(
                 "Functions are scaled to 0..1: neither energy depends on height or offset. The spectral "
-                "panel minimises (P-rlx2), whose solution for two clusters solves a linear system for the "
+                "panel minimizes (P-rlx2), whose solution for two clusters solves a linear system for the "
                 "signs of f - med(f)."
             ),
         ),
@@ -92,13 +92,13 @@ PAPER = Paper(
             "figure-2",
             "Figure 2",
             "Memberships of the fours and nines of optdigits in the cluster of the fours: a sharp step, "
-            "and a smooth one by matrix factorisation.",
+            "and a smooth one by matrix factorization.",
             make_figure_2,
             data=("graphs/optdigits.npz",),
             stands_in="scikit-learn's digits",
             remark=(
                 "LSD is a small solver of our own (`benchmarks/total_variation/left_stochastic.py`): "
-                "projected gradients on ||W - c F F'||, from a normalised cut plus 0.2 as in the paper; "
+                "projected gradients on ||W - c F F'||, from a normalized cut plus 0.2 as in the paper; "
                 "its purity is below that of the authors' LSD code (97.94, the best of 31 starts)."
             ),
         ),
@@ -125,18 +125,18 @@ PAPER = Paper(
                 '`steps="paper"`, `--steps paper`; line by line against '
                 "`tests/reference/total_variation.py: algorithm_1`. `eps` is that of (16). Delta^k is the "
                 "largest B, the paper's only choice. The default takes preconditioned steps (Pock and "
-                "Chambolle 2011), which fall more slowly: [decisions](../decisions/total_variation.md) "
+                "Chambolle 2011), which fall more slowly: [decisions](../development/decisions/total_variation.md) "
                 "says what that gains."
             ),
         ),
         Item(
             "starts",
             "Section 5, starts (a) and (b)",
-            "The normalised cut itself, and vertices drawn from it and diffused.",
+            "The normalized cut itself, and vertices drawn from it and diffused.",
             remark=(
                 'With `steps="paper"` the first of `n_init` runs is (a), the others (b); otherwise (a) is '
                 "the second. The data of (a) in the paper are another group's, and not published: ours is "
-                "the normalised cut of Ng, Jordan and Weiss. Any memberships can be given by `init`."
+                "the normalized cut of Ng, Jordan and Weiss. Any memberships can be given by `init`."
             ),
         ),
         Item(
@@ -147,6 +147,7 @@ PAPER = Paper(
             data=_GRAPHS,
             stands_in=_STANDS_IN,
             remark=_TABLE_1_REMARK,
+            reproduced="in part",
         ),
         Item(
             "table-2",
@@ -156,6 +157,7 @@ PAPER = Paper(
             data=_GRAPHS,
             stands_in=_STANDS_IN,
             remark=_TABLE_2_REMARK,
+            reproduced="in part",
         ),
         Item(
             "few-labels",
@@ -165,6 +167,7 @@ PAPER = Paper(
             data=_GRAPHS,
             stands_in=_STANDS_IN,
             remark=_FEW_REMARK,
+            reproduced="-",
         ),
     ),
 )

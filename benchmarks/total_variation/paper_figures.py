@@ -1,4 +1,4 @@
-"""The two figures of the paper: indicators where quadratic and factorised relaxations give ramps."""
+"""The two figures of the paper: indicators where quadratic and factorized relaxations give ramps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.total_variation.left_stochastic import left_stochastic_membershi
 
 __all__ = ["make_figure_1", "make_figure_2"]
 
-# Colours that also the colour-blind tell apart (after Okabe and Ito).
+# Colors that also the color-blind tell apart (after Okabe and Ito).
 OURS_COLOUR, PEER_COLOUR = "#d55e00", "#0072b2"
 N_PATH = 20
 FOUR, NINE = 4, 9
@@ -49,7 +49,7 @@ def run_path(steps: str) -> dict[str, Any]:
 
 
 def spectral_relaxation(graph: sp.csr_array) -> np.ndarray:
-    """Minimise ||f||_Lap / ||f - med(f)||_1, (P-rlx2) of two clusters.
+    """Minimize ||f||_Lap / ||f - med(f)||_1, (P-rlx2) of two clusters.
 
     Where the signs v of f - med(f) stay, the best f solves L f = v; so f and v are found in turn, from the second
     eigenvector of L on.
@@ -86,7 +86,7 @@ def make_figure_1(run: PaperRun) -> None:
     headers = [
         "relaxation",
         "farthest from the indicator of the middle cut",
-        "largest step between neighbours",
+        "largest step between neighbors",
     ]
     run.report.table("A path of 20 vertices in two clusters, functions scaled to 0..1", headers, rows)
     run.report.data["path"] = {name: ours[name].tolist() for name in ("total variation", "spectral")}
@@ -104,9 +104,9 @@ def _draw_path(panels: Sequence[Panel], path: Path) -> None:
     axes["graph"].plot(vertices, np.zeros(N_PATH), "o-", color="#555555", markersize=5, linewidth=1)
     axes["graph"].set_axis_off()
     axes["graph"].set_title("the graph: a path of 20 vertices, weights 1", fontsize=10)
-    for place, (title, column, colour) in enumerate(panels):
+    for place, (title, column, color) in enumerate(panels):
         axis = axes[place]
-        axis.plot(vertices, column, "o-", color=colour, markersize=5, linewidth=1)
+        axis.plot(vertices, column, "o-", color=color, markersize=5, linewidth=1)
         axis.set(title=title, xlabel="vertex", ylim=(-0.05, 1.05), xticks=[1, 5, 10, 15, 20])
         _tidy(axis)
     axes[0].set_ylabel("vertex function")
@@ -117,7 +117,7 @@ def _draw_path(panels: Sequence[Panel], path: Path) -> None:
 
 
 def run_digits(data: str, n_threads: int) -> dict[str, Any]:
-    """Cluster digits by total variation and by left-stochastic factorisation, from the same normalised cut."""
+    """Cluster digits by total variation and by left-stochastic factorization, from the same normalized cut."""
     from sklearn.cluster import SpectralClustering
 
     from coterie import TotalVariationClustering
@@ -127,11 +127,11 @@ def run_digits(data: str, n_threads: int) -> dict[str, Any]:
     k = len(np.unique(classes))
     matrix = sp.csr_matrix(graph.astype(np.float64))
     cut = SpectralClustering(k, affinity="precomputed", random_state=0, n_jobs=n_threads).fit(matrix).labels_
-    # As in the paper, the factorisation begins a constant of 0.2 above.
+    # As in the paper, the factorization begins a constant of 0.2 above.
     start = (np.eye(k)[cut] + 0.2) / (1 + 0.2 * k)
     factors = left_stochastic_memberships(graph, start)
     options: dict[str, Any] = dict(affinity="precomputed", n_init=5, random_state=0, n_threads=n_threads)
-    found = {"factorisation": factors}
+    found = {"factorization": factors}
     for name, steps in (("ours", "preconditioned"), ("paper", "paper")):
         model = TotalVariationClustering(k, steps=steps, **options).fit(graph)
         found[name] = model.memberships_
@@ -157,7 +157,7 @@ def make_figure_2(run: PaperRun) -> None:
     titles = {
         "ours": "total variation",
         "paper": "total variation, steps of the paper",
-        "factorisation": "left-stochastic factorisation (LSD)",
+        "factorization": "left-stochastic factorization (LSD)",
     }
     rows = []
     for name, title in titles.items():
@@ -169,16 +169,16 @@ def make_figure_2(run: PaperRun) -> None:
     what = data if data == "optdigits" else "scikit-learn's digits"
     run.report.table(f"Column of the fours, {what}", headers, rows)
     panels = [
-        (titles[name], found[name]["column"], colour)
-        for name, colour in (("ours", OURS_COLOUR), ("factorisation", PEER_COLOUR))
+        (titles[name], found[name]["column"], color)
+        for name, color in (("ours", OURS_COLOUR), ("factorization", PEER_COLOUR))
     ]
     run.draw("fours", lambda path: _draw_fours(panels, found["n_fours"], path))
 
 
 def _draw_fours(panels: Sequence[Panel], n_fours: int, path: Path) -> None:
     figure = _new_figure((8.0, 3.4))
-    for axis, (title, column, colour) in zip(figure.subplots(1, len(panels), sharey=True), panels):
-        axis.plot(np.arange(1, len(column) + 1), column, color=colour, linewidth=1.8)
+    for axis, (title, column, color) in zip(figure.subplots(1, len(panels), sharey=True), panels):
+        axis.plot(np.arange(1, len(column) + 1), column, color=color, linewidth=1.8)
         axis.axvline(n_fours + 0.5, color="#999999", linewidth=0.8, linestyle=":")
         axis.annotate(f" {n_fours} fours", (n_fours, 0.5), fontsize=8, color="#555555")
         axis.set(title=title, xlabel="fours and nines, sorted", ylim=(-0.03, 1.03))

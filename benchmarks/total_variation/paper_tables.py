@@ -239,8 +239,8 @@ def _say_what_is_left(run: PaperRun) -> None:
 def _say_what_is_what(run: PaperRun) -> None:
     run.report.say(
         "",
-        f"`{OURS}`: {TRIALS} trials where no label is given, the second from the normalised cut itself; of these "
-        f"the default keeps the one of the lowest (P), or another that is clearly better by shared neighbours; "
+        f"`{OURS}`: {TRIALS} trials where no label is given, the second from the normalized cut itself; of these "
+        f"the default keeps the one of the lowest (P), or another that is clearly better by shared neighbors; "
         f"`{LOWEST}`: the former in any case, as in the paper. "
         f'`{PAPER_STEPS}`: Algorithm 1 as published (`steps="paper"`), start (a) and {TRIALS} of (b); '
         f"`{SWAPS}`: `n_swaps=20`. `{MODES}`: its defaults, on the same graph. "

@@ -59,11 +59,10 @@ def test_means_and_shortfalls(results):
     assert theirs[5] == "0.000"
 
 
-def test_losses_failures_and_other_numbers_of_clusters_are_told(results):
+def test_page_lists_losses_and_failures(results):
     page = written_page(results, 5000)
     assert f"- **{METHOD}**: iris (0.20, {PEER})." in page
     assert f"- {PEER}, moons: not done after 1 s." in page
-    assert f"- {METHOD}: wine (scaled) 2 of 3, 25% noise." in page
     assert "Not here: votes," in page
     assert "--most-rows" not in page
     assert "--most-rows 100 --page" in written_page(results, 100)

@@ -73,7 +73,7 @@ class TestImages:
 
     @pytest.mark.parametrize("as_archive", [False, True])
     def test_cifar10(self, tmp_path, downloads, as_archive):
-        """Planes of colours become pixels; a fifth of the images is drawn, in their order."""
+        """Planes of colors become pixels; a fifth of the images is drawn, in their order."""
         labels = np.arange(60, dtype=np.uint8) % 10
         images = RANDOM.integers(0, 256, (60, 3, 32, 32), np.uint8)
         records = np.column_stack([labels, images.reshape(60, -1)])
@@ -314,7 +314,7 @@ class TestChecks:
         for name, arrays, text in [
             ("same", toy(), "the same content"),
             ("moved", moved, "the same rows as those that were measured with, in another order"),
-            ("relabelled", toy(y=np.array([1, 0, 2], np.uint8)), "OTHER NUMBERS"),
+            ("relabeled", toy(y=np.array([1, 0, 2], np.uint8)), "OTHER NUMBERS"),
         ]:
             np.savez(tmp_path / f"{name}.npz", **arrays)
             verdict = check(tmp_path / f"{name}.npz", facts)

@@ -62,7 +62,7 @@ def _displaced_grid(
     shift = rng.uniform(-LARGEST_SHIFT, LARGEST_SHIFT, (2, n_images, 1, 1)).astype(np.float32)
     nodes = rng.standard_normal((2, n_images, bend.shape[1], bend.shape[1]), dtype=np.float32)
     bent = ELASTIC_PIXELS * (bend @ nodes @ bend.T)
-    bent += shift + np.float32(14.5)  # the centre of the padded image
+    bent += shift + np.float32(14.5)  # the center of the padded image
     y = np.arange(28, dtype=np.float32)[:, None] - 13.5
     x = y.T
     rows, columns = bent

@@ -12,7 +12,7 @@ BLOBS = 1000
 BLOB_SPREAD = 1.5
 TOPICS = 200
 LATENT_COLUMNS = 64
-# Overlapping blobs: how many, the spread of their centres and the range of their own, and the spread of the
+# Overlapping blobs: how many, the spread of their centers and the range of their own, and the spread of the
 # logarithms of their sizes.
 OVERLAPPING_BLOBS = 8192
 OVERLAPPING_SPREAD = 0.5
@@ -23,7 +23,7 @@ OVERLAPPING_SIZES = 1.0
 def blobs(n_rows: int = 1_000_000, n_columns: int = 32) -> np.ndarray:
     """Return a mixture of 1,000 normal blobs of unit variance, float32.
 
-    Their centres are normal with standard deviation 1.5: neighbouring blobs touch but do not melt together.
+    Their centers are normal with standard deviation 1.5: neighboring blobs touch but do not melt together.
     """
     rng = np.random.default_rng(0)
     centers = BLOB_SPREAD * rng.standard_normal((BLOBS, n_columns), dtype=np.float32)
@@ -35,7 +35,7 @@ def blobs(n_rows: int = 1_000_000, n_columns: int = 32) -> np.ndarray:
 def embeddings(n_rows: int = 100_000, n_columns: int = 768) -> np.ndarray:
     """Return rows of unit length that look like text embeddings, float32.
 
-    A mixture of 200 topics in 64 latent columns (centres standard normal, spread 0.5 within a topic),
+    A mixture of 200 topics in 64 latent columns (centers standard normal, spread 0.5 within a topic),
     projected by a Gaussian matrix, plus isotropic noise of a tenth of the projection's root mean square.
     """
     rng = np.random.default_rng(0)
@@ -53,9 +53,9 @@ def embeddings(n_rows: int = 100_000, n_columns: int = 768) -> np.ndarray:
 def overlapping_blobs(n_rows: int = 1_000_000, n_columns: int = 64) -> np.ndarray:
     """Return a mixture of 8,192 normal blobs of unequal size and width that overlap, float32.
 
-    Their centres are normal with standard deviation 0.5, their standard deviations uniform in 0.7..1.3, their
-    shares log-normal (the largest is some thousand times the smallest). In 64 columns two centres are 5.7 apart
-    on average and a centre about 3.5 from the nearest other one, so that many rows lie nearer to the centre of a
+    Their centers are normal with standard deviation 0.5, their standard deviations uniform in 0.7..1.3, their
+    shares log-normal (the largest is some thousand times the smallest). In 64 columns two centers are 5.7 apart
+    on average and a center about 3.5 from the nearest other one, so that many rows lie nearer to the center of a
     blob other than their own, and no seeding finds them all.
     """
     rng = np.random.default_rng(0)

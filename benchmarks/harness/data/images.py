@@ -72,7 +72,7 @@ def upright_digits(rows: np.ndarray) -> np.ndarray:
 def shifted_digits(n_rows: int = 515_345) -> np.ndarray:
     """Return MNIST with shifted copies on its first 90 principal axes, float32: the shape of SONG by default.
 
-    Each image in 0..1 and its seven copies shifted by a pixel (see `SHIFTS`), centred and projected; rows are
+    Each image in 0..1 and its seven copies shifted by a pixel (see `SHIFTS`), centerd and projected; rows are
     drawn without replacement, in random order, from a fixed seed. At most eight times the images.
     """
     images = np.pad(mnist().reshape(-1, 28, 28), ((0, 0), (1, 1), (1, 1))) / np.float32(255)
@@ -85,8 +85,8 @@ def shifted_digits(n_rows: int = 515_345) -> np.ndarray:
     mean = np.mean([copy.mean(axis=0, dtype=np.float64) for copy in copies()], axis=0).astype(np.float32)
     scatter = np.zeros((784, 784))
     for copy in copies():
-        centred = copy - mean
-        scatter += centred.T @ centred
+        centerd = copy - mean
+        scatter += centerd.T @ centerd
     axes = np.linalg.eigh(scatter)[1][:, : -PRINCIPAL_AXES - 1 : -1].astype(np.float32)
     projected = np.concatenate([(copy - mean) @ axes for copy in copies()])
     return projected[np.random.default_rng(0).permutation(n_copies)[:n_rows]]
@@ -134,9 +134,9 @@ def _decoded(jpeg: np.ndarray) -> np.ndarray:
 
 
 def smooth_images(n_rows: int, seed: int = 0) -> np.ndarray:
-    """Return random colour images of 32 x 32 with the spectrum of photographs, float32 in 0..1.
+    """Return random color images of 32 x 32 with the spectrum of photographs, float32 in 0..1.
 
-    Sums of cosines, the amplitude of each being in inverse proportion to its frequency; the colours share half
+    Sums of cosines, the amplitude of each being in inverse proportion to its frequency; the colors share half
     of the variance.
     """
     rng = np.random.default_rng(seed)
@@ -145,8 +145,8 @@ def smooth_images(n_rows: int, seed: int = 0) -> np.ndarray:
     amplitudes = 1 / (1 + np.hypot(*np.indices((n_waves, n_waves))))
     basis = np.einsum("ij,iy,jx->ijyx", amplitudes, waves, waves).reshape(n_waves**2, -1)
     basis *= 0.25 / np.sqrt(np.mean(np.sum(basis**2, axis=0)))
-    grey = rng.standard_normal((n_rows, 1, n_waves**2), dtype=np.float32)
-    colours = rng.standard_normal((n_rows, 3, n_waves**2), dtype=np.float32)
-    images = np.float32(0.5) + ((grey + colours) * np.float32(0.5**0.5)) @ basis.astype(np.float32)
-    rows = images.transpose(0, 2, 1).reshape(n_rows, -1)  # colour varies fastest, as in CIFAR-10's rows here
+    gray = rng.standard_normal((n_rows, 1, n_waves**2), dtype=np.float32)
+    colors = rng.standard_normal((n_rows, 3, n_waves**2), dtype=np.float32)
+    images = np.float32(0.5) + ((gray + colors) * np.float32(0.5**0.5)) @ basis.astype(np.float32)
+    rows = images.transpose(0, 2, 1).reshape(n_rows, -1)  # color varies fastest, as in CIFAR-10's rows here
     return np.clip(rows, 0, 1, out=rows)

@@ -71,7 +71,7 @@ def rcv1_split(n_train: int, n_valid: int) -> Split:
 
 
 def kddc98_split(n_train: int, n_valid: int) -> Split:
-    """Return rows of an extract of KDD Cup 1998 in random order, standardised, missing values at their means."""
+    """Return rows of an extract of KDD Cup 1998 in random order, standardized, missing values at their means."""
     path = real_file("kddc98_pva97nk.npz")
     if path is None:
         raise FileNotFoundError("kddc98_pva97nk.npz is not in COTERIE_DATA")

@@ -27,7 +27,7 @@ for component, (mean, variance) in enumerate(zip(model.means_, model.covariances
 axes.scatter(*row.T, s=120, marker="*", color="black", zorder=3)
 for color, label in {
     "tab:red": "kept",
-    "tab:blue": "neighbours of these: looked at",
+    "tab:blue": "neighbors of these: looked at",
     "0.6": "not looked at",
 }.items():
     axes.plot([], [], color=color, lw=2, label=label)

@@ -6,7 +6,7 @@ QUESTIONS = {
     "at most a few thousand rows,\nand no idea how many clusters?": "ConvexClusterPath",
     "a few labels are known, or the\ngroups have about equal sizes?": "TotalVariationClustering",
     "clusters of any shape, each with\na typical row?": "LaplacianKModes",
-    "thousands of groups, or densities\nrather than centres?": "TruncatedGaussianMixture",
+    "thousands of groups, or densities\nrather than centers?": "TruncatedGaussianMixture",
     "does each row come once,\nin a stream?": "MiniBatchKMeans",
     "many numbers of clusters\nfrom one fit?": "BisectingKMeans",
     "more than about 100,000 rows,\nor a file larger than memory?": "NestedMiniBatchKMeans",

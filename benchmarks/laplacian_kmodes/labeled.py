@@ -12,13 +12,13 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import TIME_HEADERS, mib_cell, time_cells
-from benchmarks.harness.data.labelled import has_labelled, save_labelled
+from benchmarks.harness.data.labeled import has_labeled, save_labeled
 from benchmarks.harness.measuring import clock, measured
 from benchmarks.harness.rounds import Result, Summaries, apart
 from benchmarks.laplacian_kmodes.contenders import CONTENDERS, K_MEANS, MODE_UPDATES, SPECTRAL
 from benchmarks.laplacian_kmodes.peers import EVERYONE
-from benchmarks.laplacian_kmodes.rows import ROWS, STARTS, LabelledRow
-from benchmarks.laplacian_kmodes.setting import GRAPH, N_NEIGHBORS, SEED, Neighbors, Setting, load_labelled
+from benchmarks.laplacian_kmodes.rows import ROWS, STARTS, LabeledRow
+from benchmarks.laplacian_kmodes.setting import GRAPH, N_NEIGHBORS, SEED, Neighbors, Setting, load_labeled
 
 # The paper picks seeds and lambdas by the accuracy on a tenth of the rows, whose labels are given.
 LABELLED_SHARE = 0.1
@@ -26,10 +26,10 @@ Starts = dict[str, list[float]]
 
 
 def run_graph(data: Path, n_threads: int) -> dict[str, Any]:
-    """Find the neighbours of all rows, measure it and keep them beside the data."""
+    """Find the neighbors of all rows, measure it and keep them beside the data."""
     from coterie.graphs import nearest_neighbors
 
-    X, _ = load_labelled(data)
+    X, _ = load_labeled(data)
     with measured(n_threads) as cost:
         ids, squares = nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=n_threads)
     Neighbors(ids, squares).save(data)
@@ -38,7 +38,7 @@ def run_graph(data: Path, n_threads: int) -> dict[str, Any]:
 
 def run_clustering(name: str, data: Path, setting: Setting, seed: int) -> dict[str, Any]:
     """Cluster the rows, on the graph of `run_graph` where one is needed, and measure it."""
-    X, y = load_labelled(data)
+    X, y = load_labeled(data)
     neighbors = Neighbors.load(data)
     run = CONTENDERS[name].call(X, neighbors, setting, seed)
     with measured(setting.n_threads) as cost:
@@ -55,7 +55,7 @@ def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> dict[st
         Lists over the seeds: `objective`, `nmi`, `accuracy`, `seconds`, and `known`, the accuracy on those rows whose
         labels a user may know.
     """
-    X, y = load_labelled(data)
+    X, y = load_labeled(data)
     neighbors = Neighbors.load(data)
     known = np.random.default_rng(SEED).random(len(y)) < LABELLED_SHARE
     results: dict[str, list[float]] = {}
@@ -89,10 +89,10 @@ def _scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 def measure_row(benchmark: Benchmark, key: str) -> None:
     """Cluster a data set in all ways, then with single starts."""
     row = ROWS[key].for_options(benchmark)
-    if not has_labelled(row.data):
+    if not has_labeled(row.data):
         benchmark.report.say("", f"{key}: skipped, {row.data}.npz is not in COTERIE_DATA.")
         return
-    data = benchmark.isolated(save_labelled, row.data, row.scaling, row.n_rows, benchmark.folder)
+    data = benchmark.isolated(save_labeled, row.data, row.scaling, row.n_rows, benchmark.folder)
     summaries = _clusterings(benchmark, key, row, data)
     _row_table(benchmark, key, row, summaries)
     _judge_row(benchmark, key, row, summaries)
@@ -100,7 +100,7 @@ def measure_row(benchmark: Benchmark, key: str) -> None:
         _spread(benchmark, key, row, data)
 
 
-def _clusterings(benchmark: Benchmark, key: str, row: LabelledRow, data: Path) -> Summaries:
+def _clusterings(benchmark: Benchmark, key: str, row: LabeledRow, data: Path) -> Summaries:
     setting = row.setting(benchmark)
 
     def run(name: str, repeat: int) -> Result:
@@ -116,7 +116,7 @@ def _clusterings(benchmark: Benchmark, key: str, row: LabelledRow, data: Path) -
     return benchmark.measure(f"{key}: {row.title}", names, run, group_of=apart)
 
 
-def _row_table(benchmark: Benchmark, key: str, row: LabelledRow, summaries: Summaries) -> None:
+def _row_table(benchmark: Benchmark, key: str, row: LabeledRow, summaries: Summaries) -> None:
     graph = summaries[GRAPH]["seconds"]
 
     def cells(name: str, s: Result) -> list[str]:
@@ -137,12 +137,12 @@ def _row_table(benchmark: Benchmark, key: str, row: LabelledRow, summaries: Summ
     benchmark.table(key, row.title, headers, summaries, cells)
     benchmark.report.say(
         "",
-        f"Graph: {N_NEIGHBORS} neighbours, found once. {STARTS} starts each (spectral: one), the one with the "
+        f"Graph: {N_NEIGHBORS} neighbors, found once. {STARTS} starts each (spectral: one), the one with the "
         "lowest objective counts; medians over the seeds of the rounds.",
     )
 
 
-def _judge_row(benchmark: Benchmark, key: str, row: LabelledRow, summaries: Summaries) -> None:
+def _judge_row(benchmark: Benchmark, key: str, row: LabeledRow, summaries: Summaries) -> None:
     found = [name for name in MODE_UPDATES if name in summaries]
     for name in found if row.wanted else ():
         s, (nmi, accuracy) = summaries[name], row.wanted or (0.0, 0.0)
@@ -153,7 +153,7 @@ def _judge_row(benchmark: Benchmark, key: str, row: LabelledRow, summaries: Summ
         )
 
 
-def _spread(benchmark: Benchmark, key: str, row: LabelledRow, data: Path) -> None:
+def _spread(benchmark: Benchmark, key: str, row: LabeledRow, data: Path) -> None:
     """Single starts: how far they differ, and which one is picked by the objective or by some labels."""
     setting = row.setting(benchmark)
     lines, kept = [], {}
@@ -178,7 +178,7 @@ def _spread(benchmark: Benchmark, key: str, row: LabelledRow, data: Path) -> Non
     benchmark.report.save()
 
 
-def _judge_labels(benchmark: Benchmark, key: str, name: str, row: LabelledRow, picked: str) -> None:
+def _judge_labels(benchmark: Benchmark, key: str, name: str, row: LabeledRow, picked: str) -> None:
     if row.wanted is None:
         return
     met = all(float(value) >= wanted for value, wanted in zip(picked.split(" / "), row.wanted))

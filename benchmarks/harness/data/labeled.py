@@ -9,17 +9,17 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["LABELLED", "SCALINGS", "has_labelled", "labelled", "save_labelled"]
+__all__ = ["LABELLED", "SCALINGS", "has_labeled", "labeled", "save_labeled"]
 
 LABELLED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
 
 
-def has_labelled(name: str) -> bool:
+def has_labeled(name: str) -> bool:
     """Tell whether a data set of `LABELLED` is here."""
     return name == "digits" or real_file(f"{name}.npz") is not None
 
 
-def labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
+def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows (float32) and the classes of a data set of `LABELLED`; digits are scikit-learn's."""
     if name == "digits":
         from sklearn.datasets import load_digits
@@ -40,17 +40,17 @@ def _divided(rows: np.ndarray, divisors: np.ndarray) -> np.ndarray:
 SCALINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "as they are": np.ascontiguousarray,
     "rows of length 1": lambda X: _divided(X, np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)),
-    "standardised columns": lambda X: _divided(
+    "standardized columns": lambda X: _divided(
         X - X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     ),
     "columns in 0..1": lambda X: _divided(X - X.min(axis=0), np.ptp(X, axis=0)),
 }
 
 
-def save_labelled(name: str, scaling: str, n_rows: int | None, folder: Path) -> Path:
+def save_labeled(name: str, scaling: str, n_rows: int | None, folder: Path) -> Path:
     """Write the first rows of a data set of `LABELLED` in a scaling of `SCALINGS` as .npz, with X and y."""
     path = folder / f"{name}-{scaling.replace(' ', '-')}.npz"
     if not path.exists():
-        X, y = labelled(name)
+        X, y = labeled(name)
         np.savez(path, X=SCALINGS[scaling](X[:n_rows]), y=y[:n_rows])
     return path
