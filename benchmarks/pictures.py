@@ -59,7 +59,7 @@ def _half_moons() -> Any:
     from coterie import ConvexClusterPath
 
     rows = make_moons(200, noise=0.1, random_state=0)[0]
-    path = ConvexClusterPath(n_neighbors=10, phi=0.5, connect=True).fit(rows)
+    path = ConvexClusterPath(n_neighbors=10, distance_decay=0.5, connect=True).fit(rows)
     return path.plot(n_clusters=2).figure
 
 
@@ -68,7 +68,7 @@ def _mammals() -> Any:
     from coterie.datasets import load_mammals
 
     mammals = load_mammals()
-    path = ConvexClusterPath(n_gammas=60, n_neighbors=5, phi=0.5).fit(mammals.data)
+    path = ConvexClusterPath(n_gammas=60, n_neighbors=5, distance_decay=0.5).fit(mammals.data)
     return path.plot_dendrogram(names=mammals.row_names).figure
 
 

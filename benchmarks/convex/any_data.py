@@ -124,7 +124,7 @@ def sources() -> dict[str, tuple[Callable[[str], Rows], str]]:
 def run_default(name: str, n_threads: int) -> dict[str, Any]:
     """Follow the default path of one set; return what became of it."""
     from coterie import ConvexClusterPath
-    from coterie.convex.distinct import distinct_rows
+    from coterie.convex.weights import distinct_rows
     from coterie.metrics import clustering_accuracy
 
     make, source = sources()[name]
@@ -140,7 +140,7 @@ def run_default(name: str, n_threads: int) -> dict[str, Any]:
     return {
         "shape": X.shape,
         "distinct": len(distinct_rows(X)[0]),
-        "phi": path.phi_,
+        "phi": path.distance_decay_,
         "gammas": len(path.gammas_),
         "iterations": path.n_iter_,
         "gap": float(gaps.max()),

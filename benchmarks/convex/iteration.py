@@ -16,20 +16,23 @@ N_ROWS, QUICK_ROWS = 100_000, 5000
 
 def run_iteration(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
     """Measure accelerated iterations on 15 neighbors; columns after the second are noise."""
-    from coterie.convex.edges import weight_graph
     from coterie.convex.norms import find_norm
-    from coterie.convex.setting import make_setting
+    from coterie.convex.problem import SolverOptions, order_problem
+    from coterie.convex.solvers import make_solver
+    from coterie.convex.weights import weight_graph
 
     X = moons(n_rows)
-    graph, _ = weight_graph(X, kind="knn", n_neighbors=15, phi=PHI, connect=False, n_threads=n_threads)
+    graph, _ = weight_graph(X, kind="knn", n_neighbors=15, decay=PHI, connect=False, n_threads=n_threads)
     if n_columns > 2:
         X = np.column_stack([X, 0.05 * np.random.default_rng(0).standard_normal((n_rows, n_columns - 2))])
-    solver = make_setting(X, graph, find_norm("l2", n_columns), n_threads=n_threads).solver
+    options = SolverOptions()
+    ordered = order_problem(X, graph, find_norm("l2", n_columns), options, n_threads=n_threads)
+    solver = make_solver(ordered.problem, options)
     solver.start(1.0)
     for _ in range(20):
         solver.iterate()
     seconds = best_seconds(solver.iterate, 30)
-    n_edges, p = solver.problem.dual_shape
+    n_edges, p = ordered.problem.dual_shape
     # What has to move: duals read twice (the present and the former) and written, ends, weights and steps of the edges;
     # rows and two kinds of points read, two written.
     moved = n_edges * (3 * 8 * p + 4 + 4 + 8 + 8) + n_rows * 5 * 8 * p

@@ -80,14 +80,14 @@ ITEMS = (
         "weights",
         "Section 7.1",
         "Weights of nearest neighbors, times a Gaussian of the distance.",
-        remark='`n_neighbors`, `phi`, `weights="knn"` or `"dense"`, or a graph of your own; '
-        "`tests/convex/test_edges.py`.",
+        remark='`n_neighbors`, `distance_decay`, `weights="knn"` or `"dense"`, or a graph of your own; '
+        "`tests/convex/test_weights.py`.",
     ),
     Item(
         "assignments",
         "Section 7.2",
         "Clusters are the components of the edges with v = 0.",
-        remark="`labels_`, with v of Eq. 3.11 as in the paper, `tests/convex/test_fusion.py`; sets whose edges "
+        remark="`labels_`, with v of Eq. 3.11 as in the paper, `tests/convex/test_solvers.py`; sets whose edges "
         "are about to vanish are fused where that lowers the objective.",
     ),
     Item(
@@ -154,8 +154,8 @@ ITEMS = (
         "path-warm-starts",
         "Section 2",
         "Each gamma of a path begins where the one before ended.",
-        remark="`ConvexClusterPath`, which also extrapolates the duals of the last two gammas; fissions are "
-        "allowed for, as in the paper, and listed in `fissions_`.",
+        remark="`ConvexClusterPath`, which also extrapolates the duals of the last two gammas; splits are "
+        "allowed for, as in the paper, and counted in `n_splits_`.",
     ),
     Item(
         "dense-warm-starts",

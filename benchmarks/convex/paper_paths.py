@@ -21,8 +21,8 @@ from benchmarks.harness.papers import PaperRun
 __all__ = ["make_figure_1", "make_figure_2", "make_figure_3", "make_iris", "make_mammals", "make_senate"]
 
 QUICK_GAMMAS, GAMMAS = 25, 200
-SET_A: dict[str, Any] = {"weights": "dense", "phi": 0.0}
-HEADERS = ["weights", "edges", "ARI at 2 or fewer", "best ARI", "clusters there", "fissions", "largest gap"]
+SET_A: dict[str, Any] = {"weights": "dense", "distance_decay": 0.0}
+HEADERS = ["weights", "edges", "ARI at 2 or fewer", "best ARI", "clusters there", "splits", "largest gap"]
 
 
 def _path(run: PaperRun, known: Known, **weights: Any) -> Any:
@@ -50,7 +50,7 @@ def _cells(title: str, known: Known, path: Any) -> list[str]:
     last = f"{agreements[path.index_at(2)]:.2f}" if path.n_clusters_path_.min() <= 2 else "-"
     return [
         title, f"{len(path.edges_):,}", last, f"{agreements[best]:.2f}", f"{path.n_clusters_path_[best]}",
-        f"{len(path.fissions_)}", f"{_largest_gap(path):.0e}",
+        f"{path.n_splits_.sum()}", f"{_largest_gap(path):.0e}",
     ]  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _pair(values: np.ndarray) -> str:
 def make_figure_2(run: PaperRun) -> None:
     """Follow five clusters that are well apart."""
     known = five_clusters()
-    path = _path(run, known, n_neighbors=10, phi=0.5, connect=True)
+    path = _path(run, known, n_neighbors=10, distance_decay=0.5, connect=True)
     _show(run, "Five clusters of 20 rows", [("10 neighbors, phi = 0.5", known, path)], 1)
 
 
@@ -110,7 +110,7 @@ def make_figure_3(run: PaperRun) -> None:
         (
             f"{n_neighbors} neighbors, phi = {phi:g}",
             known,
-            _path(run, known, n_neighbors=n_neighbors, phi=phi, connect=True),
+            _path(run, known, n_neighbors=n_neighbors, distance_decay=phi, connect=True),
         )
         for n_neighbors in (10, 50)
         for phi in (0.0, 0.5)
@@ -119,7 +119,7 @@ def make_figure_3(run: PaperRun) -> None:
 
 
 def _two_sets(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> list[Panel]:
-    sparse = _path(run, known, n_neighbors=n_neighbors, phi=phi, connect=True)
+    sparse = _path(run, known, n_neighbors=n_neighbors, distance_decay=phi, connect=True)
     return [
         ("Set A: all weights 1", known, _path(run, known, **SET_A)),
         (f"Set B: {n_neighbors} neighbors, phi = {phi:g}", known, sparse),
@@ -154,7 +154,7 @@ def make_senate(run: PaperRun) -> None:
 def _senate_cells(run: PaperRun, issues: tuple[int, ...]) -> list[str]:
     """Return who is on the other side where at most two clusters are left."""
     known = senate_as_published(issues)
-    path = _path(run, known, n_neighbors=15, phi=0.5, connect=True)
+    path = _path(run, known, n_neighbors=15, distance_decay=0.5, connect=True)
     at = int(np.argmax(path.n_clusters_path_ <= 2))
     labels, classes = path.labels_path_[at], known.classes
     assert classes is not None

@@ -102,7 +102,7 @@ def make_solvers(run: PaperRun) -> None:
     }.items():
         for name, solver in SOLVERS.items():
             model = ConvexClustering(
-                0.1, phi=PHI, tol=tol, max_iter=MAX_ITER, n_threads=run.threads, **graph, **solver
+                0.1, distance_decay=PHI, tol=tol, max_iter=MAX_ITER, n_threads=run.threads, **graph, **solver
             ).fit(rows)
             gap = model.dual_gap_ / model.objective_
             cells.append([weights, name, f"{model.n_iter_:,}", f"{gap:.0e}", f"{model.n_clusters_}"])

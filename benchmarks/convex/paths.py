@@ -49,7 +49,7 @@ def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0)
         X, gammas, tol = np.random.default_rng(seed).standard_normal((n_rows, 2)), PAPER_GAMMAS, PAPER_TOL
         graph = {"weights": "dense"} if kind == "dense" else {"n_neighbors": n_rows // 4}
     model = ConvexClusterPath(
-        gammas, phi=PHI, tol=tol, n_threads=n_threads, max_iter=50_000, **graph, **SOLVERS[solver]
+        gammas, distance_decay=PHI, tol=tol, n_threads=n_threads, max_iter=50_000, **graph, **SOLVERS[solver]
     )
     with measured() as cost:
         model.fit(X)

@@ -46,9 +46,9 @@ def convex_cases() -> Cases:
     teeth, votes = datasets.load_mammals().data, datasets.load_senate(complete=True).data
     X, large, larger = blobs(400, 4, 6), moons(4_000), moons(21_000)
     single = X.astype(np.float32)
-    one = partial(ConvexClustering, 1.5, phi=0.1)
-    path = partial(ConvexClusterPath, n_gammas=10, phi=0.1, connect=True)
-    on_moons: dict[str, Any] = {"n_neighbors": 10, "phi": 50.0, "tol": 1e-3}
+    one = partial(ConvexClustering, 1.5, distance_decay=0.1)
+    path = partial(ConvexClusterPath, n_gammas=10, distance_decay=0.1, connect=True)
+    on_moons: dict[str, Any] = {"n_neighbors": 10, "distance_decay": 50.0, "tol": 1e-3}
     return {
         **{
             f"{norm}, {solver}": fit(one(norm=NORMS[norm], **SOLVERS[solver]), teeth)
@@ -57,15 +57,15 @@ def convex_cases() -> Cases:
         },
         **{f"path, {norm}": fit(path(norm=NORMS[norm]), teeth, 5, "index_at", "labels_at") for norm in NORMS},
         **{f"path, {solver}": fit(path(**SOLVERS[solver]), X) for solver in SOLVERS},
-        "votes": fit(ConvexClusterPath(n_gammas=15, phi=0.1, weights="dense"), votes),
+        "votes": fit(ConvexClusterPath(n_gammas=15, distance_decay=0.1, weights="dense"), votes),
         "knn": fit(one(), X),
         "knn, float32": fit(one(tol=1e-3), single),
-        "dense": fit(ConvexClustering(0.1, weights="dense", phi=0.2), X),
+        "dense": fit(ConvexClustering(0.1, weights="dense", distance_decay=0.2), X),
         "precomputed": partial(on_graph, one(), X),
         "connected": fit(one(connect=True, n_neighbors=3), X),
         "own step": fit(one(step_size=0.01, max_iter=400), X),
         "own step, admm": fit(one(step_size=0.2, solver="admm"), X),
-        "gamma 0": fit(ConvexClustering(0.0, phi=0.5), X),
+        "gamma 0": fit(ConvexClustering(0.0, distance_decay=0.5), X),
         "path, float32": fit(path(tol=1e-3), single),
         "path, not connected": fit(path(connect=False, n_neighbors=2), X),
         "path, precomputed": partial(on_graph, path(), X),

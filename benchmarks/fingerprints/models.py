@@ -42,7 +42,10 @@ def model_cases() -> Cases:
         **{type(model).__name__: keep(model, X, others) for model in predicting},
         **{
             type(model).__name__: keep(model, X)
-            for model in (ConvexClustering(0.3, phi=0.5), ConvexClusterPath(n_gammas=6, phi=0.5))
+            for model in (
+                ConvexClustering(0.3, distance_decay=0.5),
+                ConvexClusterPath(n_gammas=6, distance_decay=0.5),
+            )
         },
         "sparse": keep(KMeans(5), words, words[::9]),
         "sparse, Laplacian": keep(
@@ -71,7 +74,7 @@ def picture_cases() -> Cases:
     means = KMeans(10, random_state=0)
     modes = LaplacianKModes(10, graph_weight=1.0, init="k-means++", n_init=2, random_state=0)
     cut = TotalVariationClustering(3, n_init=1, max_iter=200, random_state=0)
-    path = ConvexClusterPath(n_gammas=8, phi=0.5, connect=True)
+    path = ConvexClusterPath(n_gammas=8, distance_decay=0.5, connect=True)
     return {
         "clusters": lambda: pixels(plotting.plot_clusters(X, means.fit(X)).figure),
         "images": lambda: pixels(plotting.plot_cluster_images(means.fit(X).cluster_centers_, (8, 8))),

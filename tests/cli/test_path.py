@@ -14,7 +14,19 @@ from tests.cli.running import everything
 @pytest.mark.usefixtures("shown_at_once")
 def test_path(folder, rows, X, capsys):
     pytest.importorskip("matplotlib")
-    line = ["path", rows, "--neighbors", "10", "--phi", "0.1", "--gammas", "15", "--connect", "--out", "out"]
+    line = [
+        "path",
+        rows,
+        "--neighbors",
+        "10",
+        "--distance-decay",
+        "0.1",
+        "--gammas",
+        "15",
+        "--connect",
+        "--out",
+        "out",
+    ]
     assert main([*line, "--clusters", "3"]) == 0
     printed = capsys.readouterr()
     assert "15 gammas" in printed.out
@@ -24,7 +36,7 @@ def test_path(folder, rows, X, capsys):
     assert everything(folder / "out") == [
         "dendrogram.png", "labels.csv", "path.npz", "path.png", "run.toml", "summary.json",
     ]  # fmt: skip
-    path = coterie.ConvexClusterPath(n_gammas=15, n_neighbors=10, phi=0.1, connect=True).fit(X)
+    path = coterie.ConvexClusterPath(n_gammas=15, n_neighbors=10, distance_decay=0.1, connect=True).fit(X)
     labels = np.loadtxt(folder / "out" / "labels.csv", delimiter=",", skiprows=1, dtype=int)
     np.testing.assert_array_equal(labels.T, path.labels_path_)
     with np.load(folder / "out" / "path.npz", allow_pickle=False) as arrays:
@@ -53,7 +65,7 @@ def test_path_of_a_table(folder, table, X, capsys):
         (["--solver", "ama", "--step-size", "paper"], dict(step_size="paper")),
         (["--solver", "plain-ama", "--step-size", "0.05"], dict(solver="plain-ama", step_size=0.05)),
         (["--solver", "admm", "--stopping", "residuals"], dict(solver="admm", stopping="residuals")),
-        (["--phi", "auto", "--no-connect"], dict(connect=False)),
+        (["--distance-decay", "auto", "--no-connect"], dict(connect=False)),
     ],
 )
 def test_every_solver(folder, rows, X, options, parameters):

@@ -266,7 +266,11 @@ WRONG = [
         2,
         "--stopping residuals is for --solver admm: ama never splits U and V. Use --stopping gap.",
     ),
-    ("fit rows.npy --gamma 1 --phi -1", 2, "--phi must be auto or a finite non-negative number, got '-1'."),
+    (
+        "fit rows.npy --gamma 1 --distance-decay -1",
+        2,
+        "--distance-decay must be auto or a finite non-negative number, got '-1'.",
+    ),
     (
         "fit rows.npy -k 3 --image 3x3",
         2,

@@ -125,7 +125,7 @@ def test_whole_paths_are_the_same(change):
     before, after = ConvexClusterPath().fit(X), ConvexClusterPath().fit(other)
     assert after.n_clusters_path_[0] == len(X)
     assert after.n_clusters_path_[-1] == 1
-    np.testing.assert_allclose(after.phi_, before.phi_ / changed.length**2, rtol=1e-6)
+    np.testing.assert_allclose(after.distance_decay_, before.distance_decay_ / changed.length**2, rtol=1e-6)
     back = changed.back(len(X))
     for n_clusters in (1, 2, 3, 4, 5, 6):
         same_partition(after.labels_at(n_clusters)[back], before.labels_at(n_clusters))

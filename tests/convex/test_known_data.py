@@ -26,7 +26,7 @@ def test_numbers_of_clusters_of_published_paths(name):
 
 def test_half_moons_separate():
     X, _ = graph_of("halfmoons200")
-    path = ConvexClusterPath(n_gammas=60, n_neighbors=10, phi=0.5).fit(X)
+    path = ConvexClusterPath(n_gammas=60, n_neighbors=10, distance_decay=0.5).fit(X)
     labels = path.labels_at(2)
     assert len(np.unique(labels)) == 2
     assert clustering_accuracy(np.arange(200) // 100, labels) > 0.97
@@ -44,7 +44,7 @@ def test_senate_parties_separate():
 
 def test_the_brown_bat_joins_the_other_bats():
     mammals = load_mammals()
-    path = ConvexClusterPath(n_gammas=60, n_neighbors=5, phi=0.5).fit(mammals.data.astype(float))
+    path = ConvexClusterPath(n_gammas=60, n_neighbors=5, distance_decay=0.5).fit(mammals.data.astype(float))
     bats = np.array([name.endswith("bat") for name in mammals.row_names])
     brown, house, red = (list(mammals.row_names).index(name) for name in ("brownbat", "housebat", "redbat"))
     for labels in path.labels_path_:
@@ -57,6 +57,6 @@ def test_the_brown_bat_joins_the_other_bats():
 
 def test_setosa_separates():
     X, y = load_iris()
-    path = ConvexClusterPath(n_gammas=40, n_neighbors=5, phi=4.0).fit(X)
+    path = ConvexClusterPath(n_gammas=40, n_neighbors=5, distance_decay=4.0).fit(X)
     labels = path.labels_at(2)
     np.testing.assert_array_equal(labels == labels[0], y == 0)

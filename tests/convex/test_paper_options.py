@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import ConvexClustering, ConvexClusterPath
-from coterie.convex.norms import find_norm
-from coterie.convex.setting import make_setting
-from tests.convex.problems import graph_of, random_problem
+from coterie.convex.problem import SolverOptions
+from coterie.convex.solvers import make_solver
+from coterie.graphs.edges import edges_of_graph
+from tests.convex.problems import graph_of, ordered_problem, random_problem
 from tests.reference import convex_clustering as oracle
 from tests.support.bits import same_fits
 
@@ -38,19 +39,19 @@ class TestPaperStep:
         if dense:
             edges = np.column_stack(np.triu_indices(14, 1)).astype(np.int32)
             w = np.random.default_rng(0).uniform(0.2, 1, len(edges))
-        setting = make_setting(
-            X, as_graph(edges, w, 14), find_norm("l2", 3), solver="plain-ama", step_size="paper"
-        )
+        options = dict(solver="plain-ama", step_size="paper")
+        ordered = ordered_problem(X, as_graph(edges, w, 14), **options)
+        solver = make_solver(ordered.problem, SolverOptions(**options))
         degrees = np.bincount(edges.ravel(), minlength=14)
         most = 14 if dense else (degrees[edges[:, 0]] + degrees[edges[:, 1]]).max()
-        np.testing.assert_allclose(setting.solver.problem.steps, 1 / min(14, most))
-        setting.solver.start(gamma)
+        np.testing.assert_allclose(ordered.problem.steps, 1 / min(14, most))
+        solver.start(gamma)
         steps, duals = np.full(len(edges), 1 / min(14, most)), np.zeros((len(edges), 3))
         plain = oracle.PlainNorm("l2", 3)
         for _ in range(30):
-            setting.solver.iterate()
+            solver.iterate()
             duals = oracle.dual_step(X, duals, duals, 0.0, edges, w, gamma, steps, plain)
-        np.testing.assert_allclose(setting.duals(), duals, atol=1e-10)
+        np.testing.assert_allclose(ordered.duals(solver.duals), duals, atol=1e-10)
 
     @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
     @pytest.mark.parametrize("solver", ["ama", "plain-ama"])
@@ -100,7 +101,13 @@ class TestResiduals:
     def test_the_scale_of_the_rows_does_not_matter(self, blobs):
         fits = [
             ConvexClustering(
-                scale, weights="dense", phi=0, solver="admm", step_size=0.1, stopping="residuals", tol=1e-5
+                scale,
+                weights="dense",
+                distance_decay=0,
+                solver="admm",
+                step_size=0.1,
+                stopping="residuals",
+                tol=1e-5,
             ).fit(scale * blobs + shift)
             for scale, shift in [(1.0, 0.0), (1024.0, 2.0**20)]
         ]
@@ -145,10 +152,13 @@ class TestResiduals:
 
 
 class TestWarmNeighbors:
-    @pytest.mark.parametrize("weights", ["knn", "dense"])
-    @pytest.mark.parametrize("solver", ["ama", "plain-ama", "admm"])
+    @pytest.mark.parametrize(
+        ("weights", "solver"), [("knn", "ama"), ("dense", "ama"), ("knn", "plain-ama"), ("knn", "admm")]
+    )
     def test_the_minimum_is_the_same(self, blobs, weights, solver):
-        options = dict(weights=weights, n_neighbors=12, phi=0.3, solver=solver, tol=1e-11, max_iter=10**5)
+        options = dict(
+            weights=weights, n_neighbors=12, distance_decay=0.3, solver=solver, tol=1e-11, max_iter=10**5
+        )
         cold = ConvexClustering(0.4, **options).fit(blobs)
         warm = ConvexClustering(0.4, warm_neighbors=[3, 6], **options).fit(blobs)
         np.testing.assert_allclose(warm.centroids_, cold.centroids_, atol=1e-5)
@@ -161,31 +171,26 @@ class TestWarmNeighbors:
     def test_shared_edges_keep_their_duals(self, blobs, solver):
         """What is known of the sparser graph is put in the order of the denser one; new edges begin with 0."""
         sparse, dense = (
-            ConvexClustering(0.4, n_neighbors=k, phi=0.3, solver=solver, max_iter=50_000, tol=1e-10).fit(
-                blobs
-            )
+            ConvexClustering(
+                0.4, n_neighbors=k, distance_decay=0.3, solver=solver, max_iter=50_000, tol=1e-10
+            ).fit(blobs)
             for k in (4, 12)
         )
-        graph = as_graph(dense.edges_, dense.edge_weights_, len(blobs))
-        setting = make_setting(blobs, graph, find_norm("l2", 3), solver=solver)
-        sparser = make_setting(
-            blobs,
-            as_graph(sparse.edges_, sparse.edge_weights_, len(blobs)),
-            find_norm("l2", 3),
-            solver=solver,
-        )
-        setting.resume(sparser.edges, sparse.dual_)
+        graph, known_graph = (as_graph(fit.edges_, fit.edge_weights_, len(blobs)) for fit in (dense, sparse))
+        ordered = ordered_problem(blobs, graph, solver=solver)
+        begin = make_solver(ordered.problem, SolverOptions(solver=solver))
+        begin.resume(ordered.inner_duals(edges_of_graph(known_graph, np.float64), sparse.dual_))
         known = {tuple(edge): dual for edge, dual in zip(sparse.edges_.tolist(), sparse.dual_)}
         expected = [known.get(tuple(edge), np.zeros(3)) for edge in dense.edges_.tolist()]
-        np.testing.assert_array_equal(setting.duals(), expected)
-        setting.solver.start(0.4)
-        np.testing.assert_allclose(setting.duals(), expected, atol=1e-12)  # feasible as they are
-        plain = setting.solver.points[np.argsort(setting.order)] + setting.mean
+        np.testing.assert_array_equal(ordered.duals(begin.duals), expected)
+        begin.start(0.4)
+        np.testing.assert_allclose(ordered.duals(begin.duals), expected, atol=1e-12)  # feasible as they are
+        plain = begin.points[np.argsort(ordered.order)] + ordered.mean
         np.testing.assert_allclose(plain, sparse.centroids_, atol=1e-4)
 
     def test_the_same_graph_needs_nothing_more(self, blobs):
         """Edges between components are new, here none."""
-        model = ConvexClustering(0.4, weights="dense", phi=0.3, warm_neighbors=[59]).fit(blobs)
+        model = ConvexClustering(0.4, weights="dense", distance_decay=0.3, warm_neighbors=[59]).fit(blobs)
         assert model.n_iter_ == 0
         assert model.converged_
 

@@ -8,12 +8,14 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie import ConvexClustering, ConvexClusterPath, load, save
-from coterie.convex.tree import has_fission
+from coterie.convex.linkage import n_splits
 from tests.convex.problems import graph_of
 
 
 def test_every_gamma_is_certified(moons):
-    path = ConvexClusterPath(n_gammas=20, n_neighbors=10, phi=2.0, connect=True, tol=1e-6).fit(moons)
+    path = ConvexClusterPath(n_gammas=20, n_neighbors=10, distance_decay=2.0, connect=True, tol=1e-6).fit(
+        moons
+    )
     assert path.converged_
     assert np.all(path.dual_gaps_ <= 1e-6 * path.objectives_ + 1e-20)
     assert path.gammas_[0] == 0
@@ -23,7 +25,7 @@ def test_every_gamma_is_certified(moons):
     assert path.centroids_path_.shape == (20, 300, 2)
     assert path.history_["n_steps"].sum() == path.n_iter_
     for gamma, centroids, labels in list(zip(path.gammas_, path.centroids_path_, path.labels_path_))[4::5]:
-        alone = ConvexClustering(gamma, n_neighbors=10, phi=2.0, connect=True, tol=1e-8).fit(moons)
+        alone = ConvexClustering(gamma, n_neighbors=10, distance_decay=2.0, connect=True, tol=1e-8).fit(moons)
         radius = np.sqrt(4e-6 * alone.objective_)
         assert np.linalg.norm(alone.centroids_ - centroids) <= radius
         assert len(np.unique(labels)) == labels.max() + 1
@@ -40,9 +42,15 @@ def test_labels_at_every_number_of_clusters(moons):
         at = path.index_at(n_clusters)
         if path.n_clusters_path_[at] == n_clusters:
             np.testing.assert_array_equal(labels, path.labels_path_[at])
-        elif n_clusters < len(moons) and len(path.fissions_) == 0:
-            assert not has_fission(before, labels)
+        elif n_clusters < len(moons) and not path.n_splits_.any():
+            assert not n_splits(before, labels)
         before = labels
+
+
+def test_labels_of_the_number_of_clusters_that_lasts_longest(moons):
+    path = ConvexClusterPath(n_gammas=12).fit(moons)
+    np.testing.assert_array_equal(path.labels_, path.labels_at(path.n_clusters_))
+    assert 2 <= path.n_clusters_ <= 10
 
 
 def test_labels_of_a_path_that_begins_late(moons):
@@ -91,9 +99,9 @@ def test_a_stopped_path_ends_where_it_was(moons):
 
 def test_centroids_are_expanded_when_they_are_asked_for(tmp_path):
     X = make_moons(60, noise=0.05, random_state=0)[0]
-    path = ConvexClusterPath(n_gammas=30).fit(X)
+    path = ConvexClusterPath(n_gammas=15).fit(X)
     copies = [pickle.loads(pickle.dumps(path))]
-    path = ConvexClusterPath(n_gammas=30).fit(X)
+    path = ConvexClusterPath(n_gammas=15).fit(X)
     between = next(k for k in range(2, 60) if k not in path.n_clusters_path_)
     labels = path.labels_at(between)
     assert "centroids_path_" not in vars(path)

@@ -152,14 +152,16 @@ class TestEachMethod:
         np.testing.assert_allclose(scores, near / model.cluster_scales_[labels], rtol=1e-6)
 
     def test_convex_clusters(self, blobs):
-        model = ConvexClustering(gamma=20.0, phi=1e-3, n_neighbors=10).fit(blobs)
+        model = ConvexClustering(gamma=20.0, distance_decay=1e-3, n_neighbors=10).fit(blobs)
         k = model.n_clusters_
         means = [blobs[model.labels_ == cluster].mean(axis=0) for cluster in range(k)]
         distances = distances_to(blobs, means, model.labels_)
         expected = oracle.scores(model.labels_, distances, k, rounding=1e-9)
         np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-5, atol=1e-9)
-        assert not hasattr(model, "predict")
-        assert model.relative_distances(blobs, np.zeros(300)) is None
+        others = blobs[:50] + 0.5
+        labels, scores = model.predict(others, return_distance=True)
+        to_means = distances_to(others, means, labels)
+        np.testing.assert_allclose(scores, to_means / model.cluster_scales_[labels], rtol=1e-5)
 
     def test_sparse_rows(self, blobs):
         X = np.maximum(blobs, 0)

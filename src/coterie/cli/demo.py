@@ -155,7 +155,7 @@ def draw_race(race: Race, *, quiet: bool = False) -> tuple[Any, dict[str, dict[s
 def draw_mammals() -> dict[str, Any]:
     """Follow the convex clustering of mammals by their teeth; return two figures."""
     mammals = load_mammals()
-    path = ConvexClusterPath(n_gammas=60, phi=0.5).fit(mammals.data)
+    path = ConvexClusterPath(n_gammas=60, distance_decay=0.5).fit(mammals.data)
     return {
         "mammals_path": path.plot().figure,
         "mammals_tree": path.plot_dendrogram(names=mammals.row_names).figure,

@@ -130,7 +130,7 @@ def path_lines(facts: dict[str, Any]) -> list[str]:
         f"{len(facts['gammas']):,} gammas up to {facts['gammas'][-1]:.4g}, {counts[0]:,} to {counts[-1]:,} clusters",
         f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
         f"duality gaps up to {facts['largest_gap']:.2g} of the objective",
-        *(["rows part again at some gammas: see fissions in summary.json"] if facts["fissions"] else []),
+        *(["clusters split at some gammas: see splits in summary.json"] if any(facts["splits"]) else []),
         *_file_lines(facts),
     ]
 

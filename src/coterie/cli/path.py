@@ -213,7 +213,7 @@ def _path_facts(model: ConvexClusterPath) -> dict[str, Any]:
     return {
         "gammas": model.gammas_.tolist(),
         "clusters": model.n_clusters_path_.tolist(),
-        "fissions": model.fissions_.tolist(),
+        "splits": model.n_splits_.tolist(),
         "largest_gap": float(np.max(gaps, initial=0.0)),
         "iterations": model.n_iter_,
     }
@@ -227,7 +227,7 @@ def _write_path(path: Path, model: ConvexClusterPath) -> None:
         "centroids": model.centroids_path_,
         "objectives": model.objectives_,
         "dual_gaps": model.dual_gaps_,
-        "fissions": model.fissions_,
+        "n_splits": model.n_splits_,
         "linkage": model.linkage_,
         "edges": model.edges_,
         "edge_weights": model.edge_weights_,

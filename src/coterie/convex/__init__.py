@@ -1,7 +1,6 @@
 """Convex clustering: one strength of the penalty, or the whole path of them."""
 
-from coterie.convex.clustering import ConvexClustering
+from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
 from coterie.convex.norms import NormObject
-from coterie.convex.path import ConvexClusterPath
 
 __all__ = ["ConvexClusterPath", "ConvexClustering", "NormObject"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.convex.base import ConvexEstimator
-from coterie.convex.clustering import ConvexClustering
-from coterie.convex.path import ConvexClusterPath
+from coterie.convex.estimator import ConvexClustering, ConvexClusterPath, ConvexEstimator
 from coterie.estimators.memory import rows_in_memory
 from coterie.estimators.method import Method, Need, Objective, Progress
 from coterie.rows import RowSource
@@ -20,13 +18,9 @@ _DOUBLE = 8
 
 
 def _memory(model: ConvexEstimator, rows: RowSource) -> list[Need]:
-    return _memory_of(model, rows)
-
-
-def _memory_of(model: ConvexEstimator, rows: RowSource) -> list[Need]:
     n_rows, n_columns = rows.shape
     n_edges = n_rows * min(model.n_neighbors, n_rows) * 0.7
-    way_out = "ask for fewer neighbours, or take a sample of the rows"
+    way_out = "ask for fewer neighbors, or take a sample of the rows"
     if model.weights == "dense":
         n_edges = n_rows * (n_rows - 1) / 2
         way_out = "take weights='knn' (--weights knn), or a sample of the rows"
@@ -48,7 +42,7 @@ def _memory_of_path(model: ConvexClusterPath, rows: RowSource) -> list[Need]:
     kept = Need(
         n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
     )
-    return [*_memory_of(model, rows), kept]
+    return [*_memory(model, rows), kept]
 
 
 CONVEX_PATH = Method(

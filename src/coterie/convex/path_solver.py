@@ -1,22 +1,44 @@
-"""One gamma after the other: each from the duals of the last ones, and in fewer columns where few clusters are left."""
+"""The path: one gamma after the other, each from the duals of the last ones, in as few columns as are left.
+
+Two things make wide rows cheap. Where rows have fused to m clusters, the centroids of these and of all that they fuse
+to lie in the span of the m means. Outside of it duals only need to take each row to the mean of its cluster, and do so
+at any larger gamma too: they are kept as they are, and take their share of each edge's ball (`SpanProblem`). And the
+first gammas of many columns are solved in single precision, half of the bytes, and certified in double precision: while
+rows fuse, steps of the duals are large beside their rounding; later they would be lost, so iterations go on in double
+precision (`SinglePrecision`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 
-from coterie.arrays import FloatArray
-from coterie.convex.distinct import RepeatedRows
-from coterie.convex.fusion import Certificate, Fuser
-from coterie.convex.single_precision import SinglePrecision, pays_in_single_precision
-from coterie.convex.solvers import AMA, Solver, solve
-from coterie.convex.span import SpanProblem, missed_by_span, parts_of_duals, span_of_means
-from coterie.convex.warm_start import WarmStart
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.convex.gammas import AdaptiveGammas, GivenGammas
+from coterie.convex.norms import KernelNorm
+from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
+from coterie.convex.solvers import (
+    ADMM,
+    AMA,
+    Certificate,
+    Fuser,
+    Solver,
+    iterate,
+    make_solver,
+    settled_residuals,
+)  # fmt: skip
+from coterie.fitting.deadline import Deadline
+from coterie.fitting.report import Report, Stop
 
-__all__ = ["PathSolver", "Solved"]
+__all__ = [
+    "PathResult", "PathSolver", "PathStep", "SinglePrecision", "SpanProblem", "WarmStart", "follow_path",
+    "missed_by_span", "parts_of_duals", "pays_in_single_precision", "span_of_means",
+]  # fmt: skip
 
 
 # From how many columns on it pays to have fewer, and how many of them may be left; always, where a row of what is left
@@ -28,6 +50,140 @@ _MAY_MISS = 0.3
 
 # Columns come back where this share of the gap is not to be closed without them.
 _NOT_OURS = 0.9
+
+# Bytes of duals that stay in the cache of a core.
+_CACHE = 1 << 23
+
+# Relative gaps are told apart in single precision down to so many of its roundings.
+_ROUNDINGS = 50
+
+# Sizes of rows and weights whose squares, times gamma, neither overflow nor vanish.
+_LEAST, _LARGEST = 1e-6, 1e6
+
+# The gap in single precision that is taken for one within the tolerance.
+_SURELY = 0.9
+
+# Iterations are in vain where the last half of this many, or of all, has not lessened the gap by a tenth.
+_PATIENCE, _LESSENS = 200, 0.9
+
+# Numbers that are looked at at a time: they stay in the cache.
+_PREDICTED, _SUMMED = 1 << 16, 1 << 18
+
+
+class PathStep(NamedTuple):
+    """The minimum for one gamma of a path.
+
+    Attributes
+    ----------
+    gamma : float
+        Strength of the penalty.
+    labels : ndarray of shape (n,), int32
+        Clusters, numbered by their first rows.
+    centroids : RepeatedRows
+        U, in the order of the data.
+    n_clusters : int
+        How many clusters.
+    objective, gap : float
+        F(U), and F(U) - D.
+    """
+
+    gamma: float
+    labels: IntArray
+    centroids: RepeatedRows
+    n_clusters: int
+    objective: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """A path as far as it was followed.
+
+    Attributes
+    ----------
+    steps : list of PathStep
+        One per gamma.
+    n_iter : int
+        Iterations in all.
+    n_open : int
+        Gammas that have not converged.
+    reason : {"converged", "max_iter", "max_time", "callback"}
+        Why the path ended; "max_iter" where some gammas have not converged.
+    history : record array
+        One row per gamma.
+    residuals : list of tuple of float
+        Those of ADMM for each gamma, each over what is allowed, where they decide.
+    """
+
+    steps: list[PathStep]
+    n_iter: int
+    n_open: int
+    reason: str
+    history: Array
+    residuals: list[tuple[float, float]]
+
+
+def follow_path(
+    ordered: OrderedProblem,
+    gammas: AdaptiveGammas | GivenGammas,
+    options: SolverOptions,
+    *,
+    stop: Stop,
+    report: Report,
+) -> PathResult:
+    """Solve for one gamma after the other.
+
+    Parameters
+    ----------
+    ordered : OrderedProblem
+        The problem, with the step sizes of the same options.
+    gammas : AdaptiveGammas or GivenGammas
+        They give the next gamma.
+    options : SolverOptions
+        Which iterations, and what ends them.
+    stop : Stop
+        Iterations of each gamma at most, and the tolerance of the relative gap or of the residuals.
+    report : Report
+        Told each gamma.
+
+    Returns
+    -------
+    PathResult
+    """
+    solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
+    settled = settled_residuals(solver, options, stop)
+    path = PathSolver(
+        solver, fuser, stop=stop, deadline=report.deadline, has_even_steps=isinstance(gammas, GivenGammas),
+        has_settled=settled,
+    )  # fmt: skip
+    steps: list[PathStep] = []
+    residuals: list[tuple[float, float]] = []
+    n_iter, ended = 0, False
+    gamma = gammas.following(0, lambda: ordered.problem.rows)
+    while gamma is not None and not ended:
+        found, centroids, n_steps = path.solve(gamma)
+        if settled and isinstance(solver, ADMM):
+            residuals.append(solver.residuals(stop.tolerance))
+        step = PathStep(
+            gamma, ordered.labels(found.labels), ordered.centroids(centroids), found.n_clusters, found.objective,
+            found.gap,
+        )  # fmt: skip
+        steps.append(step)
+        n_iter += n_steps
+        ended = report(
+            step.objective, step.centroids.whole, gamma=gamma, n_steps=n_steps, gap=step.gap,
+            n_clusters=step.n_clusters,
+        )  # fmt: skip
+        gamma = gammas.following(step.n_clusters, centroids.whole)
+    if settled:
+        n_open = sum(max(residual) > 1 for residual in residuals)
+    else:
+        allowed = fuser.enough(0.0, 0.0)
+        n_open = sum(step.gap > stop.tolerance * step.objective + allowed for step in steps)
+    reason = report.reason if gamma is not None else None
+    return PathResult(
+        steps, n_iter, n_open, reason or ("max_iter" if n_open else "converged"), report.history(), residuals
+    )
 
 
 @dataclass
@@ -41,24 +197,6 @@ class _Level:
     least_gamma: float = 0.0
 
 
-class Solved(NamedTuple):
-    """What was found for one gamma.
-
-    Attributes
-    ----------
-    certificate : Certificate
-        In the columns that were left.
-    centroids : RepeatedRows
-        Those of the certificate, in the columns of the problem.
-    n_steps : int
-        Iterations.
-    """
-
-    certificate: Certificate
-    centroids: RepeatedRows
-    n_steps: int
-
-
 class PathSolver:
     """Solves for ascending gammas.
 
@@ -66,14 +204,14 @@ class PathSolver:
     ----------
     solver, fuser : Solver, Fuser
         Of the problem. Columns become fewer where its norm is the Euclidean one and the solver is AMA.
-    tol, max_iter
-        See `coterie.ConvexClusterPath`.
+    stop : Stop
+        Iterations of each gamma at most, and the tolerance of the relative gap.
+    deadline : Deadline
+        When to end at once.
     has_even_steps : bool
         Whether gammas are even; see `WarmStart`.
-    is_late : callable
-        Whether to end at once.
     has_settled : callable, optional
-        See `solve`.
+        See `iterate`.
     """
 
     def __init__(
@@ -81,19 +219,18 @@ class PathSolver:
         solver: Solver,
         fuser: Fuser,
         *,
-        tol: float,
-        max_iter: int,
+        stop: Stop,
+        deadline: Deadline,
         has_even_steps: bool,
-        is_late: Callable[[], bool],
         has_settled: Callable[[], bool] | None = None,
     ) -> None:
         self._levels = [_Level(solver, fuser, WarmStart(solver, has_even_steps=has_even_steps))]
-        self.tol, self._max_iter = tol, max_iter
-        self._is_late, self._has_settled = is_late, has_settled
+        self.tol, self._max_iter = stop.tolerance, stop.max_iter
+        self._deadline, self._has_settled = deadline, has_settled
         is_euclidean = solver.problem.is_euclidean
         self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_settled is None
         self._single: SinglePrecision | None = None
-        if self._may_narrow and pays_in_single_precision(solver.problem, tol):
+        if self._may_narrow and pays_in_single_precision(solver.problem, stop.tolerance):
             assert isinstance(solver, AMA)
             self._single = SinglePrecision(solver, has_even_steps=has_even_steps)
 
@@ -102,8 +239,8 @@ class PathSolver:
         """In how many columns the next gamma will be solved for."""
         return self._levels[-1].solver.problem.rows.shape[1]
 
-    def solve(self, gamma: float) -> Solved:
-        """Solve for the next gamma."""
+    def solve(self, gamma: float) -> tuple[Certificate, RepeatedRows, int]:
+        """Solve for the next gamma; return the certificate, its centroids in all columns, and the iterations."""
         while gamma < self._levels[-1].least_gamma:
             self._widen(gamma)
         if self._single is not None:
@@ -111,20 +248,25 @@ class PathSolver:
         else:
             self._levels[-1].warm_start.predict(gamma)
             certificate, n_steps, converged = self._iterate(gamma, self.tol, self._max_iter)
-        while not converged and len(self._levels) > 1 and n_steps < self._max_iter and not self._is_late():
+        while (
+            not converged
+            and len(self._levels) > 1
+            and n_steps < self._max_iter
+            and not self._deadline.is_over
+        ):
             self._widen(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
             n_steps += more
         centroids = self._in_all_columns(certificate)
         if converged and self._may_narrow:
             n_steps += self._narrow(gamma, certificate, self._max_iter - n_steps)
-        return Solved(certificate, centroids, n_steps)
+        return certificate, centroids, n_steps
 
     def _iterate(self, gamma: float, tol: float, max_iter: int) -> tuple[Certificate, int, bool]:
         level = self._levels[-1]
-        return solve(
-            level.solver, level.fuser, gamma, tol=tol, max_iter=max_iter, is_stopped=self._needs_columns(gamma),
-            is_late=self._is_late, has_settled=self._has_settled,
+        return iterate(
+            level.solver, level.fuser, gamma, stop=Stop(max_iter, tol), is_stopped=self._needs_columns(gamma),
+            deadline=self._deadline, has_settled=self._has_settled,
         )  # fmt: skip
 
     def _iterate_in_single_precision(
@@ -133,11 +275,9 @@ class PathSolver:
         """Do as `_iterate`, in single precision as far as that goes."""
         level = self._levels[-1]
         assert isinstance(level.solver, AMA)
-        n_steps = single.improve(
-            level.solver, gamma, tol=self.tol, max_iter=self._max_iter, is_late=self._is_late
-        )
+        n_steps = single.improve(level.solver, gamma, Stop(self._max_iter, self.tol), self._deadline)
         certificate, _, converged = self._iterate(gamma, self.tol, 0)
-        if not converged and n_steps < self._max_iter and not self._is_late():
+        if not converged and n_steps < self._max_iter and not self._deadline.is_over:
             self._single = None
             level.warm_start.begin_anew(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
@@ -206,6 +346,227 @@ class PathSolver:
             assert level.basis is not None
             distinct = distinct @ level.basis.T
         return RepeatedRows(distinct.astype(found.distinct.dtype, copy=False), found.places)
+
+
+class WarmStart:
+    """Goes on in the direction of the last two gammas.
+
+    The dual of an edge whose ends are apart is on the rim of its ball, which grows with gamma; in a fused set duals
+    need not grow. Both are continued along a line; the solver makes them feasible.
+    """
+
+    def __init__(self, solver: Solver, *, has_even_steps: bool) -> None:
+        self._solver = solver
+        self._has_even_steps = has_even_steps
+        self._gamma: float | None = None
+        self._ratio: float | None = None
+        self._step = 0.0
+        self._before: Array | None = None
+
+    def on(self, solver: Solver, basis: Array) -> WarmStart:
+        """Return one that goes on for another solver, whose columns are coordinates in this basis."""
+        other = copy(self)
+        other._solver = solver
+        if self._before is not None:
+            other._before = (self._before @ basis).astype(solver.duals.dtype, copy=False)
+        return other
+
+    def begin_anew(self, gamma: float) -> None:
+        """Forget all but the last gamma."""
+        self._gamma, self._ratio, self._step = gamma, None, 0.0
+
+    def predict(self, gamma: float) -> None:
+        """Replace the solver's duals, those of the last gamma, by a guess for the next one."""
+        if self._gamma is not None and self._gamma > 0:
+            longer = 1.0 if self._has_even_steps or self._step == 0 else (gamma - self._gamma) / self._step
+            self._continue(gamma / self._gamma, longer)
+            self._step = gamma - self._gamma
+        self._gamma = gamma
+
+    def _continue(self, ratio: float, longer: float) -> None:
+        solver = self._solver
+        assert self._gamma is not None
+        if self._before is None:
+            self._before = np.zeros_like(solver.duals)
+        lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
+        widths = np.diff(solver.problem.group_starts) if solver.problem.n_groups > 1 else 1
+        at_a_time = max(1, _PREDICTED // solver.duals.shape[1])
+        for first in range(0, len(solver.duals), at_a_time):
+            part = slice(first, first + at_a_time)
+            is_apart = np.repeat(lengths[:, part].T > 0, widths, axis=1)
+            found, before = solver.duals[part].copy(), self._before[part]
+            start = solver.duals[part]
+            start *= np.where(is_apart, ratio, 1.0)
+            if self._ratio is not None:
+                start += longer * (found - before * np.where(is_apart, self._ratio, 1.0))
+            before[:] = found
+        self._ratio = ratio
+
+
+def pays_in_single_precision(problem: ConvexProblem, tol: float) -> bool:
+    """Tell whether iterations wait for the memory, and single precision can tell gaps within the tolerance."""
+    if not problem.is_euclidean or np.prod(problem.dual_shape) * problem.rows.itemsize <= _CACHE:
+        return False
+    sizes = np.append(np.sqrt(2 * problem.energy / problem.rows.size), problem.edges.weights)
+    in_range = sizes.min() >= _LEAST and sizes.max() <= _LARGEST
+    is_double = problem.rows.dtype == np.float64
+    return bool(is_double and in_range and tol >= _ROUNDINGS * np.finfo(np.float32).eps)
+
+
+class SinglePrecision:
+    """Iterates in single precision beside a solver that certifies.
+
+    Parameters
+    ----------
+    solver : AMA
+        In double precision.
+    has_even_steps : bool
+        See `WarmStart`.
+    """
+
+    def __init__(self, solver: AMA, *, has_even_steps: bool) -> None:
+        problem = solver.problem.in_single_precision()
+        self._solver = solver.on(problem, solver.duals)
+        self._fuser = Fuser(problem)
+        self.warm_start = WarmStart(self._solver, has_even_steps=has_even_steps)
+
+    def improve(self, solver: AMA, gamma: float, stop: Stop, deadline: Deadline) -> int:
+        """Give the solver better duals, from those of the last gamma; return the iterations that this took."""
+        self.warm_start.predict(gamma)
+        within = Stop(stop.max_iter, _SURELY * stop.tolerance)
+        _, n_steps, _ = iterate(
+            self._solver, self._fuser, gamma, stop=within, is_stopped=_Stalling(), deadline=deadline
+        )
+        solver.resume(self._solver.duals)
+        return n_steps
+
+
+class _Stalling:
+    """Tells that a gap has not become less for long."""
+
+    def __init__(self) -> None:
+        self._least, self._since = np.inf, 0
+
+    def __call__(self, best: Certificate, n_steps: int) -> bool:
+        if best.gap < _LESSENS * self._least:
+            self._least, self._since = best.gap, n_steps
+        return n_steps - self._since > 0.5 * max(_PATIENCE, n_steps)
+
+
+class SpanProblem(ConvexProblem):
+    """The part of a problem in a subspace. Its objectives and gaps are those of the whole problem.
+
+    Parameters
+    ----------
+    whole : ConvexProblem
+        With the Euclidean norm.
+    basis : ndarray of shape (p, r), float64
+        Orthonormal, of the subspace.
+    taken : ndarray of shape (n_edges,)
+        Squared lengths of what duals of the whole problem, feasible from some gamma on, are outside of the subspace:
+        that stays.
+    points : ndarray of shape (n, p)
+        X + Delta of these.
+
+    Attributes
+    ----------
+    missed : float
+        What centroids in the subspace leave of the gap, for any gamma: half the squares of the points outside of it.
+    """
+
+    def __init__(self, whole: ConvexProblem, basis: FloatArray, taken: FloatArray, points: Array) -> None:
+        columns = np.arange(basis.shape[1], dtype=np.int64)
+        norm = KernelNorm(columns, np.array([0, len(columns)], dtype=np.int64))
+        inside = (whole.rows @ basis).astype(whole.rows.dtype)
+        super().__init__(inside, whole.edges, norm, step_size=whole.steps, n_threads=whole.n_threads)
+        self.missed = missed_by_span(whole, basis, points)
+        self._outside = 0.5 * float(_squares_outside(whole.rows, basis).sum())
+        self._taken = taken.copy()
+        if isinstance(whole, SpanProblem):
+            self._outside += whole._outside
+            self._taken += whole._taken
+        self._gamma: float | None = None
+
+    def objectives(self, gamma: float, points: Array) -> FloatArray:
+        """See `ConvexProblem.objectives`."""
+        return super().objectives(gamma, points) + self._outside
+
+    def gap(self, gamma: float, candidate: Array, duals: Array, points: Array) -> float:
+        """See `ConvexProblem.gap`."""
+        return super().gap(gamma, candidate, duals, points) + self.missed
+
+    def own_gap(self, gamma: float, candidate: Array, duals: Array, points: Array) -> float:
+        """Return what of the gap better duals in the subspace could close."""
+        whole, self._kernel = self._kernel, self._balls(gamma)
+        try:
+            return super().gap(gamma, candidate, duals, points)
+        finally:
+            self._kernel = whole
+
+    def _balls(self, gamma: float) -> Any:
+        if gamma != self._gamma:
+            weights = self.edges.weights.astype(np.float64)
+            left = np.sqrt(np.maximum(weights**2 - self._taken / gamma**2, 0.0))
+            self._ball_edges = self._edges_of_weights(left.astype(self.edges.weights.dtype))
+            self._gamma = gamma
+        return self._ball_edges
+
+
+def span_of_means(rows: Array, labels: IntArray, n_clusters: int) -> FloatArray:
+    """Return an orthonormal basis of the span of the clusters' means.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+        Around their mean, so that one of the means follows from the others.
+    labels : ndarray of shape (n,)
+        Clusters, from 0.
+    n_clusters : int
+        How many, at least 2 and at most p + 1.
+
+    Returns
+    -------
+    ndarray of shape (p, n_clusters - 1), float64
+    """
+    counts = np.bincount(labels, minlength=n_clusters)
+    order = np.argsort(labels, kind="stable")
+    sums = np.add.reduceat(rows[order].astype(np.float64), np.cumsum(counts) - counts, axis=0)
+    means = sums / counts[:, None]
+    basis: FloatArray = scipy.linalg.qr(means[1:].T, mode="economic")[0]
+    return np.ascontiguousarray(basis)
+
+
+def missed_by_span(problem: ConvexProblem, basis: FloatArray, points: Array) -> float:
+    """Return `SpanProblem.missed` of a basis."""
+    before = problem.missed if isinstance(problem, SpanProblem) else 0.0
+    return before + 0.5 * float(_squares_outside(points, basis).sum())
+
+
+def parts_of_duals(duals: Array, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates of the duals in the subspace, and the squared lengths of what they are outside of it.
+
+    The latter by Pythagoras: they are compared with the squares of the balls' radii, and as exact as these.
+    """
+    inside, taken = np.empty((len(duals), basis.shape[1])), np.empty(len(duals))
+    at_a_time = max(1, _SUMMED // duals.shape[1])
+    for first in range(0, len(duals), at_a_time):
+        of_edges = slice(first, first + at_a_time)
+        part, coordinates = duals[of_edges], inside[of_edges]
+        np.matmul(part, basis, out=coordinates)
+        squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+        taken[of_edges] = squares - np.einsum("ij,ij->i", coordinates, coordinates)
+    return inside, np.maximum(taken, 0.0, out=taken)
+
+
+def _squares_outside(vectors: Array, basis: FloatArray) -> FloatArray:
+    """Return the squared lengths of what the vectors are outside of the subspace."""
+    squares = np.empty(len(vectors))
+    at_a_time = max(1, _SUMMED // vectors.shape[1])
+    for first in range(0, len(vectors), at_a_time):
+        part = vectors[first : first + at_a_time]
+        rest = part - (part @ basis) @ basis.T
+        squares[first : first + at_a_time] = np.einsum("ij,ij->i", rest, rest, dtype=np.float64)
+    return squares
 
 
 def _padded(basis: FloatArray) -> FloatArray:

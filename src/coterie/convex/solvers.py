@@ -1,21 +1,34 @@
-"""The iterations: AMA, plain or accelerated, and ADMM. Their duals are always feasible: each has a certificate."""
+"""The iterations: AMA, plain or accelerated, and ADMM, and the certificate of what they find.
+
+Duals are always feasible, so each of them bounds the objective from below. The points U = X + Delta of a dual iterate
+are never quite equal within a cluster, and the penalty counts their small differences in full: the gap would only fall
+with the error of the duals. Means of sets that are about to fuse leave a gap that falls with its square. A set of fused
+points moves as one, by the sum of all that pulls at it: its mean is the mean of its points, whatever the duals inside
+are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg, splu
 
-from coterie.arrays import Array
-from coterie.convex.fusion import Certificate, Fuser
-from coterie.convex.problem import ConvexProblem
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
+from coterie.fitting.deadline import Deadline
+from coterie.fitting.report import Report, Stop
 from coterie.graphs import graph_laplacian
 
-__all__ = ["ADMM", "AMA", "Solver", "solve"]
+__all__ = [
+    "ADMM", "AMA", "Certificate", "ConvexResult", "Fuser", "Solver", "iterate", "make_solver",
+    "minimize", "settled_residuals",
+]  # fmt: skip
 
 
 # Iterations before the gap is looked at: a share of those that were done, at least and at most so many.
@@ -24,6 +37,163 @@ _CHECK_SHARE, _FEWEST, _MOST = 0.2, 10, 100
 # Rows from which the linear systems of ADMM are solved by conjugate gradients, and how well.
 _MOST_FACTORED = 20_000
 _CG_TOLERANCE = 1e-10
+
+# The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to
+# it, and the shortest one.
+_FIRST_LENGTH = 1e-3
+_LADDER = (0.0, 0.3, 3.0)
+_LEAST_LENGTH = 1e-9
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Centroids with the clusters they belong to, and a bound of how much better any others can be.
+
+    Attributes
+    ----------
+    centroids : ndarray of shape (n, p)
+        U.
+    labels : ndarray of shape (n,), int32
+        Clusters, numbered in the order of their first nodes.
+    n_clusters : int
+        How many.
+    objective : float
+        F(U).
+    gap : float
+        F(U) - D, never negative.
+    """
+
+    centroids: Array
+    labels: IntArray
+    n_clusters: int
+    objective: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Centroids, what each group of columns contributes to their objective, and the sets of each group."""
+
+    centroids: Array
+    objectives: FloatArray
+    labels: list[IntArray]
+    n_sets: list[int]
+
+
+class Fuser:
+    """Finds the fused centroids of dual iterates; remembers how short the edges were that had to fuse."""
+
+    def __init__(self, problem: ConvexProblem) -> None:
+        self._problem = problem
+        spread = float(np.sqrt(2 * problem.energy / problem.rows.size))
+        epsilon = float(np.finfo(problem.rows.dtype).eps)
+        self._length, self._least_length = _FIRST_LENGTH * spread, max(_LEAST_LENGTH, 8 * epsilon) * spread
+        # Differences that are rounding errors cannot be told from none.
+        self._least_gap = (8 * epsilon) ** 2 * problem.energy
+
+    def on(self, problem: ConvexProblem) -> Fuser:
+        """Return one that remembers the same, for another problem of these edges."""
+        other = copy(self)
+        other._problem = problem
+        return other
+
+    def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
+        """Return the best centroids that can be made of the points.
+
+        Sets that the duals say are fused (Eq. 3.11) are preferred if they are good enough for the tolerance.
+
+        Parameters
+        ----------
+        gamma : float
+            Strength of the penalty.
+        points : ndarray of shape (n, p)
+            Centroids that are not quite fused.
+        duals : ndarray of shape (n_edges, p)
+            Feasible for gamma.
+        origin : ndarray of shape (n, p)
+            X + Delta.
+        tol : float
+            Relative gap that is small enough.
+        """
+        problem = self._problem
+        levels = self._levels(gamma, points, problem.split_lengths(gamma, points, duals))
+        chosen = levels[0]
+        gap = problem.gap(gamma, chosen.centroids, duals, origin)
+        if gap > self.enough(float(chosen.objectives.sum()), tol):
+            best = self._best(gamma, points, levels)
+            if best is not chosen:
+                chosen, gap = best, problem.gap(gamma, best.centroids, duals, origin)
+        labels, n_clusters = self._common_sets(chosen.labels)
+        return Certificate(chosen.centroids, labels, n_clusters, float(chosen.objectives.sum()), gap)
+
+    def enough(self, objective: float, tol: float) -> float:
+        """Return the gap that the tolerance allows."""
+        return tol * objective + self._least_gap
+
+    def _levels(self, gamma: float, points: Array, lengths: Array) -> list[_Candidate]:
+        """Return what becomes of the points if ever longer edges fuse, first those of length 0 but for rounding."""
+        problem = self._problem
+        n_nodes, n_groups = len(points), problem.n_groups
+        parents = [np.arange(n_nodes, dtype=np.int32) for _ in range(n_groups)]
+        levels: list[_Candidate] = []
+        low = -1.0
+        for high in (max(self._least_length, self._length * step) for step in _LADDER):
+            sets = [problem.join(lengths[g], low, high, parents[g]) for g in range(n_groups)]
+            low = high
+            n_sets = [n for _, n in sets]
+            if levels and n_sets == levels[-1].n_sets:
+                levels.append(levels[-1])
+                continue
+            means = points.copy()
+            if min(n_sets) < n_nodes:
+                self._take_means(points, sets, means)
+            levels.append(
+                _Candidate(means, problem.objectives(gamma, means), [labels for labels, _ in sets], n_sets)
+            )
+        self._remember(levels)
+        return levels
+
+    def _take_means(self, points: Array, sets: list[tuple[IntArray, int]], out: Array) -> None:
+        """Write the means of the sets of each group of columns."""
+        starts = self._problem.group_starts
+        for (labels, n_sets), first, last in zip(sets, starts, starts[1:]):
+            _kernels.set_means(points, labels, n_sets, first, last, out)
+
+    def _remember(self, levels: list[_Candidate]) -> None:
+        best = int(np.argmin([level.objectives.sum() for level in levels]))
+        self._length = max(self._least_length, self._length * (_LADDER[best] or 0.5))
+
+    def _best(self, gamma: float, points: Array, levels: list[_Candidate]) -> _Candidate:
+        """Return the best of each group of columns; the points as they are, where fusing makes them worse."""
+        if max(levels[-1].n_sets) == min(levels[-1].n_sets) == len(points):
+            return levels[0]  # nothing is fused
+        as_they_are = _Candidate(
+            points, self._problem.objectives(gamma, points), levels[0].labels, levels[0].n_sets
+        )
+        candidates = [*levels, as_they_are]
+        objectives = np.array([candidate.objectives for candidate in candidates])
+        winners = objectives.argmin(axis=0)
+        starts = self._problem.group_starts
+        centroids = np.empty_like(points)
+        for winner, first, last in zip(winners, starts, starts[1:]):
+            centroids[:, first:last] = candidates[winner].centroids[:, first:last]
+        return _Candidate(
+            centroids,
+            objectives.min(axis=0),
+            [candidates[winner].labels[g] for g, winner in enumerate(winners)],
+            [candidates[winner].n_sets[g] for g, winner in enumerate(winners)],
+        )
+
+    def _common_sets(self, labels: list[IntArray]) -> tuple[IntArray, int]:
+        """Return the components of the edges whose ends are in one set in every group."""
+        edges = self._problem.edges
+        if len(labels) == 1:
+            return labels[0], int(labels[0].max()) + 1
+        split = np.zeros(len(edges), dtype=self._problem.rows.dtype)
+        for label in labels:
+            split[label[edges.heads] != label[edges.tails]] = 1
+        parents = np.arange(edges.n_nodes, dtype=np.int32)
+        return self._problem.join(split, -1.0, 0.0, parents)
 
 
 class Solver(Protocol):
@@ -195,18 +365,119 @@ class ADMM:
         self._origin = origin
 
 
-def solve(
+@dataclass(frozen=True)
+class ConvexResult:
+    """The minimum for one gamma.
+
+    Attributes
+    ----------
+    centroids : ndarray of shape (n, p)
+        U, in the order of the data.
+    labels : ndarray of shape (n,), int32
+        Clusters, numbered by their first rows.
+    duals : ndarray of shape (n_edges, p)
+        Lambda, feasible.
+    objective, gap : float
+        F(U), and F(U) - D(Lambda).
+    n_clusters, n_iter : int
+        Numbers of clusters and of iterations.
+    reason : {"converged", "max_iter", "max_time", "callback"}
+        Why the iterations ended.
+    history : record array
+        One row per check of the gap.
+    residuals : tuple of float, optional
+        Those of ADMM, each over what is allowed, where they decide.
+    """
+
+    centroids: Array
+    labels: IntArray
+    duals: Array
+    objective: float
+    gap: float
+    n_clusters: int
+    n_iter: int
+    reason: str
+    history: Array
+    residuals: tuple[float, float] | None = None
+
+
+def minimize(
+    ordered: OrderedProblem,
+    gamma: float,
+    options: SolverOptions,
+    *,
+    stop: Stop,
+    report: Report,
+    duals: Array | None = None,
+) -> ConvexResult:
+    """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015).
+
+    Parameters
+    ----------
+    ordered : OrderedProblem
+        The problem, with the step sizes of the same options.
+    gamma : float
+        Strength of the penalty.
+    options : SolverOptions
+        Which iterations, and what ends them.
+    stop : Stop
+        Iterations at most, and the tolerance of the relative gap or of the residuals.
+    report : Report
+        Told each check of the gap.
+    duals : ndarray of shape (n_edges, p), optional
+        Warm start, in the order of the problem (`OrderedProblem.inner_duals`).
+
+    Returns
+    -------
+    ConvexResult
+    """
+    solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
+    if duals is not None:
+        solver.resume(duals)
+
+    def is_stopped(best: Certificate, n_steps: int) -> bool:
+        return report(
+            best.objective, lambda: ordered.centroids(RepeatedRows.of(best.centroids)).whole(), n_steps=n_steps,
+            dual=best.objective - best.gap, gap=best.gap, n_clusters=best.n_clusters,
+        )  # fmt: skip
+
+    settled = settled_residuals(solver, options, stop)
+    best, n_iter, converged = iterate(
+        solver, fuser, gamma, stop=stop, is_stopped=is_stopped, deadline=report.deadline, has_settled=settled
+    )
+    return ConvexResult(
+        ordered.centroids(RepeatedRows.of(best.centroids)).whole(), ordered.labels(best.labels),
+        ordered.duals(solver.duals), best.objective, best.gap, best.n_clusters, n_iter,
+        "converged" if converged else report.reason or "max_iter", report.history(),
+        solver.residuals(stop.tolerance) if settled and isinstance(solver, ADMM) else None,
+    )  # fmt: skip
+
+
+def make_solver(problem: ConvexProblem, options: SolverOptions) -> Solver:
+    """Return the iterations that the options name."""
+    if options.solver == "admm":
+        return ADMM(problem)
+    return AMA(problem, acceleration=options.accelerates)
+
+
+def settled_residuals(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
+    """Return the test whether the residuals of ADMM are small enough; None where the gap decides."""
+    if options.stopping == "gap" or not isinstance(solver, ADMM):
+        return None
+    return lambda: max(solver.residuals(stop.tolerance)) <= 1
+
+
+def iterate(
     solver: Solver,
     fuser: Fuser,
     gamma: float,
     *,
-    tol: float,
-    max_iter: int,
+    stop: Stop,
     is_stopped: Callable[[Certificate, int], bool],
-    is_late: Callable[[], bool],
+    deadline: Deadline,
     has_settled: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
-    """Iterate until the relative duality gap is at most `tol`, or until another rule says that it is enough.
+    """Iterate until the relative duality gap is at most the tolerance, or until another rule ends the iterations.
 
     Parameters
     ----------
@@ -214,14 +485,12 @@ def solve(
         Of one problem. The solver begins with its own duals.
     gamma : float
         Strength of the penalty.
-    tol : float
-        The gap may be at most `tol` times the objective.
-    max_iter : int
-        Iterations, at most.
+    stop : Stop
+        Iterations at most; the gap may be at most `tolerance` times the objective.
     is_stopped : callable
-        Told each certificate and the iterations done by then; whether to end early.
-    is_late : callable
-        Whether to end at once.
+        Given each certificate and the iterations done by then; whether to end early.
+    deadline : Deadline
+        When to end at once.
     has_settled : callable, optional
         Asked after each iteration whether it is enough, in place of the gap.
 
@@ -236,18 +505,18 @@ def solve(
     """
     solver.start(gamma)
     best: Certificate | None = None
-    done, next_check = 0, 0
+    done, next_check, max_iter = 0, 0, stop.max_iter
     while True:
-        late = is_late()
+        late = deadline.is_over
         settled = has_settled is not None and done > 0 and has_settled()
         if done >= next_check or done == max_iter or late or settled:
-            found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), tol)
+            found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), stop.tolerance)
             if best is not None and best.objective < found.objective:
                 # The gap that counts is the one to the present duals.
                 gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
                 found = replace(best, gap=gap)
             best = found
-            converged = settled if has_settled else best.gap <= fuser.enough(best.objective, tol)
+            converged = settled if has_settled else best.gap <= fuser.enough(best.objective, stop.tolerance)
             if is_stopped(best, done) or converged or done == max_iter or late:
                 return best, done, converged
             next_check = done + int(np.clip(_CHECK_SHARE * done, _FEWEST, _MOST))

@@ -236,14 +236,14 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     bytes per row and, for rows of up to 1 GiB, a copy of them.
 
     By default four things differ from Algorithm 2 of the papers, for speed: rows search in groups; from the fifth
-    E-step on only every third one searches; the neighborhood of a component is learned from the rows that had it as their best
-    one before a search, in all searches but the first; and a fit of a coreset ends when its gain is small against its
-    noise. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the neighbors of
-    its own candidates, in every E-step, and a neighborhood is learned, in the first search too, from the rows that have
-    the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two differences
-    remain. A component that is the best one of no row keeps its neighbors, as does the rest of a neighborhood where too
-    few components were evaluated: the papers have no rule for either. And rows of more than 256 MiB are searched block
-    by block, later ones with the neighborhoods that the earlier ones left.
+    E-step on only every third one searches; the neighborhood of a component is learned from the rows that had it as
+    their best one before a search, in all searches but the first; and a fit of a coreset ends when its gain is small
+    against its noise. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the
+    neighbors of its own candidates, in every E-step, and a neighborhood is learned, in the first search too, from the
+    rows that have the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64).
+    Two differences remain. A component that is the best one of no row keeps its neighbors, as does the rest of a
+    neighborhood where too few components were evaluated: the papers have no rule for either. And rows of more than 256
+    MiB are searched block by block, later ones with the neighborhoods that the earlier ones left.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 

@@ -3,7 +3,7 @@
 Every function returns the matplotlib `Axes` or `Figure`, so that the caller can change, show or save it.
 """
 
-from coterie.convex.pictures import plot_path, plot_path_dendrogram
+from coterie.convex.plots import plot_path, plot_path_dendrogram
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.clusters import plot_clusters

@@ -175,10 +175,8 @@ def clusters_of(
     """
     n_rows = rows.shape[0]
     found = labels if labels is not None else getattr(model, "labels_", None)
-    if found is None and hasattr(model, "labels_path_"):
-        from coterie.convex.pictures import longest_lived
-
-        found = model.labels_at(longest_lived(model) if n_clusters is None else n_clusters)
+    if labels is None and n_clusters is not None and hasattr(model, "labels_path_"):
+        found = model.labels_at(n_clusters)
     if (
         found is not None
         and len(np.asarray(found)) != n_rows

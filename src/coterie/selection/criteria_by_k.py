@@ -12,7 +12,7 @@ from scipy import special
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.convex.path import ConvexClusterPath
+from coterie.convex import ConvexClusterPath
 from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans
 from coterie.mixture.estimator import TruncatedGaussianMixture

@@ -1,4 +1,6 @@
-"""Weights that are free of units."""
+"""Edges of a problem: their weights, with and without units, and how they are numbered."""
+
+import warnings
 
 import numpy as np
 import pytest
@@ -6,10 +8,76 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie import ConvexClustering, ConvexClusterPath
-from coterie.convex.relative_weights import relative_graph
+from coterie.convex.weights import relative_graph, weight_graph
+from coterie.graphs.edges import edges_of_graph
 from tests.support.bits import same_bits
 
 OPTIONS = dict(kind="knn", n_neighbors=4, connect=True)
+
+
+@pytest.mark.parametrize("kind", ["knn", "dense"])
+def test_weights(kind):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    edges = edges_of_graph(weight_graph(X, kind=kind, n_neighbors=4, decay=0.7, connect=False)[0], X.dtype)
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    near = np.argsort(squares + np.diag(np.full(30, np.inf)), axis=1)[:, :4]
+    expected = np.zeros((30, 30), dtype=bool)
+    expected[np.arange(30)[:, None], near] = True
+    expected = (expected | expected.T) if kind == "knn" else ~np.eye(30, dtype=bool)
+    found = edges.adjacency(edges.weights).toarray()
+    np.testing.assert_allclose(found, np.exp(-0.7 * squares) * expected, rtol=1e-12)
+    assert edges.is_complete == (kind == "dense")
+
+
+def test_renumbering_keeps_the_edges():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=4, decay=0.5, connect=False)[0], X.dtype)
+    order = edges.order_of_neighbors()
+    other, places, is_turned = edges.renumbered(order)
+    heads, tails = order[other.heads], order[other.tails]
+    np.testing.assert_array_equal(np.where(is_turned, tails, heads), edges.heads[places])
+    np.testing.assert_array_equal(np.where(is_turned, heads, tails), edges.tails[places])
+    np.testing.assert_array_equal(other.weights, edges.weights[places])
+    spans = [np.abs(found.heads - found.tails).mean() for found in (edges, other)]
+    assert spans[1] < 0.7 * spans[0]
+
+
+def test_connected_on_request():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(20, 2)), [[50.0, 50.0]], [[51.0, 50.0]]])
+    apart = ConvexClusterPath([1e4], n_neighbors=1, distance_decay=0.0).fit(X)
+    together = ConvexClusterPath([1e4], n_neighbors=1, distance_decay=0.0, connect=True).fit(X)
+    assert apart.n_clusters_path_[-1] > 1
+    assert together.n_clusters_path_[-1] == 1
+
+
+class TestWeightsThatUnderflow:
+    """They did so in silence, and all of them ended in "The graph has NaN or an infinite weight"."""
+
+    X = 40 * np.random.default_rng(0).normal(size=(30, 3))
+
+    def test_all(self):
+        with pytest.raises(
+            ValueError, match=r"all weights exp\(-decay d\^2\) underflow .* distance_decay=.* would keep them"
+        ):
+            ConvexClusterPath(distance_decay=1e3, n_neighbors=3).fit(self.X)
+
+    @pytest.mark.parametrize("weights", ["knn", "dense"])
+    def test_some_of_them_and_the_distance_decay_that_keeps_them(self, weights):
+        with pytest.warns(UserWarning, match="underflow to 0") as caught:
+            ConvexClustering(1.0, distance_decay=0.5, weights=weights).fit(self.X)
+        keeps = float(str(caught[0].message).partition(": distance_decay=")[2].split()[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            model = ConvexClustering(1.0, distance_decay=0.99 * keeps, weights=weights).fit(self.X)
+        assert np.all(model.edge_weights_ > 0)
+
+    def test_no_gamma_is_large_enough(self):
+        X = np.concatenate([self.X, self.X + 1e3])
+        with (
+            pytest.warns(UserWarning, match="underflow"),
+            pytest.raises(ValueError, match='smaller distance_decay or "auto"'),
+        ):
+            ConvexClusterPath(distance_decay=1.0, connect=True).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +172,11 @@ def test_the_order_of_the_rows_makes_no_difference(rows):
 
 
 @pytest.mark.parametrize("weights", ["knn", "dense"])
-def test_the_phi_that_was_chosen(rows, weights):
+def test_the_distance_decay_that_was_chosen(rows, weights):
     model = ConvexClustering(0.1, weights=weights).fit(rows)
     _, phi = relative_graph(rows, kind=weights, n_neighbors=5, connect=True)
-    assert model.phi_ == phi
-    assert not hasattr(model.set_params(phi=phi).fit(rows), "phi_")
+    assert model.distance_decay_ == phi
+    assert not hasattr(model.set_params(distance_decay=phi).fit(rows), "distance_decay_")
 
 
 def test_a_given_graph_stays_as_it_is_unless_asked(rows):

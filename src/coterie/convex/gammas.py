@@ -11,11 +11,11 @@ from scipy.sparse.linalg import cg, splu
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges
 
-__all__ = ["FittingGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
+__all__ = ["AdaptiveGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
 
 
 # Which of the edges, ascending by the gamma that can fuse them, the grid begins with.
@@ -64,7 +64,7 @@ class GivenGammas:
         return next(self._gammas, None)
 
 
-class FittingGammas:
+class AdaptiveGammas:
     """0 and ascending gammas until each component is one cluster: close to each other where many rows fuse.
 
     How far the next gamma is depends on how many clusters the last step took, as a solver of differential equations
@@ -78,13 +78,13 @@ class FittingGammas:
         Whose path it is.
     n_gammas : int
         How many, at most.
-    phase : Phase
-        How long it may take to find the last one.
+    deadline : Deadline
+        Of the search for the last one.
     """
 
-    def __init__(self, problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> None:
+    def __init__(self, problem: ConvexProblem, n_gammas: int, deadline: Deadline = UNLIMITED) -> None:
         self._problem = problem
-        self._last = _BEYOND * coalescing_gamma(problem, phase)
+        self._last = _BEYOND * coalescing_gamma(problem, deadline)
         self._lengths = _edge_lengths(problem, problem.rows)
         self._first = min(_first_gamma(problem, self._lengths), 0.1 * self._last)
         self._n_components = int(_components(problem).max()) + 1
@@ -148,16 +148,16 @@ class FittingGammas:
         return self._step
 
 
-def default_gammas(problem: ConvexProblem, n_gammas: int, phase: Phase = UNHURRIED) -> FloatArray:
+def default_gammas(problem: ConvexProblem, n_gammas: int, deadline: Deadline = UNLIMITED) -> FloatArray:
     """Return 0 and a geometric grid up to a gamma at which each component of the graph is one cluster."""
-    last = coalescing_gamma(problem, phase)
+    last = coalescing_gamma(problem, deadline)
     first = min(_first_gamma(problem, _edge_lengths(problem, problem.rows)), 0.1 * last)
     if n_gammas == 1:
         return np.array([last])
     return np.concatenate([[0.0], np.geomspace(first, last, n_gammas - 1)])
 
 
-def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
+def coalescing_gamma(problem: ConvexProblem, deadline: Deadline = UNLIMITED) -> float:
     """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
 
     They are if there are feasible duals with x_i + Delta_i = mean for all i: a flow from the rows to their mean. The
@@ -169,7 +169,7 @@ def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
         return 1.0
     weights = edges.weights.astype(np.float64)
     demand = _means(problem) - problem.rows.astype(np.float64)
-    if edges.n_nodes > _FACTORED_PER_SECOND * phase.deadline.left:
+    if edges.n_nodes > _FACTORED_PER_SECOND * deadline.left:
         highest = _gamma_of_tree(problem, demand)
         return highest if 0 < highest < np.inf else 1.0
     conductance, norms = weights / weights.mean(), problem.dual_norms
@@ -177,9 +177,9 @@ def coalescing_gamma(problem: ConvexProblem, phase: Phase = UNHURRIED) -> float:
     if n_rounds > 1 and problem.is_euclidean and demand.shape[1] > _SKETCHED:
         # Lengths of flows in a few random directions tell as well how loads are to be spread.
         directions = np.random.default_rng(0).normal(size=(demand.shape[1], _SKETCHED)) / np.sqrt(_SKETCHED)
-        _, conductance = _spread(problem, demand @ directions, conductance, _lengths, n_rounds, phase)
+        _, conductance = _spread(problem, demand @ directions, conductance, _lengths, n_rounds, deadline)
         n_rounds = 1
-    lowest, _ = _spread(problem, demand, conductance, norms, n_rounds, phase)
+    lowest, _ = _spread(problem, demand, conductance, norms, n_rounds, deadline)
     return lowest or 1.0
 
 
@@ -189,7 +189,7 @@ def _spread(
     conductance: FloatArray,
     norms: Callable[[Array], FloatArray],
     n_rounds: int,
-    phase: Phase,
+    deadline: Deadline,
 ) -> tuple[float, FloatArray]:
     """Return the lowest of the highest loads that rounds find, and the conductances that have it."""
     weights = problem.edges.weights.astype(np.float64)
@@ -201,13 +201,13 @@ def _spread(
         if not np.isfinite(highest):
             raise ValueError(
                 f"Weights of the graph from {weights.min():.2g} to {weights.max():.2g} are too different: no finite "
-                'gamma fuses all rows. Choose a smaller phi or phi="auto", or give the gammas.'
+                'gamma fuses all rows. Choose a smaller distance_decay or "auto", or give the gammas.'
             )
         if lowest < np.inf and _misses(problem, conductance, potentials, demand) > _MISSES:
             break
         if highest < lowest:
             lowest, best = highest, conductance
-        if phase.is_late or highest == 0:
+        if deadline.is_over or highest == 0:
             break
         conductance = conductance * np.maximum(loads / highest, 0.1) ** -_STRENGTH
         conductance = np.clip(conductance / conductance.mean(), 1e-3, 1e3)

@@ -14,42 +14,13 @@ from coterie.figures import axes_or_new, counted, require_matplotlib, style_of, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["longest_lived", "plot_path", "plot_path_dendrogram"]
+__all__ = ["plot_path", "plot_path_dendrogram"]
 
 
 _MOST_PATHS = 2000
 _MOST_NAMED = 80
 _MOST_LEAVES = 60
-_MOST_CHOSEN = 10
-_GREY = "#999999"
-
-
-def longest_lived(path: Any) -> int:
-    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma.
-
-    Parameters
-    ----------
-    path : ConvexClusterPath
-        Fitted.
-
-    Returns
-    -------
-    int
-        That at the last gamma if the path has no such number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie import ConvexClusterPath
-    >>> from coterie.convex.pictures import longest_lived
-    >>> X = np.array([[0.0], [0.1], [9.0], [9.1]])
-    >>> longest_lived(ConvexClusterPath(n_gammas=40, weights="dense", phi=0.0).fit(X))
-    2
-    """
-    counts, gammas = path.n_clusters_path_[:-1], path.gammas_
-    spans = np.diff(np.log(np.maximum(gammas, gammas[gammas > 0].min(initial=1.0))))
-    lives = {int(count): spans[counts == count].sum() for count in counts if 2 <= count <= _MOST_CHOSEN}
-    return max(lives, key=lambda count: (lives[count], count)) if lives else int(path.n_clusters_path_[-1])
+_GRAY = "#999999"
 
 
 def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
@@ -62,8 +33,7 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     path : ConvexClusterPath
         Fitted.
     n_clusters : int, optional
-        The first gamma with at most so many clusters gives the colours; its centroids are marked. None: the number
-        that lasts longest, see `longest_lived`.
+        The first gamma with at most so many clusters gives the colors; its centroids are marked. None: `n_clusters_`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -86,28 +56,28 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     --------
     >>> from coterie import ConvexClusterPath
     >>> from coterie.datasets import load_iris
-    >>> ax = ConvexClusterPath(n_gammas=20, phi=4.0).fit(load_iris()[0]).plot(n_clusters=3)
+    >>> ax = ConvexClusterPath(n_gammas=20, distance_decay=4.0).fit(load_iris()[0]).plot(n_clusters=3)
     >>> ax.figure.savefig("path.png")  # doctest: +SKIP
     """
     check_is_fitted(path, "centroids_path_")
     require_matplotlib()
     from matplotlib.collections import LineCollection
 
-    chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
+    chosen = path.index_at(path.n_clusters_ if n_clusters is None else n_clusters)
     labels = path.labels_path_[chosen]
     drawn = _drawn_rows(len(labels))
     curves, shares = _projected(path.centroids_path_[:, drawn])
     n_shown = int(labels.max()) + 1
-    colours = np.array([style_of(label, n_shown)[0] for label in range(n_shown)])[labels[drawn]]
+    colors = np.array([style_of(label, n_shown)[0] for label in range(n_shown)])[labels[drawn]]
     ax = axes_or_new(ax, (7.0, 5.6))
     ax.add_collection(
-        LineCollection(list(curves.transpose(1, 0, 2)), colors=colours, linewidths=0.7, alpha=0.45)
+        LineCollection(list(curves.transpose(1, 0, 2)), colors=colors, linewidths=0.7, alpha=0.45)
     )
     size = float(np.clip(6000 / len(drawn), 4, 22))
-    ax.scatter(curves[0, :, 0], curves[0, :, 1], s=size, c=colours, linewidths=0, zorder=2)
+    ax.scatter(curves[0, :, 0], curves[0, :, 1], s=size, c=colors, linewidths=0, zorder=2)
     first = np.unique(labels[drawn], return_index=True)[1]
     marks = curves[chosen, first]
-    ax.scatter(marks[:, 0], marks[:, 1], s=90, c="white", edgecolors=colours[first], linewidths=2, zorder=3)
+    ax.scatter(marks[:, 0], marks[:, 1], s=90, c="white", edgecolors=colors[first], linewidths=2, zorder=3)
     names = [f"principal component {i + 1} ({share:.0%})" for i, share in enumerate(shares)]
     ax.set(
         xlabel=names[0],
@@ -157,7 +127,7 @@ def plot_path_dendrogram(
     >>> from coterie import ConvexClusterPath
     >>> from coterie.datasets import load_mammals
     >>> mammals = load_mammals()
-    >>> path = ConvexClusterPath(n_gammas=40, phi=0.5).fit(mammals.data)
+    >>> path = ConvexClusterPath(n_gammas=40, distance_decay=0.5).fit(mammals.data)
     >>> ax = path.plot_dendrogram(names=mammals.row_names)
     >>> ax.figure.savefig("dendrogram.png")  # doctest: +SKIP
     """
@@ -169,11 +139,9 @@ def plot_path_dendrogram(
     n_rows = path.labels_path_.shape[1]
     if names is not None and len(names) != n_rows:
         raise ValueError(f"names must have one entry for each of the {n_rows} rows, got {len(names)}.")
-    labels_path = path.labels_path_
-    n_rows = labels_path.shape[1]
     if n_rows == 1:
         raise ValueError("A single row has no tree.")
-    chosen = path.index_at(longest_lived(path) if n_clusters is None else n_clusters)
+    chosen = path.index_at(path.n_clusters_ if n_clusters is None else n_clusters)
     cut = float(path.gammas_[chosen])
     is_whole = n_rows <= _MOST_NAMED
     ax = axes_or_new(ax, (max(7.0, 0.16 * min(n_rows, _MOST_LEAVES)), 4.6))
@@ -181,7 +149,7 @@ def plot_path_dendrogram(
         path.linkage_,
         ax=ax,
         labels=[str(name) for name in names] if names is not None and is_whole else None,
-        link_color_func=_link_colours(path.linkage_, cut, labels_path[chosen]),
+        link_color_func=_link_colors(path.linkage_, cut, path.labels_path_[chosen]),
         leaf_rotation=90,
         leaf_font_size=8,
         **({} if is_whole else {"truncate_mode": "lastp", "p": _MOST_LEAVES}),
@@ -195,8 +163,8 @@ def plot_path_dendrogram(
     ax.yaxis.set_minor_formatter(NullFormatter())
     for links in ax.collections:
         links.set_linewidth(1.3)
-    ax.axhline(max(cut, lowest / 1.5), color=_GREY, linewidth=0.8, linestyle=":")
-    ax.set_title(f"convex clustering: {counted(n_rows, 'row')}; colours: clusters at gamma = {cut:.3g}")
+    ax.axhline(max(cut, lowest / 1.5), color=_GRAY, linewidth=0.8, linestyle=":")
+    ax.set_title(f"convex clustering: {counted(n_rows, 'row')}; colors: clusters at gamma = {cut:.3g}")
     tidy(ax)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
@@ -221,15 +189,15 @@ def _projected(curves: Array) -> tuple[Array, list[float]]:
     return np.concatenate([flat, np.zeros((*curves.shape[:2], 2 - n_components))], axis=2), shares
 
 
-def _link_colours(linkage: Array, cut: float, labels: Array) -> Any:
-    """Return the colour of each node of the tree: below the cut that of its cluster in `plot_path`, grey above."""
+def _link_colors(linkage: Array, cut: float, labels: Array) -> Any:
+    """Return the color of each node of the tree: below the cut that of its cluster in `plot_path`, gray above."""
     n_rows, n_clusters = len(labels), int(labels.max()) + 1
 
-    def colour(node: int) -> str:
+    def color(node: int) -> str:
         if linkage[node - n_rows, 2] > cut:
-            return _GREY
+            return _GRAY
         while node >= n_rows:
             node = int(linkage[node - n_rows, 0])
         return style_of(int(labels[node]), n_clusters)[0]
 
-    return colour
+    return color

@@ -1,4 +1,4 @@
-"""The tree of a path: which clusters become one, and at which gamma."""
+"""The merges of a path: which clusters become one, at which gamma, and which clusters split."""
 
 from __future__ import annotations
 
@@ -9,17 +9,39 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.convex.problem import numbered_by_first_rows
 
-__all__ = ["cut_between", "has_fission", "linkage_of_path"]
+__all__ = ["cut_between", "linkage_of_path", "longest_lived", "n_splits"]
 
 
 # Clusters that never fuse are joined above the last gamma, by so much.
 _BEYOND_THE_END = 1.25
 
+# Clusters that a path has by default, at most.
+_MOST_CHOSEN = 10
 
-def has_fission(finer: IntArray, coarser: IntArray) -> bool:
-    """Tell whether rows that share a label of the first array have different ones in the second."""
-    return len(_pairs(finer, coarser)) > int(finer.max()) + 1
+
+def n_splits(finer: IntArray, coarser: IntArray) -> int:
+    """Return how many more parts the clusters of the first labels have where the second ones divide them."""
+    return len(_pairs(finer, coarser)) - int(finer.max()) - 1
+
+
+def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
+    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma.
+
+    The last number, if the path has none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.linkage import longest_lived
+    >>> longest_lived(np.array([0.0, 1.0, 2.0, 20.0]), np.array([9, 3, 2, 1]))
+    2
+    """
+    counts = n_clusters_path[:-1]
+    spans = np.diff(np.log(np.maximum(gammas, gammas[gammas > 0].min(initial=1.0))))
+    lives = {int(count): spans[counts == count].sum() for count in counts if 2 <= count <= _MOST_CHOSEN}
+    return max(lives, key=lambda count: (lives[count], count)) if lives else int(n_clusters_path[-1])
 
 
 def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
@@ -45,7 +67,7 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.convex.tree import linkage_of_path
+    >>> from coterie.convex.linkage import linkage_of_path
     >>> linkage_of_path(np.array([0.0, 1.0, 2.0]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]], dtype=np.int32))
     array([[0., 1., 1., 2.],
            [2., 3., 2., 3.]])
@@ -87,7 +109,7 @@ def cut_between(
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.convex.tree import cut_between
+    >>> from coterie.convex.linkage import cut_between
     >>> finer, coarser = np.arange(4, dtype=np.int32), np.zeros(4, dtype=np.int32)
     >>> edges = np.array([[0, 1], [1, 2], [2, 3]], dtype=np.int32)
     >>> cut_between(finer, coarser, edges, np.array([3.0, 1.0, 2.0]), 2)
@@ -104,8 +126,7 @@ def cut_between(
     fused = np.argsort(tree.data)[: n_finer - n_clusters]
     joined = sp.coo_array((np.ones(len(fused)), (tree.row[fused], tree.col[fused])), shape=tree.shape)
     labels = csgraph.connected_components(joined, directed=False)[1][finer]
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return first.argsort().argsort().astype(np.int32)[inverse]
+    return numbered_by_first_rows(labels)
 
 
 def _pairs(first: IntArray, second: IntArray) -> IndexArray:

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from coterie import ConvexClusterPath
-from coterie.convex.pictures import longest_lived, plot_path, plot_path_dendrogram
+from coterie.convex.plots import plot_path, plot_path_dendrogram
 from coterie.datasets import load_iris, load_mammals
 
 
@@ -16,7 +16,7 @@ def mammals():
 
 @pytest.fixture(scope="module")
 def path(mammals):
-    return ConvexClusterPath(n_gammas=40, phi=0.5).fit(mammals.data)
+    return ConvexClusterPath(n_gammas=40, distance_decay=0.5).fit(mammals.data)
 
 
 def test_a_curve_for_each_row(path):
@@ -25,9 +25,9 @@ def test_a_curve_for_each_row(path):
     assert len(curves) == 27
     assert all(len(curve) == 40 for curve in curves)
     np.testing.assert_allclose(ax.collections[1].get_offsets(), [curve[0] for curve in curves])
-    colours = [to_hex(colour) for colour in ax.collections[1].get_facecolors()]
+    colors = [to_hex(color) for color in ax.collections[1].get_facecolors()]
     labels = path.labels_at(3)
-    assert len(set(zip(colours, labels))) == len(set(colours)) == len(set(labels))
+    assert len(set(zip(colors, labels))) == len(set(colors)) == len(set(labels))
     assert "3 clusters" in ax.get_title()
 
 
@@ -50,27 +50,18 @@ def test_dendrogram(path, mammals):
     assert ax.get_yscale() == "log"
 
 
-def test_the_tree_has_the_colours_of_the_path(path):
+def test_the_tree_has_the_colors_of_the_path(path):
     labels = path.labels_at(3)
-    path_colours = [to_hex(colour) for colour in path.plot(n_clusters=3).collections[1].get_facecolors()]
+    path_colors = [to_hex(color) for color in path.plot(n_clusters=3).collections[1].get_facecolors()]
     tree = plot_path_dendrogram(path, n_clusters=3)
-    drawn = {to_hex(colour) for links in tree.collections for colour in links.get_colors()}
-    large = {path_colours[row] for row in range(27) if np.count_nonzero(labels == labels[row]) > 1}
+    drawn = {to_hex(color) for links in tree.collections for color in links.get_colors()}
+    large = {path_colors[row] for row in range(27) if np.count_nonzero(labels == labels[row]) > 1}
     assert drawn - {"#999999"} == large
 
 
 def test_a_large_dendrogram_is_cut():
-    big = ConvexClusterPath(n_gammas=20, phi=4.0).fit(load_iris()[0])
+    big = ConvexClusterPath(n_gammas=20, distance_decay=4.0).fit(load_iris()[0])
     assert len(plot_path_dendrogram(big).get_xticklabels()) == 60
-
-
-def test_longest_lived(path):
-    class Fake:
-        gammas_ = np.array([0.0, 1.0, 2.0, 3.0, 300.0])
-        n_clusters_path_ = np.array([50, 4, 4, 3, 1])
-
-    assert longest_lived(Fake()) == 3
-    assert 2 <= longest_lived(path) <= 10
 
 
 def test_wrong_names(path):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 
 from coterie import ConvexClusterPath
-from coterie.convex.tree import cut_between, has_fission, linkage_of_path
+from coterie.convex.linkage import cut_between, linkage_of_path, longest_lived, n_splits
 
 
 def test_the_tree_is_one_of_scipy(moons):
@@ -12,16 +12,16 @@ def test_the_tree_is_one_of_scipy(moons):
     assert path.linkage_.shape == (299, 4)
     assert is_valid_linkage(path.linkage_)
     assert np.all(np.diff(path.linkage_[:, 2]) >= 0)
-    if len(path.fissions_) == 0:
+    if not path.n_splits_.any():
         for number in (10, 20, 29):
             cut = fcluster(path.linkage_, path.gammas_[number], "distance")
             assert len(np.unique(cut)) == path.n_clusters_path_[number]
 
 
-def test_rows_that_part_again_are_told():
+def test_splits_are_counted():
     labels = np.array([[0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 1, 2]], dtype=np.int32)
-    assert not has_fission(labels[0], labels[1])
-    assert has_fission(labels[1], labels[2])
+    assert n_splits(labels[0], labels[1]) == 0
+    assert n_splits(labels[1], labels[2]) == 1
     tree = linkage_of_path(np.array([0.0, 1.0, 2.0]), labels)
     np.testing.assert_array_equal(tree[:, 2], [1.0, 2.0, 2.5])
     np.testing.assert_array_equal(tree[:, 3], [2, 3, 4])
@@ -35,3 +35,8 @@ def test_cuts_between_two_gammas():
     np.testing.assert_array_equal(cut_between(finer, coarser, edges, lengths, 4), [0, 0, 1, 1, 2, 3])
     np.testing.assert_array_equal(cut_between(finer, coarser, edges, lengths, 3), [0, 0, 0, 0, 1, 2])
     np.testing.assert_array_equal(cut_between(finer, coarser, edges, 0 * lengths, 3), [0, 0, 0, 0, 1, 2])
+
+
+def test_longest_lived_number_of_clusters():
+    assert longest_lived(np.array([0.0, 1.0, 2.0, 3.0, 300.0]), np.array([50, 4, 4, 3, 1])) == 3
+    assert longest_lived(np.array([0.0, 1.0]), np.array([50, 1])) == 1

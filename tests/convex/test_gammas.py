@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from coterie import ConvexClustering
-from coterie.convex import grid
-from coterie.convex.fusion import Fuser
-from coterie.convex.grid import FittingGammas, coalescing_gamma, default_gammas
-from coterie.convex.solvers import AMA, solve
-from coterie.fitting.deadline import Deadline
+from coterie.convex import gammas as gammas_module
+from coterie.convex.gammas import AdaptiveGammas, coalescing_gamma, default_gammas
+from coterie.convex.solvers import AMA, Fuser, iterate
+from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.fitting.report import Stop
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
 
@@ -48,7 +48,7 @@ def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
     late = Deadline(0.0)
     gamma = coalescing_gamma(problem, late)
     assert gamma >= coalescing_gamma(problem)
-    assert FittingGammas(problem, 5, late).following(0, lambda: X) == 0
+    assert AdaptiveGammas(problem, 5, late).following(0, lambda: X) == 0
     model = ConvexClustering(gamma, weights="precomputed", norm=norm, tol=1e-9).fit(X, graph=graph)
     assert model.n_clusters_ == 1
 
@@ -68,12 +68,12 @@ def test_a_problem_without_edges():
     assert coalescing_gamma(problem) == 1
 
 
-class TestFittingGammas:
+class TestAdaptiveGammas:
     def gammas(self, count_of, n_gammas=100):
         """The gammas of a path that would leave so many clusters."""
         X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
         problem, _ = kernel_problem(X, edges, w, "l2")
-        fitting, found, count = FittingGammas(problem, n_gammas), [], 0
+        fitting, found, count = AdaptiveGammas(problem, n_gammas), [], 0
         while (gamma := fitting.following(count, lambda: X)) is not None:
             found.append(gamma)
             count = count_of(gamma)
@@ -108,7 +108,7 @@ class TestFittingGammas:
     def test_before_the_first_fusion_they_go_where_edges_would_vanish(self):
         X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
         problem, _ = kernel_problem(X, edges, w, "l2")
-        fitting, gamma = FittingGammas(problem, 100), 0.0
+        fitting, gamma = AdaptiveGammas(problem, 100), 0.0
         vanish = 0.4 * coalescing_gamma(problem)
         found = []
         for _ in range(3):
@@ -122,12 +122,12 @@ def test_the_last_gamma_of_many_columns_is_known_from_few_directions(monkeypatch
     X, edges, w, _, _ = random_problem(4, 60, 150, "l2")
     problem, _ = kernel_problem(X, edges, w, "l2")
     gamma = coalescing_gamma(problem)
-    monkeypatch.setattr(grid, "_SKETCHED", 150)
+    monkeypatch.setattr(gammas_module, "_SKETCHED", 150)
     assert gamma == pytest.approx(coalescing_gamma(problem), rel=0.2)
     assert gamma != coalescing_gamma(problem)
     solver, fuser = AMA(problem, acceleration=True), Fuser(problem)
-    certificate, _, converged = solve(
-        solver, fuser, gamma, tol=1e-7, max_iter=10_000, is_stopped=lambda *_: False, is_late=lambda: False
+    certificate, _, converged = iterate(
+        solver, fuser, gamma, stop=Stop(10_000, 1e-7), is_stopped=lambda *_: False, deadline=UNLIMITED
     )
     assert converged
     assert certificate.n_clusters == 1

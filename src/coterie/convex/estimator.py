@@ -1,0 +1,934 @@
+"""Estimators of convex clustering (Chi & Lange 2015): one strength of the penalty, or a path of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.convex.gammas import AdaptiveGammas, GivenGammas, default_gammas
+from coterie.convex.linkage import cut_between, linkage_of_path, longest_lived, n_splits
+from coterie.convex.norms import find_norm
+from coterie.convex.path_solver import PathResult, follow_path
+from coterie.convex.problem import (
+    PAPER_STEP,
+    OrderedProblem,
+    SolverOptions,
+    order_problem,
+)  # fmt: skip
+from coterie.convex.solvers import minimize
+from coterie.convex.weights import AUTO, weight_graph
+from coterie.estimators.base import Estimator, overflow_message
+from coterie.estimators.declared import Count, Declared, History, Numbers, One, Rows, strange_number
+from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.parameters import (
+    Callback,
+    Iterations,
+    MaxTime,
+    Neighbors,
+    Param,
+    RandomState,
+    Threads,
+    Tolerance,
+    Verbose,
+)
+from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.report import FitProgress, Report, Stop
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.fitting.warn import warn
+from coterie.graphs import nearest_neighbors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ConvexClusterPath", "ConvexClustering", "ConvexEstimator"]
+
+EdgeKind = Annotated[
+    Literal["knn", "dense", "precomputed"],
+    Param("Edges: of nearest neighbors, between all rows, or of the graph that is given (--graph)."),
+]
+DistanceDecay = Annotated[
+    Literal["auto"] | float,
+    Param(
+        "Edges weigh exp(-decay d^2) at distance d; auto: free of units; 0: all the same.",
+        least=0,
+        below=math.inf,
+    ),
+]
+Connect = Annotated[
+    bool | None,
+    Param(
+        "Connect the components of the graph, so that all rows fuse in the end; usual with --distance-decay auto."
+    ),
+]
+Norm = Annotated[
+    Literal["l2", "l1", "linf"] | Any,
+    Param("Norm of the differences of centers, or groups of columns such as '0,1;2:5'.", reads=("groups",)),
+]
+Solver = Annotated[
+    Literal["ama", "plain-ama", "admm"],
+    Param("Solver: accelerated or plain projected gradients of the dual, or ADMM."),
+]
+Acceleration = Annotated[bool, Param("Accelerate ama (Nesterov).")]
+StepSize = Annotated[
+    Literal["paper"] | float | None, Param("Step size; paper: the fixed one of Chi and Lange.", above=0)
+]
+StoppingRule = Annotated[
+    Literal["gap", "residuals"], Param("Stop by the duality gap, or by primal and dual residuals (admm).")
+]
+
+
+Gamma = Annotated[
+    float, Param("Strength of the penalty; larger ones fuse more rows.", least=0, below=math.inf)
+]
+WarmNeighbors = Annotated[
+    Any, Param("Numbers of neighbors of sparser graphs that are solved first, ascending.", reads=("numbers",))
+]
+Gammas = Annotated[
+    Any, Param("Strengths of the penalty, ascending, or how many there are.", reads=("numbers",))
+]
+GammaCount = Annotated[int, Param("Maximum number of strengths of the penalty.", least=1)]
+
+# Rows whose distances are measured at once: all of them take pages of memory for longer than the sums.
+_ROWS_MEASURED = 4096
+
+# The part of the time left that the search for the last gamma may take.
+_GAMMAS_SHARE = 0.25
+
+_CHECK_FIELDS = (("n_steps", np.int64), ("dual", np.float64), ("gap", np.float64), ("n_clusters", np.int64))
+_PATH_FIELDS = (("gamma", np.float64), ("n_steps", np.int64), ("gap", np.float64), ("n_clusters", np.int64))
+
+
+class ConvexEstimator(ClusterMixin, Estimator):
+    """Parameters of the problem and its solver, and the prediction by nearest rows."""
+
+    weights: str
+    n_neighbors: int
+    distance_decay: float | str
+    connect: bool | None
+    norm: Any
+    solver: str
+    acceleration: bool
+    step_size: float | str | None
+    stopping: str
+    tol: float
+    max_iter: int
+    random_state: int | np.random.RandomState | None
+    verbose: int | bool
+    max_time: float | None
+    n_threads: int | None
+    callback: Callable[[FitProgress], Any] | None
+
+    labels_: IntArray
+    _training_rows: Array
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the label of the nearest training row of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (m, p)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (m,), int32
+        """
+        check_is_fitted(self, "labels_")
+        own = self._training_rows
+        rows = self._rows_of(X, reset=False).with_dtype(own.dtype).read()
+        ids, _ = nearest_neighbors(
+            own, 1, queries=rows, random_state=0, n_threads=effective_n_threads(self.n_threads)
+        )
+        return self.labels_[ids[:, 0]].astype(np.int32, copy=False)
+
+    @property
+    def _options(self) -> SolverOptions:
+        return SolverOptions(self.solver, self.acceleration, self.step_size, self.stopping)
+
+    def _ordered(self, data: Array, graph: Any) -> tuple[OrderedProblem, dict[str, Any]]:
+        """Return the problem of the rows, and the fitted attributes that describe it."""
+        found, decay = weight_graph(
+            data, kind=self.weights, n_neighbors=self.n_neighbors, decay=self.distance_decay, connect=self.connect,
+            graph=graph, random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
+        ordered = self._ordered_on(data, found)
+        fitted: dict[str, Any] = {
+            "edges_": np.column_stack([ordered.edges.heads, ordered.edges.tails]),
+            "edge_weights_": ordered.edges.weights,
+            "_training_rows": data,
+        }
+        if self.distance_decay == AUTO and decay is not None:
+            fitted["distance_decay_"] = decay
+        return ordered, fitted
+
+    def _ordered_on(self, data: Array, graph: sp.csr_array) -> OrderedProblem:
+        norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
+        return order_problem(data, graph, norm, self._options, n_threads=n_threads)
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super()._fitted_attributes(),
+            "n_features_in_": Count("d"),
+            "n_clusters_": Count("k"),
+            "labels_": Numbers(("n",), "integer", least=0, below="k"),
+            "edges_": Numbers(("e", 2), "integer", least=0, below="n", may_be_empty=True),
+            "edge_weights_": Numbers(("e",), least=0, may_be_empty=True),
+            "distance_decay_": One(least=0, needed=False),
+            "converged_": One("boolean", needed=False),
+            "history_": History(needed=False),
+            "n_iter_": One("integer", 0, needed=False),
+            "_training_rows": Rows("n", "d"),
+        }
+
+    def _check_rows(self, rows: Any, graph: Any) -> None:
+        if rows.is_sparse:
+            raise TypeError(
+                f"Sparse data was passed, but {type(self).__name__} has dense centroids: use X.toarray()."
+            )
+        find_norm(self.norm, rows.shape[1])
+        if self.weights == "knn" and self.n_neighbors >= rows.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbor."
+            )
+        if (graph is None) == (self.weights == "precomputed"):
+            raise ValueError('fit needs a graph with weights="precomputed", and takes none otherwise.')
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.step_size == PAPER_STEP and self.solver == "admm":
+            raise ValueError(
+                'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
+            )
+        if self.stopping == "residuals" and self.solver != "admm":
+            raise ValueError(
+                f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
+            )
+
+
+class ConvexClustering(OutlierScoring, ConvexEstimator):
+    """Convex clustering for one strength of the penalty, with a certificate of the minimum.
+
+    Each row has a centroid of its own, drawn to the row and to the centroids of its neighbors. Rows with equal
+    centroids are a cluster; a larger gamma fuses more rows. `ConvexClusterPath` follows the centroids over many gammas.
+
+    Parameters
+    ----------
+    gamma : float
+        Strength of the penalty. 0 leaves each row alone; with a large one each component of the graph is one cluster.
+    weights : {"knn", "dense", "precomputed"}
+        Edges between nearest neighbors (of either end), between all rows, or those of a symmetric graph given to
+        `fit`.
+    n_neighbors : int
+        Nearest neighbors of each row, with `weights="knn"`.
+    distance_decay : float or "auto"
+        "auto": free of units. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least
+        squared distance in the graph and decay such that weights fall by half between the 10% and 90% quantiles of
+        squared distances. Equal rows are one vertex of the graph, with the edges of all copies. A number: weights are
+        exp(-decay ||x_i - x_j||^2), as in the paper; its unit is 1 / feature^2. 0: all weights are 1. Scale features
+        whose units differ first.
+    connect : bool, optional
+        Add the shortest edges that connect the components of the graph (a spanning tree of them), so that one cluster
+        is left in the end. Else each component has its own limit. None: where distance_decay is "auto" and the graph is
+        not given.
+    norm : {"l2", "l1", "linf"}, list of groups of columns, or object
+        Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
+        has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
+    solver : {"ama", "plain-ama", "admm"}
+        Projected gradients of the dual (Algorithm 3, and 2, without acceleration), or alternating directions
+        (Algorithm 1, a sparse linear system each).
+    acceleration : bool
+        Whether "ama" extrapolates (Nesterov), with a restart where the dual decreases. False: "plain-ama".
+    step_size : float or "paper", optional
+        nu. None: for AMA the largest safe one of each edge, about in proportion to its weight; for ADMM 4
+        over the mean number of edges of a row. "paper": for AMA one for all edges, 1 over the bound of the
+        Laplacian's largest eigenvalue, which is n or the most edges at the two ends of an edge (section 4.1).
+    stopping : {"gap", "residuals"}
+        Convergence test: the duality gap, or for ADMM the primal and dual residuals (Boyd et al. 2011, section 3.3.1),
+        as in the paper. The gap is computed in both cases.
+    tol : float
+        Convergence threshold of the duality gap, relative to the objective. Of residuals: the relative tolerance, and
+        the absolute one in units of the rows' root mean square deviation from their mean.
+    max_iter : int
+        Maximum number of iterations.
+    random_state : int, RandomState or None
+        Seed of the approximate neighbor search, where the exact one would take too long.
+    verbose : bool or int
+        Print each check of the gap.
+    max_time : float, optional
+        Time limit in seconds. The best centroids found by then are returned, with a ConvergenceWarning. The
+        construction of the graph is not cut off.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    warm_neighbors : sequence of int, optional
+        Increasingly dense warm starts (section 9): numbers of nearest neighbors, ascending and fewer than those of the
+        graph, of graphs that are solved first, each from the duals of the one before.
+    callback : callable, optional
+        Called with a `FitProgress` at each check of the gap; the fit stops if it returns True.
+
+    Attributes
+    ----------
+    centroids_ : ndarray of shape (n, p)
+        U: the centroid of each row, equal within clusters ("linf" and objects: nearly equal, if that is better).
+    labels_ : ndarray of shape (n,), int32
+        Clusters: components of the edges whose ends are fused, numbered by their first rows.
+    n_clusters_ : int
+        Number of clusters.
+    cluster_centers_ : ndarray of shape (n_clusters, p)
+        The different centroids.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Distance of each row to the mean of the rows of its cluster (centroids are drawn towards each other), over
+        `cluster_scales_`: 1 for the median row of a cluster.
+    cluster_scales_ : ndarray of shape (n_clusters,), float64
+        The lower median of these distances of each cluster's rows.
+    dual_ : ndarray of shape (n_edges, p)
+        Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
+    distance_decay_ : float
+        The decay that was chosen; only with `distance_decay="auto"`, and not of a given graph.
+    edges_ : ndarray of shape (n_edges, 2), int32
+        Ends of the edges, the lower one first.
+    edge_weights_ : ndarray of shape (n_edges,)
+        Weights of the edges.
+    objective_ : float
+        F of `centroids_`.
+    dual_gap_ : float
+        F - D(Lambda), never negative: no centroids have an objective lower by more than this. Also
+        ||U - U*||^2 <= 2 `dual_gap_` for the true minimizer U*.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Number of iterations, without those on sparser graphs.
+    warm_n_iter_ : ndarray of int64
+        Iterations on each graph of `warm_neighbors`; only where it was given.
+    residuals_ : ndarray of shape (2,)
+        Final primal and dual residual, each over what `tol` allows; only with `stopping="residuals"`.
+    history_ : record array
+        One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations by
+        then), `dual`, `gap`, `n_clusters`, all of the best centroids so far.
+    n_features_in_ : int
+        Number of columns p.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        Preparation of the columns of X by `prepare_rows`, which is applied to new rows too.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, too few rows for the neighbors, a
+        graph that is not square, symmetric or non-negative, an unsafe step size, an unknown option or options that do
+        not go together.
+    TypeError
+        If X is sparse.
+
+    Notes
+    -----
+    F(U) = 1/2 sum_i ||x_i - u_i||^2 + gamma sum_l w_l ||u_l1 - u_l2|| (Eq. 1.1). An iteration takes O(n_edges p) time;
+    memory: two arrays of n_edges x p floats, no differences V are stored. The points of a dual iterate are fused where
+    their edges are short, and the gap is that of the fused centroids: it falls with the square of the error. The duals
+    of both solvers are always feasible, so each gap is a bound.
+
+    References
+    ----------
+    Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: weights free of units.
+    Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
+    direction method of multipliers, Foundations and Trends in Machine Learning, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConvexClustering
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> model = ConvexClustering(1.0, weights="dense", distance_decay=0.1).fit(X)
+    >>> model.labels_
+    array([0, 0, 1, 1], dtype=int32)
+    >>> bool(model.dual_gap_ <= 1e-5 * model.objective_)
+    True
+    """
+
+    warm_n_iter_: list[int]
+
+    def __init__(
+        self,
+        gamma: Gamma = 1.0,
+        *,
+        weights: EdgeKind = "knn",
+        n_neighbors: Neighbors = 5,
+        distance_decay: DistanceDecay = "auto",
+        connect: Connect = None,
+        norm: Norm = "l2",
+        solver: Solver = "ama",
+        acceleration: Acceleration = True,
+        step_size: StepSize = None,
+        stopping: StoppingRule = "gap",
+        tol: Tolerance = 1e-5,
+        max_iter: Iterations = 10_000,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        warm_neighbors: WarmNeighbors = None,
+        callback: Callback = None,
+    ) -> None:
+        self.gamma = gamma
+        self.weights = weights
+        self.n_neighbors = n_neighbors
+        self.distance_decay = distance_decay
+        self.connect = connect
+        self.norm = norm
+        self.solver = solver
+        self.acceleration = acceleration
+        self.step_size = step_size
+        self.stopping = stopping
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.warm_neighbors = warm_neighbors
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClustering:
+        """Find the centroids of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, p)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+        graph : sparse matrix or array-like of shape (n, n), optional
+            Symmetric weights, with `weights="precomputed"`.
+
+        Returns
+        -------
+        ConvexClustering
+            This estimator.
+        """
+        self.check_parameters()
+        report = Report(self, _CHECK_FIELDS)
+        report.n_final_steps = 0.0
+        rows, fitted = self._rows_to_fit(X)
+        self._check_rows(rows, graph)
+        stop = Stop(self.max_iter, self.tol)
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
+            data = rows.read()
+            ordered, of_graph = self._ordered(data, graph)
+            duals, warm_n_iter = self._warm_start(data, ordered, stop, report)
+            found = minimize(
+                ordered, float(self.gamma), self._options, stop=stop, report=report.start_run(), duals=duals
+            )
+            distances = _own_distances(data, found.labels)
+        fitted |= of_graph | {
+            "centroids_": found.centroids,
+            "labels_": found.labels,
+            "n_clusters_": found.n_clusters,
+            "dual_": found.duals,
+            "objective_": found.objective,
+            "dual_gap_": found.gap,
+            "converged_": found.reason == "converged",
+            "n_iter_": found.n_iter,
+            "history_": found.history,
+            "_own_distances": distances,
+        }
+        if found.residuals is not None:
+            fitted["residuals_"] = np.array(found.residuals)
+        if self.warm_neighbors is not None:
+            fitted["warm_n_iter_"] = np.array(warm_n_iter, dtype=np.int64)
+        self._store_fitted(fitted)
+        if found.reason == "max_iter":
+            warn(self._shortfall(), ConvergenceWarning)
+        if found.reason != "converged":
+            report.warn_if_out_of_time()
+        return self
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super()._fitted_attributes(),
+            "centroids_": Numbers(("n", "d")),
+            "dual_": Numbers(("e", "d"), may_be_empty=True),
+            "objective_": One(),
+            "dual_gap_": One(),
+            # Infinite where nothing is allowed.
+            "residuals_": Numbers((2,), needed=False, finite=False),
+            "warm_n_iter_": Numbers(("w",), "integer", least=0, needed=False, may_be_empty=True),
+            **SCALES,
+        }
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The centroid of each cluster: that of its first row."""
+        check_is_fitted(self, "labels_")
+        return self.centroids_[np.unique(self.labels_, return_index=True)[1]]
+
+    def _check_rows(self, rows: Any, graph: Any) -> None:
+        super()._check_rows(rows, graph)
+        if self.warm_neighbors is not None and max(self.warm_neighbors, default=0) >= rows.shape[0]:
+            raise ValueError(
+                f"warm_neighbors={max(self.warm_neighbors)} should be < n_samples={rows.shape[0]}: a row is not its "
+                "own neighbor."
+            )
+
+    def _shortfall(self) -> str:
+        """Return what has not converged, and by how much."""
+        if self.stopping == "residuals":
+            primal, dual = self.residuals_
+            return (
+                f"The primal and the dual residual are {primal:.2g} and {dual:.2g} times what tol={self.tol:g} allows "
+                f"after max_iter={self.max_iter} iterations."
+            )
+        return (
+            f"The duality gap is {self.dual_gap_ / max(self.objective_, 1e-300):.2g} of the objective after "
+            f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}."
+        )
+
+    def _warm_start(
+        self, data: Array, ordered: OrderedProblem, stop: Stop, report: Report
+    ) -> tuple[Array | None, list[int]]:
+        """Solve on sparser graphs first; return the duals to begin with, and the iterations of each graph."""
+        before: OrderedProblem | None = None
+        duals: Array | None = None
+        n_iter: list[int] = []
+        for n_neighbors in self.warm_neighbors or ():
+            graph, _ = weight_graph(
+                data, kind="knn", n_neighbors=n_neighbors, decay=self.distance_decay, connect=False,
+                random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
+            )  # fmt: skip
+            sparser = self._ordered_on(data, graph)
+            begin = None if before is None or duals is None else sparser.inner_duals(before.edges, duals)
+            found = minimize(
+                sparser, float(self.gamma), self._options, stop=stop, report=Report(deadline=report.deadline),
+                duals=begin,
+            )  # fmt: skip
+            n_iter.append(found.n_iter)
+            before, duals = sparser, found.duals
+        if before is None or duals is None:
+            return None, n_iter
+        return ordered.inner_duals(before.edges, duals), n_iter
+
+    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
+        """Return the label of the nearest training row of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (m, p)
+            Any rows.
+        return_distance : bool
+            Whether to return the distances, too.
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int32
+        distances : ndarray of shape (m,), float32
+            Only with `return_distance`: as `outlier_scores_`, for the labels that are returned.
+        """
+        labels = super().predict(X)
+        return (labels, self.relative_distances(X, labels)) if return_distance else labels
+
+    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
+        own = self._training_rows
+        rows = self._rows_of(X, reset=False).with_dtype(own.dtype).read()
+        return _distances(rows, labels, _cluster_means(own, self.labels_))
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.warm_neighbors is not None:
+            self._check_warm_neighbors()
+
+    def _check_warm_neighbors(self) -> None:
+        if isinstance(self.warm_neighbors, str) or not isinstance(self.warm_neighbors, Iterable):
+            raise ValueError(f"warm_neighbors must be None or several numbers, got {self.warm_neighbors!r}.")
+        numbers = list(self.warm_neighbors)
+        if self.weights == "precomputed":
+            raise ValueError(
+                'warm_neighbors needs weights="knn" or "dense": of a given graph it is not known which rows are near.'
+            )
+        for number in numbers:
+            check_positive_integer("warm_neighbors", number)
+        most = [self.n_neighbors] if self.weights == "knn" else []
+        if any(after <= number for number, after in pairwise([*numbers, *most])):
+            raise ValueError(
+                f"warm_neighbors must ascend{' to fewer than n_neighbors=' + str(most[0]) if most else ''}, "
+                f"got {numbers}."
+            )
+
+
+def _own_distances(data: Array, labels: IntArray) -> OwnDistances:
+    """Return how far rows are from the means of the rows of their clusters.
+
+    Centroids are drawn towards each other, out of their clusters: the rows farthest from them are on the far side.
+    """
+    means = _cluster_means(data, labels)
+    return OwnDistances(labels, _distances(data, labels, means), center_rounding(means.astype(data.dtype)))
+
+
+def _cluster_means(data: Array, labels: IntArray) -> FloatArray:
+    mean_of = sp.csr_array((np.ones(len(data)), (labels, np.arange(len(data)))))
+    mean_of = sp.diags_array(1 / mean_of.sum(axis=1)) @ mean_of
+    return np.asarray(mean_of @ data.astype(np.float64))
+
+
+def _distances(data: Array, labels: IntArray, means: FloatArray) -> FloatArray:
+    distances = np.empty(len(data))
+    for first in range(0, len(data), _ROWS_MEASURED):
+        part = slice(first, first + _ROWS_MEASURED)
+        distances[part] = np.linalg.norm(data[part] - means[labels[part]], axis=1)
+    return distances
+
+
+class ConvexClusterPath(ConvexEstimator):
+    """Convex clustering for ascending strengths of the penalty, from single rows to one cluster per component.
+
+    Each gamma begins with the duals of the one before, and ends with a duality gap that bounds its error.
+
+    Parameters
+    ----------
+    gammas : array-like of shape (m,), optional
+        Strengths of the penalty, ascending. None: 0 and further ones until each component of the graph is one cluster.
+        With `distance_decay="auto"` their distances follow the rate at which rows fuse; with a number they are a
+        geometric grid, from the first that can fuse rows.
+    n_gammas : int
+        Maximum number of gammas, if they are not given.
+    weights, n_neighbors, distance_decay, connect, norm, solver, acceleration, step_size, stopping
+        See `ConvexClustering`.
+    tol : float
+        Convergence threshold of each gamma: of its duality gap, relative to its objective, or of its residuals.
+    max_iter : int
+        Maximum number of iterations for each gamma.
+    random_state : int, RandomState or None
+        Seed of the approximate neighbor search, where the exact one would take too long.
+    verbose : bool or int
+        Print each gamma.
+    max_time : float, optional
+        Time limit in seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact. The
+        construction of the graph is not cut off.
+    n_threads : int, optional
+        None: all processors that this process may use.
+    callback : callable, optional
+        Called with a `FitProgress` after each gamma; the path ends if it returns True.
+
+    Attributes
+    ----------
+    gammas_ : ndarray of shape (m,)
+        The gammas that were solved.
+    labels_path_ : ndarray of shape (m, n), int32
+        Clusters at each gamma, numbered by their first rows.
+    n_clusters_path_ : ndarray of shape (m,), int64
+        Number of clusters at each gamma.
+    n_clusters_ : int
+        The number of clusters, from 2 to 10, that lasts for the longest factor of gamma.
+    labels_ : ndarray of shape (n,), int32
+        The clusters of the first gamma with `n_clusters_` clusters.
+    centroids_path_ : ndarray of shape (m, n, p)
+        U at each gamma. Made on first access; until then equal centroids are kept once.
+    objectives_, dual_gaps_ : ndarray of shape (m,)
+        F of these, and F - D: no centroids have an objective lower by more than this.
+    n_splits_ : ndarray of shape (m,), int64
+        How many more parts the clusters of the gamma before have at this one: the model allows clusters to split. With
+        a coarse `tol` rows that are about to fuse may also be found on either side.
+    linkage_ : ndarray of shape (n - 1, 4)
+        The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Clusters that split again stay
+        together in it; what never fuses is joined at 1.25 times the last gamma.
+    distance_decay_ : float
+        The decay that was chosen; only with `distance_decay="auto"`, and not of a given graph.
+    edges_, edge_weights_ : ndarray of shape (n_edges, 2) and (n_edges,)
+        The graph.
+    converged_ : bool
+        Whether all gammas reached `tol`.
+    residuals_ : ndarray of shape (m, 2)
+        Primal and dual residual of each gamma, over what `tol` allows; only with `stopping="residuals"`.
+    n_iter_ : int
+        Number of iterations of all gammas.
+    history_ : record array
+        One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
+    n_features_in_ : int
+        Number of columns p.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        Preparation of the columns of X by `prepare_rows`, which is applied to new rows too.
+
+    Raises
+    ------
+    ValueError
+        If gammas are negative, not finite or not ascending; else as `ConvexClustering`.
+    TypeError
+        If X is sparse.
+
+    Notes
+    -----
+    Memory: the centroids that differ at each gamma, 3.5 times n_edges p numbers for the edges, and m n p numbers once
+    `centroids_path_` is asked for. Time: O(n_edges p) for each iteration; how many there are grows with the diameter of
+    the clusters in the graph.
+
+    References
+    ----------
+    Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConvexClusterPath
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> path = ConvexClusterPath([0.0, 0.5, 20.0], weights="dense", distance_decay=0.0).fit(X)
+    >>> path.n_clusters_path_
+    array([4, 2, 1])
+    >>> path.labels_at(2)
+    array([0, 0, 1, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        gammas: Gammas = None,
+        *,
+        n_gammas: GammaCount = 100,
+        weights: EdgeKind = "knn",
+        n_neighbors: Neighbors = 5,
+        distance_decay: DistanceDecay = "auto",
+        connect: Connect = None,
+        norm: Norm = "l2",
+        solver: Solver = "ama",
+        acceleration: Acceleration = True,
+        step_size: StepSize = None,
+        stopping: StoppingRule = "gap",
+        tol: Tolerance = 1e-5,
+        max_iter: Iterations = 10_000,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        max_time: MaxTime = None,
+        n_threads: Threads = None,
+        callback: Callback = None,
+    ) -> None:
+        self.gammas = gammas
+        self.n_gammas = n_gammas
+        self.weights = weights
+        self.n_neighbors = n_neighbors
+        self.distance_decay = distance_decay
+        self.connect = connect
+        self.norm = norm
+        self.solver = solver
+        self.acceleration = acceleration
+        self.step_size = step_size
+        self.stopping = stopping
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClusterPath:
+        """Follow the path of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, p)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+        graph : sparse matrix or array-like of shape (n, n), optional
+            Symmetric weights, with `weights="precomputed"`.
+
+        Returns
+        -------
+        ConvexClusterPath
+            This estimator.
+        """
+        self.check_parameters()
+        given = self._given_gammas()
+        n_gammas = self.n_gammas if given is None else len(given)
+        report = Report(self, _PATH_FIELDS, n_steps=n_gammas)
+        report.n_final_steps = 0.0
+        rows, fitted = self._rows_to_fit(X)
+        self._check_rows(rows, graph)
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
+            ordered, of_graph = self._ordered(rows.read(), graph)
+            gammas = self._gammas(ordered, given, report)
+            found = follow_path(
+                ordered, gammas, self._options, stop=Stop(self.max_iter, self.tol), report=report.start_run()
+            )
+        self._store_fitted(fitted | of_graph | self._attributes_of(found))
+        if found.n_open and report.reason is None:
+            what = "residuals" if self.stopping == "residuals" else "duality gaps"
+            warn(
+                f"The {what} of {found.n_open} of {len(found.steps)} gammas are larger than tol={self.tol:g} allows "
+                f"after max_iter={self.max_iter} iterations each.",
+                ConvergenceWarning,
+            )
+        if found.reason != "converged":
+            report.warn_if_out_of_time()
+        return self
+
+    def _attributes_of(self, found: PathResult) -> dict[str, Any]:
+        """Return the fitted attributes of a path."""
+        steps, declared = found.steps, self._fitted_attributes()
+        for step in steps:
+            strange = strange_number({"centroids_path_": step.centroids.distinct}, declared)
+            if strange is not None:
+                raise ValueError(overflow_message(type(self).__name__, *strange))
+        gammas, counts = (
+            np.array([getattr(step, name) for step in steps]) for name in ("gamma", "n_clusters")
+        )
+        labels_path = np.array([step.labels for step in steps])
+        n_clusters = longest_lived(gammas, counts)
+        fitted = {
+            "gammas_": gammas,
+            "_fused_centroids": [step.centroids for step in steps],
+            "labels_path_": labels_path,
+            "n_clusters_path_": counts,
+            "n_clusters_": n_clusters,
+            "labels_": labels_path[np.argmax(counts <= n_clusters)],
+            "objectives_": np.array([step.objective for step in steps]),
+            "dual_gaps_": np.array([step.gap for step in steps]),
+            "n_splits_": np.array([0, *(n_splits(*pair) for pair in pairwise(labels_path))]),
+            "linkage_": linkage_of_path(gammas, labels_path),
+            "converged_": found.n_open == 0,
+            "n_iter_": found.n_iter,
+            "history_": found.history,
+        }
+        if self.stopping == "residuals":
+            fitted["residuals_"] = np.array(found.residuals)
+        return fitted
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super()._fitted_attributes(),
+            "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),
+            "gammas_": Numbers(("m",), least=0),
+            "centroids_path_": Numbers(("m", "n", "d")),
+            "n_clusters_path_": Numbers(("m",), "integer", least=1),
+            "objectives_": Numbers(("m",)),
+            "dual_gaps_": Numbers(("m",)),
+            # Infinite where nothing is allowed.
+            "residuals_": Numbers(("m", 2), needed=False, finite=False),
+            "n_splits_": Numbers(("m",), "integer", least=0),
+            "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
+        }
+
+    def _gammas(
+        self, ordered: OrderedProblem, given: FloatArray | None, report: Report
+    ) -> AdaptiveGammas | GivenGammas:
+        """Return what gives one gamma after the other."""
+        if given is not None:
+            return GivenGammas(given)
+        deadline = report.deadline.share(_GAMMAS_SHARE)
+        if self.distance_decay == AUTO:
+            return AdaptiveGammas(ordered.problem, self.n_gammas, deadline)
+        return GivenGammas(default_gammas(ordered.problem, self.n_gammas, deadline))
+
+    def labels_at(self, n_clusters: int) -> IntArray:
+        """Return the labels of so many clusters.
+
+        They are those of the first gamma that leaves so many. Where the path jumps over the number, the tree is cut
+        between two gammas: of the clusters that fuse there, those whose centroids are closest have.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 (or the number of components of the graph) to the number of rows (that differ, where the path begins
+            with gamma = 0).
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+            Clusters, numbered by their first rows.
+
+        Raises
+        ------
+        ValueError
+            If the path does not get to so few clusters, or there are not so many rows that differ.
+        """
+        at = self.index_at(n_clusters)
+        if self.n_clusters_path_[at] == n_clusters:
+            return self.labels_path_[at]
+        labels_path = self.labels_path_
+        n = labels_path.shape[1]
+        most = int(self.n_clusters_path_[0]) if self.gammas_[0] == 0 else n
+        if n_clusters > most:
+            raise ValueError(f"n_clusters={n_clusters} is more than the {most} different rows of the path.")
+        if at > 0:
+            finer, centroids = labels_path[at - 1], self._centroids_at(at - 1)
+            lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
+        else:  # before the first gamma each row is by itself, and the nearest ones have the heaviest edges
+            finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
+        labels = cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
+        return labels
+
+    @cached_property
+    def centroids_path_(self) -> Array:
+        """U at each gamma, of shape (m, n, p)."""
+        fused = vars(self).get("_fused_centroids")
+        if fused is None:
+            raise AttributeError("centroids_path_ is of a path that was fitted.")
+        distinct = fused[0].distinct
+        centroids = np.empty((len(fused), len(fused[0].places), distinct.shape[1]), dtype=distinct.dtype)
+        for found, out in zip(fused, centroids):
+            found.whole(out)
+        return centroids
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if state.pop("_fused_centroids", None) is not None:
+            state["centroids_path_"] = self.centroids_path_
+        return state
+
+    def _centroids_at(self, at: int) -> Array:
+        """Return those of one gamma."""
+        if "centroids_path_" in vars(self):
+            return self.centroids_path_[at]
+        return self._fused_centroids[at].whole()
+
+    def index_at(self, n_clusters: int) -> int:
+        """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""
+        check_is_fitted(self, "labels_path_")
+        check_positive_integer("n_clusters", n_clusters)
+        few = np.flatnonzero(self.n_clusters_path_ <= n_clusters)
+        if len(few) == 0:
+            raise ValueError(
+                f"The path has at least {self.n_clusters_path_.min()} clusters, so no gamma leaves {n_clusters}: "
+                "give larger gammas, or connect the graph with connect=True."
+            )
+        return int(few[0])
+
+    def plot(self, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the paths of the centroids; see `coterie.plotting.plot_path`."""
+        from coterie.convex.plots import plot_path
+
+        return plot_path(self, n_clusters=n_clusters, ax=ax)
+
+    def plot_dendrogram(
+        self, *, names: Any = None, n_clusters: int | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the tree of the path; see `coterie.plotting.plot_path_dendrogram`."""
+        from coterie.convex.plots import plot_path_dendrogram
+
+        return plot_path_dendrogram(self, names=names, n_clusters=n_clusters, ax=ax)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        self._given_gammas()
+
+    def _given_gammas(self) -> FloatArray | None:
+        if self.gammas is None:
+            return None
+        gammas = np.array(self.gammas, dtype=np.float64)
+        if gammas.ndim != 1 or len(gammas) == 0:
+            raise ValueError(f"gammas must be one-dimensional and not empty, got shape {gammas.shape}.")
+        if not np.all(np.isfinite(gammas)) or gammas[0] < 0 or np.any(np.diff(gammas) <= 0):
+            raise ValueError("gammas must be finite, not negative and ascending.")
+        return gammas

@@ -1,0 +1,293 @@
+"""The weights of convex clustering: which rows share an edge, and how much it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+
+from coterie.arrays import Array, IndexArray
+from coterie.fitting.warn import warn
+from coterie.graphs import bridge_components, check_graph, knn_graph
+
+__all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph"]
+
+
+# The decay that is chosen from the distances in the graph.
+AUTO = "auto"
+
+# The long edges weigh this share of the short ones; which quantiles of the squared distances these are; and the least
+# weight of any edge, relative to the largest.
+_FALL, _SHORT, _LONG = 0.5, 0.1, 0.9
+_LEAST_WEIGHT = 0.01
+
+# Squared distances that differ by less than this share of them are taken to be equal.
+_LEAST_SPREAD = 0.01
+
+
+def weight_graph(
+    X: Array,
+    *,
+    kind: str,
+    n_neighbors: int,
+    decay: float | str,
+    connect: bool | None = None,
+    graph: Any = None,
+    random_state: Any = None,
+    n_threads: int = 1,
+) -> tuple[sp.csr_array, float | None]:
+    """Build the symmetric graph of weights.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        The rows.
+    kind : {"knn", "dense", "precomputed"}
+        Edges to the nearest neighbors of either end, between all rows, or those of `graph`.
+    n_neighbors : int
+        Neighbors of each row.
+    decay : float or "auto"
+        Weights are exp(-decay ||x_i - x_j||^2), the features as they are: they depend on the features' units. 0: all 1.
+        "auto": they do not, see `relative_graph`.
+    connect : bool, optional
+        Add the shortest edges that connect the components. None: where decay is "auto" and the graph is not given.
+    graph : sparse matrix or array of shape (n, n), optional
+        Symmetric weights. If it is to be connected and decay is "auto", new edges weigh as little as its lightest one.
+    random_state, n_threads
+        See `coterie.graphs.knn_graph`.
+
+    Returns
+    -------
+    graph : csr_array of shape (n, n)
+        Entries whose weight underflows to 0 are left out, except where they connect components; a warning says so.
+    decay : float or None
+        That of the weights; None where the graph is given.
+
+    Raises
+    ------
+    ValueError
+        If all weights underflow.
+    """
+    search: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
+    if isinstance(decay, str) and kind != "precomputed":
+        return relative_graph(X, kind=kind, n_neighbors=n_neighbors, connect=connect is not False, **search)
+    found = check_graph(graph, len(X), symmetric=True) if kind == "precomputed" else None
+    weights = _lightest(found) if isinstance(decay, str) else _Gaussian(decay, X.dtype)
+    if kind == "dense":
+        found = _dense_graph(X, weights)
+    elif kind == "knn":
+        found = knn_graph(X, n_neighbors, weights=weights, **search)
+    if connect:
+        found = bridge_components(found, X, weights=weights, n_threads=n_threads)
+    if isinstance(weights, _Gaussian):
+        weights.check()
+    return found, None if kind == "precomputed" or isinstance(decay, str) else float(decay)
+
+
+def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
+    """Return the rows that differ, in an order that depends on nothing but them, and which of them each row is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.weights import distinct_rows
+    >>> distinct, places = distinct_rows(np.array([[2.0], [0.0], [2.0], [-0.0]]))
+    >>> len(distinct), bool(np.all(distinct[places] == [[2.0], [0.0], [2.0], [0.0]]))
+    (2, True)
+    """
+    whole = np.ascontiguousarray(rows + rows.dtype.type(0))  # -0 and 0 have the same bytes then
+    as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+    _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return whole[first], places
+
+
+def relative_graph(
+    X: Array, *, kind: str, n_neighbors: int, connect: bool, random_state: Any = None, n_threads: int = 1
+) -> tuple[sp.csr_array, float]:
+    """Build a graph whose weights do not depend on the units of the rows, nor on how often each of them occurs.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        The rows.
+    kind : {"knn", "dense"}
+        Edges to the nearest neighbors of either end, equal rows not counted, or between all rows.
+    n_neighbors : int
+        Neighbors of each row; all others, where there are fewer that differ.
+    connect : bool
+        Add the shortest edges that connect the components.
+    random_state, n_threads
+        See `coterie.graphs.knn_graph`.
+
+    Returns
+    -------
+    graph : csr_array of shape (n, n)
+        Symmetric weights, from 0.01 to 1, and larger ones between equal rows.
+    decay : float
+        Weights are exp(-decay (d^2 - m)), but at least 0.01, where d is the distance and m the least squared one. Of
+        two edges, at the 10% and the 90% quantile of the squared distances, the longer one weighs half as much. 0 where
+        all distances are about equal.
+
+    Notes
+    -----
+    Of equal rows each has edges of its own, so that a row that occurs twice counts twice; they are joined by edges that
+    hold them together.
+
+    References
+    ----------
+    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: squared distances relative to their
+    mean, connected graphs. Weylandt, Nagorski and Allen, Dynamic visualization and fast computation for convex
+    clustering via algorithmic regularization, Journal of Computational and Graphical Statistics, 2020: the decay for
+    which weights vary most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.weights import relative_graph
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> graph, _ = relative_graph(X, kind="knn", n_neighbors=1, connect=False)
+    >>> other, _ = relative_graph(1000 * X, kind="knn", n_neighbors=1, connect=False)
+    >>> bool(abs(graph - other).max() < 1e-12)
+    True
+    """
+    rows, scale = _without_units(X)
+    if kind == "dense":
+        heads, tails = np.triu_indices(len(X), 1)
+        weights, decay = _relative_weights(pdist(rows, "sqeuclidean"))
+        return _graph_of(heads, tails, weights, len(X), X.dtype), decay / scale**2
+    distinct, groups = distinct_rows(rows)
+    if len(distinct) == 1:
+        weights, decay = np.empty(0), 0.0
+        heads = tails = np.empty(0, dtype=np.int64)
+    else:
+        squares = _squares_of_neighbors(distinct, n_neighbors, connect, random_state, n_threads)
+        heads, tails = squares.row.astype(np.int64), squares.col.astype(np.int64)
+        weights, decay = _relative_weights(squares.data.astype(np.float64))
+    return _of_all_copies(heads, tails, weights, groups, X.dtype), decay / scale**2
+
+
+def _lightest(graph: sp.csr_array) -> Callable[[Array], Array]:
+    """Return what gives any edge the least weight of a graph."""
+    least = graph.data[graph.data > 0].min(initial=1.0) if graph.nnz else 1.0
+    return lambda squares: np.full_like(squares, least)
+
+
+class _Gaussian:
+    """exp(-decay d^2), and how often that was nothing."""
+
+    def __init__(self, decay: float, dtype: npt.DTypeLike) -> None:
+        self._decay, self._dtype = decay, dtype
+        self._n_weights = self._n_lost = 0
+        self._longest = 0.0
+
+    def __call__(self, squares: Array) -> Array:
+        """Return the weights of edges of these squared lengths."""
+        with np.errstate(over="ignore", under="ignore"):
+            weights = np.exp(-self._decay * squares).astype(self._dtype)
+        self._n_weights += weights.size
+        self._n_lost += int(np.count_nonzero(weights == 0))
+        self._longest = max(self._longest, float(squares.max(initial=0)))
+        return weights
+
+    def check(self) -> None:
+        """Warn of weights that are lost, with the decay that would keep them; raise a ValueError where all are."""
+        if self._n_lost == 0:
+            return
+        keeps = -np.log(np.finfo(self._dtype).tiny) / self._longest
+        way_out = f'distance_decay={keeps:.2g} would keep them, and distance_decay="auto" fits any units.'
+        if self._n_lost == self._n_weights:
+            raise ValueError(
+                f"With distance_decay={self._decay:g} all weights exp(-decay d^2) underflow to 0, for squared "
+                f"distances of up to {self._longest:.3g}: {way_out}"
+            )
+        warn(
+            f"With distance_decay={self._decay:g} {self._n_lost} of {self._n_weights} weights exp(-decay d^2) "
+            f"underflow to 0, for squared distances of up to {self._longest:.3g}: {way_out}"
+        )
+
+
+def _dense_graph(X: Array, weights: Callable[[Array], Array]) -> sp.csr_array:
+    n = len(X)
+    heads, tails = np.triu_indices(n, 1)
+    values = weights(pdist(X, "sqeuclidean"))
+    upper = sp.coo_array((values, (heads, tails)), shape=(n, n)).tocsr()
+    return sp.csr_array(upper + upper.T)
+
+
+def _without_units(X: Array) -> tuple[Array, float]:
+    """Return the rows around their mean, divided by a power of two that makes them less than 1, and that power."""
+    centered = X - X.mean(axis=0, dtype=np.float64)
+    _, exponent = np.frexp(np.abs(centered).max(initial=0.0))
+    # The objective is in squares of the units.
+    limits = np.finfo(np.float64)
+    if 2 * exponent >= limits.maxexp:
+        raise ValueError("X is too large for float64: squared distances overflow.")
+    if 2 * exponent <= limits.minexp and np.any(centered):
+        raise ValueError(
+            "The rows of X differ too little for float64: squared distances vanish. Multiply X by a power of 2."
+        )
+    scale = float(np.ldexp(1.0, int(exponent)))
+    return np.ascontiguousarray((centered / scale).astype(X.dtype)), scale
+
+
+def _squares_of_neighbors(
+    rows: Array, n_neighbors: int, connect: bool, random_state: Any, n_threads: int
+) -> sp.coo_array:
+    """Return the squared lengths of the edges, each once."""
+    least = np.finfo(rows.dtype).tiny
+
+    def squares(found: Array) -> Array:
+        return np.maximum(found, least)  # rows that differ have an edge, even where the square underflows
+
+    k = min(n_neighbors, len(rows) - 1)
+    graph = knn_graph(rows, k, weights=squares, random_state=random_state, n_threads=n_threads)
+    if connect:
+        graph = bridge_components(graph, rows, weights=squares, n_threads=n_threads)
+    return sp.coo_array(sp.triu(graph, 1))
+
+
+def _relative_weights(squares: Array) -> tuple[Array, float]:
+    """Return weights from 0.01 to 1 and decay."""
+    apart = squares[squares > 0]
+    if len(apart) == 0:
+        return np.ones(len(squares)), 0.0
+    short, long = np.quantile(apart, [_SHORT, _LONG])
+    decay = float(-np.log(_FALL) / (long - short)) if long - short > _LEAST_SPREAD * long else 0.0
+    beyond = np.maximum(squares - apart.min(), 0)
+    return np.exp(np.maximum(-decay * beyond, np.log(_LEAST_WEIGHT))), decay
+
+
+def _of_all_copies(
+    heads: IndexArray, tails: IndexArray, weights: Array, groups: IndexArray, dtype: Any
+) -> sp.csr_array:
+    """Give each of several equal rows its own edges, and join them to the first of them."""
+    counts = np.bincount(groups)
+    members, starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
+    # An edge is there as often as the more frequent of its ends; what is left over goes to other copies each time.
+    times = np.maximum(counts[heads], counts[tails])
+    of_edge = np.repeat(np.arange(len(heads)), times)
+    turn = np.arange(len(of_edge)) - np.repeat(np.cumsum(times) - times, times) + of_edge
+    ends = [members[starts[side][of_edge] + turn % counts[side][of_edge]] for side in (heads, tails)]
+    # Of the edges to one other row, a copy has at most one more than another copy: what pulls it away from the mean of
+    # the copies is less than the weights of one edge to each of these rows, and an edge of that weight holds it.
+    degrees = np.bincount(heads, weights, len(counts)) + np.bincount(tails, weights, len(counts))
+    others = np.delete(members, starts)
+    holding = np.where(degrees > 0, degrees, 1.0)[groups[others]]
+    return _graph_of(
+        np.concatenate([ends[0], members[starts[groups[others]]]]),
+        np.concatenate([ends[1], others]),
+        np.concatenate([weights[of_edge], holding]),
+        len(groups),
+        dtype,
+    )
+
+
+def _graph_of(heads: IndexArray, tails: IndexArray, weights: Array, n: int, dtype: Any) -> sp.csr_array:
+    ends = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+    graph = sp.coo_array((np.concatenate([weights, weights]).astype(dtype), ends), shape=(n, n)).tocsr()
+    graph.sort_indices()
+    return graph
