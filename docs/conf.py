@@ -72,8 +72,8 @@ SAVED: WeakSet[Figure] = WeakSet()
 
 sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib", coterie_figures),
-    "examples_dirs": "../examples/gallery",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../examples/gallery", "../examples/tutorials"],
+    "gallery_dirs": ["gallery", "tutorials"],
     "filename_pattern": "/plot_",
     "download_all_examples": False,
     "show_memory": False,
