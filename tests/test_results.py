@@ -12,7 +12,7 @@ import coterie
 from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
 from coterie.results import Examples, find_outliers, outlier_share, place_rows, result_batches
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 from tests.support.counting import CountingSource
 
 pyarrow = pytest.importorskip("pyarrow")

@@ -22,7 +22,7 @@ people = pd.DataFrame(
 )
 people.loc[::40, "age"] = np.nan
 
-rows = coterie.prepare_rows(people, exclude=["name"], impute="median", scale="standard", one_hot=["city"])
+rows = coterie.prepare_rows(people, exclude=["name"], missing="median", scale="standard", categories=["city"])
 model = coterie.KMeans(4, random_state=0).fit(rows)
 
 # %%

@@ -35,6 +35,9 @@ FORMAT_VERSION = 1
 _HEADER = "coterie.json"
 _TOLD = 200
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
+
+# What is loaded beside the types that skops trusts itself; transformers such as `SimpleImputer` hold a dtype.
+_TRUSTED = [*(f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES), "numpy.dtype"]
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
 
 # Python's own numbers have no end, and no other library takes them then.
@@ -186,6 +189,12 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     _check_state(model, _fitted_of(state), f"This {name} cannot be saved")
     buffer = BytesIO()
     skops_io.dump(state, buffer)
+    unknown = sorted(set(skops_io.get_untrusted_types(data=buffer.getvalue())) - set(_TRUSTED))
+    if unknown:
+        raise TypeError(
+            f"This {name} cannot be saved: it holds {', '.join(unknown)}, which is not loaded without asking. Use "
+            "transformers of scikit-learn, without functions of your own."
+        )
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(_HEADER, content)
     with replacing(path) as temporary:
@@ -348,9 +357,7 @@ def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     from skops.io.exceptions import UntrustedTypesFoundException
 
     try:
-        state = skops_io.load(
-            path, trusted=[f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES]
-        )
+        state = skops_io.load(path, trusted=_TRUSTED)
         problem = _problem(state)
     except (FileNotFoundError, PermissionError, MemoryError):
         raise
@@ -403,8 +410,8 @@ def _strange_type(value: Any) -> str | None:
         return "number of more than 64 bits"
     if isinstance(value, _PLAIN_TYPES + _SPARSE_TYPES):
         return None
-    if isinstance(value, BaseEstimator) and type(value).__module__.startswith("sklearn."):
-        return _strange_type(vars(value))
+    if isinstance(value, BaseEstimator):
+        return None  # skops trusts what is in estimators of scikit-learn, or names it
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 

@@ -22,7 +22,7 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.rows import RowSource
-from coterie.rows.profile import ID_NAMES
+from coterie.rows.roles import ID_NAMES
 
 __all__ = [
     "Examples",

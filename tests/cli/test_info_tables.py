@@ -44,7 +44,7 @@ def test_a_table_of_people(people, capsys):
     assert [column["looks_like"] for column in facts["table"]] == ["category", *["number"] * 4, "id", "date"]
     assert sum(column["share_of_variance"] or 0 for column in facts["table"]) == pytest.approx(1)
     assert facts["command"] == (
-        "coterie fit people.csv --id who --exclude since --one-hot city --impute median --scale standard -k 10"
+        "coterie fit people.csv --categories auto --missing median --scale standard -k 10"
     )
     assert f"this would cluster it\n  {facts['command']}\n" in text
     lines = [line.split() for line in text.splitlines()]
@@ -55,7 +55,7 @@ def test_a_table_of_people(people, capsys):
 def test_more_columns_that_are_not_clustered(people, capsys):
     people.drop(columns=["a", "b"]).assign(x="text one", y="2024-01-01", z=None).to_parquet("people.parquet")
     facts, _ = information("people.parquet", capsys)
-    assert "--columns '2,7' --one-hot" not in facts["command"]  # names that look like numbers go by position
+    assert facts["command"] == "coterie fit people.parquet --categories auto --scale standard -k 10"
     clustered(facts["command"], capsys)
 
 
@@ -63,7 +63,7 @@ def test_vectors(folder, X, capsys):
     table = pandas.DataFrame({"id": [f"r{i}" for i in range(300)], "topic": 1, "v": list(X)})
     table.to_parquet("v.parquet")
     facts, text = information("v.parquet", capsys)
-    assert facts["command"] == "coterie fit v.parquet --id id --columns v -k 10"
+    assert facts["command"] == "coterie fit v.parquet -k 10"
     assert "vector of 4" in text
     clustered(facts["command"], capsys)
 

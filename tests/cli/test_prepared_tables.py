@@ -1,4 +1,4 @@
-"""`--impute`, `--scale`, `--one-hot`: the commands do what the library does, and remember it."""
+"""`--missing`, `--scale`, `--categories`: the commands do what the library does, and remember it."""
 
 import json
 
@@ -15,7 +15,7 @@ from tests.cli.running import failed
 pandas = pytest.importorskip("pandas")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-OPTIONS = ["--impute", "median", "--scale", "standard", "--one-hot", "city"]
+OPTIONS = ["--missing", "median", "--scale", "standard", "--categories", "city"]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def people(folder, X):
 def test_fit_predict_and_verify(people, folder, capsys):
     assert main(["fit", "people.csv", "-k", "3", "--id", "name", "--out", "o", *OPTIONS]) == 0
     assert "warning" not in capsys.readouterr().err
-    options = {"impute": "median", "scale": "standard", "one_hot": ["city"]}
+    options = {"missing": "median", "scale": "standard", "categories": ["city"]}
     rows = coterie.prepare_rows(people, exclude=["name"], **options)
     expected = coterie.KMeans(3, random_state=0).fit(rows).labels_
     labels = parquet.read_table("o/labels.parquet")
@@ -46,11 +46,25 @@ def test_fit_predict_and_verify(people, folder, capsys):
     assert np.array_equal(parquet.read_table("labels.parquet")["cluster"], expected[50:80])
     assert main(["info", "o/model.coterie"]) == 0
     shown = capsys.readouterr().out
-    assert "columns a b c d, impute median, scale standard, one_hot city" in shown
+    assert (
+        "columns a b c d, transform Pipeline(steps=[('simpleimputer', SimpleImputer(strategy='median'))"
+        in shown
+    )
 
 
 def test_path(people, folder):
-    options = ["--exclude", "name", "--sep", ";", "--decimal", ",", "--impute", "mean", "--one-hot", "auto"]
+    options = [
+        "--exclude",
+        "name",
+        "--sep",
+        ";",
+        "--decimal",
+        ",",
+        "--missing",
+        "mean",
+        "--categories",
+        "auto",
+    ]
     options += ["--scale", "standard"]
     pytest.importorskip("matplotlib")
     assert main(["path", "people.csv", "--max-iter", "2", "-q", *options]) == 0
@@ -73,14 +87,14 @@ def test_dialect_and_excluded_columns_in_predict(people, folder, X):
 
 
 def test_what_is_encoded_can_be_kept(people):
-    options = ["--id", "name", "--keep", "city", "--impute", "mean", "--one-hot", "city"]
+    options = ["--id", "name", "--keep", "city", "--missing", "mean", "--categories", "city"]
     assert main(["fit", "people.csv", "-k", "3", "-q", *options]) == 0
     assert coterie.load("coterie-out/model.coterie").n_features_in_ == 6
     assert parquet.read_table("coterie-out/labels.parquet").column_names[:2] == ["name", "city"]
 
 
 def test_wide_scales_are_named_with_the_switch(people, capsys):
-    options = ["--exclude", "name,city", "--impute", "mean"]
+    options = ["--exclude", "name,city", "--missing", "mean"]
     assert main(["fit", "people.csv", "-k", "3", *options]) == 0
     assert "The columns 'd' and 'a' differ in scale by more than 100" in (told := capsys.readouterr().err)
     assert "--scale standard" in told
@@ -95,7 +109,7 @@ def test_an_estimator_of_another_library(people, monkeypatch):
     options = ["--method", "plain", "--columns", "a,d", "--scale", "standard"]
     assert main(["fit", "people.csv", "-k", "2", "-q", *options]) == 0
     model = coterie.load("coterie-out/model.coterie")
-    assert [step[0] for step in model.preparation_] == ["columns", "scale"]
+    assert [step[0] for step in model.preparation_] == ["columns", "transform"]
 
 
 def test_id_and_keep_of_what_is_no_table(folder, rows, capsys):

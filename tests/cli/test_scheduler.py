@@ -67,7 +67,7 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
             2,
             "--method total-variation: TotalVariationClustering needs a graph of nearest",
         ),
-        (["--scale", "standard"], 2, "--scheduler takes no --impute, --scale, --one-hot and --normalize"),
+        (["--scale", "standard"], 2, "--scheduler takes no --missing, --scale, --categories and --normalize"),
         (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
         (["--image", "2x2"], 2, "--scheduler takes no --image"),
         (

@@ -169,14 +169,14 @@ def ragged_vectors(folder):
 # Missing and strange numbers
 
 
-@wrong("fit t.csv -k 2", "t.csv", "row: 5", "'b' in 1", "--impute median")
+@wrong("fit t.csv -k 2", "t.csv", "row: 5", "'b' in 1", "--missing median")
 def a_missing_number(folder):
     table = frame()
     table.loc[5, "b"] = np.nan
     table.to_csv(folder / "t.csv", index=False)
 
 
-@wrong("fit t.npy -k 2", "t.npy", "NaN", "row: 5", "--impute")
+@wrong("fit t.npy -k 2", "t.npy", "NaN", "row: 5", "--missing")
 def nan_in_an_array(folder):
     X = GOOD.copy()
     X[5, 1] = np.nan
@@ -236,7 +236,7 @@ def an_array_of_fewer_columns(folder):
 
 @wrong("predict m/model.coterie t.csv", "t.csv", "'place'", "'z'", "row: 3")
 def a_category_that_is_new(folder):
-    fitted(folder, "--one-hot place")
+    fitted(folder, "--categories place")
     frame(place=["x", "x", "y", "z"] + ["x"] * 56).to_csv(folder / "t.csv", index=False)
 
 

@@ -28,7 +28,7 @@ GONE = object()  # what is left out of a file
 
 def prepared():
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "place": np.resize(["x", "y"], 25), "c": X[:, 2]})
-    rows = coterie.prepare_rows(table, impute="mean", scale="standard", one_hot=["place"], normalize=True)
+    rows = coterie.prepare_rows(table, missing="mean", scale="standard", categories=["place"], normalize=True)
     return coterie.KMeans(3, random_state=0).fit(rows), table
 
 

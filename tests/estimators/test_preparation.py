@@ -8,7 +8,7 @@ import pytest
 import coterie
 from coterie import KMeans, MiniBatchKMeans, open_rows
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 from tests.support.bits import same_bits
 from tests.support.estimators import every_case
 

@@ -19,7 +19,7 @@ from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
 from coterie.kmeans.nested import LocalSampleSums
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits, same_fits
 from tests.support.estimators import EXPECTED_FAILURES

@@ -15,9 +15,9 @@ from pyarrow import parquet
 from coterie import KMeans, open_rows
 from coterie.blocks import kernel_rows
 from coterie.cli import main
+from coterie.rows.derived import NormalizedRows
 from coterie.rows.formats.dialect import Dialect
 from coterie.rows.formats.raw import RawSource
-from coterie.rows.normalized import NormalizedRows
 from coterie.rows.spool import SpooledRows
 from tests.rows.formats import WRITERS, dense, numbers, write_zarr, write_zarr_group
 

@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 
 from coterie.rows import as_rows, open_rows
 from coterie.rows.columns import column_positions
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 
 NAMES = ["id", "e0", "e1", "e2", "year", "x:y"]
 
@@ -127,7 +127,7 @@ def test_choice_of_columns(kind, tmp_path):
         rows_of(exclude="z")
     with pytest.raises(
         ValueError,
-        match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Drop them, encode their values by prepare",
+        match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Leave them out, encode their values by prepare",
     ):
         rows_of(columns=["id", "e0", "place"])
 
@@ -182,7 +182,7 @@ def test_texts_beside_numbers_can_be_left_out(tmp_path):
         open_rows(tmp_path / "x y.parquet")
     with pytest.raises(ValueError, match=r"exclude=\['a,b', 'place'\]\)\.$"):
         as_rows(table)
-    with pytest.raises(ValueError, match=r"--one-hot auto\), or select others\.$"):
+    with pytest.raises(ValueError, match=r"--categories auto\), or choose others\.$"):
         as_rows(table.select(["place"]))
 
 

@@ -28,7 +28,7 @@ def test_bombs_are_refused_and_take_no_memory(tmp_path):
     done = run_limited(OPEN_AND_FIT.format(names=json.dumps(list(BOMBS))), tmp_path)
     for name, (_, said) in BOMBS.items():
         message = done["result"][name]
-        assert message.startswith(f"ValueError: Cannot read {name}: "), message
+        assert message.startswith(f"FileError: Cannot read {name}: "), message
         assert said in message
         assert "\n" not in message
         assert len(message) < 320

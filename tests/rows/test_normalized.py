@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows, RowsWithDirection, SelectedRows, rows_of_zeros
+from coterie.rows.derived import NormalizedRows, RowsWithDirection, SelectedRows, rows_of_zeros
 from tests.support.bits import same_bits
 from tests.support.counting import CountingSource
 

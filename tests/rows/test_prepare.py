@@ -4,12 +4,26 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)  # fmt: skip
 
-from coterie.rows import as_rows, open_rows, prepare_rows, statistics
+from coterie import KMeans
+from coterie.blocks import kernel_rows
+from coterie.rows import as_rows, open_rows, prepare, prepare_rows
 from tests.support.bits import same_bits
 
 pandas = pytest.importorskip("pandas")
@@ -53,11 +67,11 @@ def kinds_of(frame, folder):
     yield from (folder / "t.csv", folder / "t.parquet", folder / "shards")
 
 
-@pytest.mark.parametrize("impute", ["mean", "median"])
+@pytest.mark.parametrize("missing", ["mean", "median"])
 @pytest.mark.parametrize("scale", SCALERS)
-def test_as_scikit_learn(frame, impute, scale, tmp_path):
+def test_as_scikit_learn(frame, missing, scale, tmp_path):
     encoder = OneHotEncoder(sparse_output=False)
-    numbers = make_pipeline(SimpleImputer(strategy=impute), SCALERS[scale]())
+    numbers = make_pipeline(SimpleImputer(strategy=missing), SCALERS[scale]())
     theirs = ColumnTransformer(
         [("numbers", numbers, NUMBERS), ("categories", encoder, ["city", "code"])],
         verbose_feature_names_out=False,
@@ -65,7 +79,9 @@ def test_as_scikit_learn(frame, impute, scale, tmp_path):
     expected = theirs.fit_transform(frame)
     first = None
     for table in kinds_of(frame, tmp_path):
-        rows = prepare_rows(table, None, impute=impute, scale=scale, one_hot=["city", "code"], exclude=["id"])
+        rows = prepare_rows(
+            table, columns=None, missing=missing, scale=scale, categories=["city", "code"], exclude=["id"]
+        )
         found = rows.read()
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         first = found if first is None else first
@@ -80,13 +96,12 @@ def test_as_scikit_learn(frame, impute, scale, tmp_path):
 
 
 def test_medians_are_exact_and_infinities_an_error(frame):
-    rows = prepare_rows(frame[["age"]], None, impute="median")
-    assert rows.preparation[0][:2] == ("impute", "median")
-    assert rows.preparation[0][2] == [np.nanmedian(frame["age"])]
+    rows = prepare_rows(frame[["age"]], columns=None, missing="median")
+    assert rows.preparation[0][1].statistics_ == [np.nanmedian(frame["age"])]
     frame.loc[17, "age"] = np.inf
-    for impute in ("mean", "median"):
+    for missing in ("mean", "median"):
         with pytest.raises(ValueError, match=r"infinity .*First bad row: 17\."):
-            prepare_rows(frame[["age"]], None, impute=impute)
+            prepare_rows(frame[["age"]], columns=None, missing=missing)
 
 
 def test_arrays_that_hold_no_floats():
@@ -99,27 +114,27 @@ def test_arrays_that_hold_no_floats():
 
 def test_quartiles_of_a_large_table_are_those_of_some_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(10_000, 3))
-    monkeypatch.setattr(statistics, "_HELD_BYTES", 3 * 8 * 3000)
+    monkeypatch.setattr(prepare, "_HELD_BYTES", 3 * 8 * 3000)
     with pytest.warns(UserWarning, match="those of every 4th row"):
         rows = prepare_rows(X, scale="robust")
-    np.testing.assert_array_equal(rows.preparation[0][2], np.median(X[::4], axis=0))
+    np.testing.assert_array_equal(rows.preparation[0][1].center_, np.median(X[::4], axis=0))
 
 
 def test_nothing_but_categories(frame):
     for table in (frame[["city", "id"]], pyarrow.table({"city": ["b", "a"]})):
-        rows = prepare_rows(table, columns=["city"], one_hot="auto", scale="standard", impute="mean")
+        rows = prepare_rows(table, columns=["city"], categories="auto", scale="standard", missing="mean")
         assert rows.shape[1] == len(rows.column_names) == (4 if len(table) > 2 else 2)
         assert np.all(rows.read().sum(axis=1) == 1)
         same_bits(rows.take([0, 1]), rows.read()[:2])
     with pytest.raises(ValueError, match="exclude leaves no column of numbers"):
-        prepare_rows(frame[["city"]], None, exclude=["city"])
+        prepare_rows(frame[["city"]], columns=None, exclude=["city"])
 
 
 def test_auto_takes_what_is_no_number(frame):
-    rows = prepare_rows(frame, None, exclude="id", one_hot="auto", impute="mean")
+    rows = prepare_rows(frame, columns=None, exclude="id", categories="auto", missing="mean")
     assert rows.shape[1] == 5 + 4
-    assert prepare_rows(frame[["income"]], None, one_hot="auto").column_names == ["income"]
-    assert prepare_rows(frame, columns=["age", "city"], one_hot="auto", impute="mean").shape[1] == 1 + 4
+    assert prepare_rows(frame[["income"]], columns=None, categories="auto").column_names == ["income"]
+    assert prepare_rows(frame, columns=["age", "city"], categories="auto", missing="mean").shape[1] == 1 + 4
 
 
 def test_kinds_of_categories():
@@ -132,59 +147,167 @@ def test_kinds_of_categories():
             "text": ["", "b", None, "b"],
         }
     )
-    rows = prepare_rows(table, one_hot=["day", "flag", "level", "text"])
-    (categories,) = [step[1] for step in rows.preparation if step[0] == "one_hot"]
-    assert categories == {
-        "day": ["1970-01-02", "1970-01-03"],
-        "flag": [False, True, None],
-        "level": [1.5, None],
-        "text": ["b", None],
-    }
+    rows = prepare_rows(table, categories=["day", "flag", "level", "text"])
+    encoder = rows.preparation[-1][1]
+    assert [values.tolist() for values in encoder.categories_] == [
+        ["1970-01-02", "1970-01-03"],
+        [False, True, None],
+        [1.5, None],
+        ["b", None],
+    ]
     assert rows.read()[1].tolist() == [2, 0, 1, 0, 0, 1, 0, 1, 1, 0]
     for column in (pyarrow.array([[1], [2], [3], [4]]), pyarrow.array([b"1", b"2", b"3", b"4"])):
         with pytest.raises(ValueError, match=r"The column 'v' .* has no categories.*exclude=\['v'\]"):
-            prepare_rows(table.append_column("v", column), columns="x", one_hot="v")
+            prepare_rows(table.append_column("v", column), columns="x", categories="v")
 
 
 def test_what_makes_no_sense(frame):
-    for option in ("impute", "scale", "handle_unknown"):
+    for option in ("missing", "scale", "handle_unknown"):
         with pytest.raises(ValueError, match=f"{option} must be one of .*, got 'much'"):
             prepare_rows(frame, **{option: "much"})
     with pytest.raises(ValueError, match=r"'id' has more than 100 different values.*category_limit"):
-        prepare_rows(frame, None, one_hot="auto")
-    assert prepare_rows(frame, columns="flag", one_hot="id", category_limit=700).shape == (700, 701)
-    with pytest.raises(ValueError, match=r"no value at all: 'age'\. Leave them out: exclude=\['age'\]"):
-        prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], impute="mean")
-    with pytest.raises(ValueError, match=r"no value at all: 'age'"):
-        prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], impute="median")
+        prepare_rows(frame, columns=None, categories="auto")
+    assert prepare_rows(frame, columns="flag", categories="id", category_limit=700).shape == (700, 701)
+    with pytest.raises(ValueError, match=r"without any value .*: 'age'\. Leave them out: exclude=\['age'\]"):
+        prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing="mean")
+    with pytest.raises(ValueError, match=r"without any value .*: 'age'"):
+        prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing="median")
     with pytest.raises(ValueError, match=r"Columns of categories have no value at all: 'city'"):
-        prepare_rows(frame.assign(city=None), columns="flag", one_hot="city")
+        prepare_rows(frame.assign(city=None), columns="flag", categories="city")
     with pytest.raises(ValueError, match="no column 'town'"):
-        prepare_rows(frame, one_hot="town")
-    with pytest.raises(ValueError, match="one_hot and exclude both name 'city'"):
-        prepare_rows(frame, exclude=["id", "city"], one_hot=["code", "city"])
-    with pytest.raises(ValueError, match="one_hot has no meaning for X"):
-        prepare_rows(np.eye(3), one_hot=[0])
+        prepare_rows(frame, categories="town")
+    with pytest.raises(ValueError, match="categories and exclude both name 'city'"):
+        prepare_rows(frame, exclude=["id", "city"], categories=["code", "city"])
+    with pytest.raises(ValueError, match="categories has no meaning for X"):
+        prepare_rows(np.eye(3), categories=[0])
     with pytest.raises(ValueError, match="are for dense rows"):
         prepare_rows(pytest.importorskip("scipy.sparse").eye_array(3), scale="standard")
-    # Without imputation missing values are what they are without scaling.
-    with pytest.raises(ValueError, match=r"Input X contains NaN.*'age' in 40.*--impute median"):
-        prepare_rows(frame[NUMBERS], None, scale="standard")
+    # Scaling does not hide missing values.
+    with pytest.raises(ValueError, match=r"Input X contains NaN.*'age' in 40.*--missing median"):
+        prepare_rows(frame[NUMBERS], columns=None, scale="standard")
 
 
 def test_rows_that_are_open_already(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     opened = open_rows(tmp_path / "t.csv", ["age"])
-    rows = prepare_rows(opened, impute="mean", one_hot="city")
-    same_bits(rows.read(), prepare_rows(frame, ["age"], impute="mean", one_hot="city").read())
-    assert [step[0] for step in rows.preparation] == ["columns", "impute", "one_hot"]
+    rows = prepare_rows(opened, missing="mean", categories="city")
+    same_bits(rows.read(), prepare_rows(frame, columns=["age"], missing="mean", categories="city").read())
+    assert [step[0] for step in rows.preparation] == ["columns", "transform", "transform"]
     same_bits(pickle.loads(pickle.dumps(rows)).read(), rows.read())
     assert rows.carried.names == opened.carried.names
 
 
 def test_order_of_steps(frame):
-    rows = prepare_rows(frame, "age", impute="mean", scale="robust", one_hot="city", normalize=True)
-    assert [step[0] for step in rows.preparation] == ["columns", "impute", "scale", "one_hot", "normalize"]
+    rows = prepare_rows(
+        frame, columns="age", missing="mean", scale="robust", categories="city", normalize=True
+    )
+    assert [step[0] for step in rows.preparation] == ["columns", "transform", "transform", "normalize"]
     np.testing.assert_allclose(np.linalg.norm(rows.read(), axis=1), 1)
-    other = prepare_rows(as_rows(frame, columns="age"), impute="mean").with_dtype(np.float32)
+    other = prepare_rows(as_rows(frame, columns="age"), missing="mean").with_dtype(np.float32)
     assert other.read().dtype == np.float32
+
+
+def test_rows_with_missing_numbers_are_dropped(frame, tmp_path):
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=90)
+    complete = frame[frame["age"].notna()]
+    expected = prepare_rows(complete, columns=["age", "income"], scale="standard", categories="city")
+    for table in (frame, tmp_path / "t.parquet"):
+        options = {"columns": ["age", "income"], "missing": "drop", "scale": "standard", "categories": "city"}
+        with pytest.warns(UserWarning, match="Left out 40 of 700 rows, which have missing numbers"):
+            rows = prepare_rows(table, **options)
+        same_bits(rows.read(), expected.read())
+        same_bits(rows.take([3, 3, 600]), expected.take([3, 3, 600]))
+        assert rows.carried.read("id")["id"].to_pylist() == complete["id"].tolist()
+    with pytest.raises(ValueError, match="Every row has missing numbers"):
+        prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing="drop")
+
+
+class TestTransformers:
+    """Transformers of scikit-learn are fitted block by block, with the result of a fit to all rows."""
+
+    @pytest.mark.parametrize(
+        "transformer",
+        [
+            MinMaxScaler(),
+            SimpleImputer(strategy="most_frequent"),
+            make_pipeline(SimpleImputer(), MaxAbsScaler(), PolynomialFeatures()),
+            make_pipeline(SimpleImputer(strategy="median"), QuantileTransformer(n_quantiles=50), PCA(2)),
+            FunctionTransformer(np.cbrt),
+        ],
+        ids=lambda transformer: type(transformer).__name__,
+    )
+    def test_of_numbers(self, transformer):
+        X = np.random.default_rng(0).normal(size=(9000, 4))
+        X[::50, 1] = 1.5 if "Imputer" not in str(transformer) else np.nan
+        rows = prepare_rows(X, transformer)
+        np.testing.assert_allclose(rows.read(), clone(transformer).fit_transform(X), atol=1e-7)
+        same_bits(prepare_rows(X, rows.preparation[0][1]).read(), rows.read())  # fitted already
+        model = KMeans(3, random_state=0).fit(rows)
+        same_bits(model.predict(X), model.labels_)
+
+    def test_of_columns_of_a_table(self, frame, tmp_path):
+        encoder = OneHotEncoder(handle_unknown="ignore")
+        transformer = ColumnTransformer(
+            [
+                ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+                ("places", encoder, ["city"]),
+            ]
+        )
+        expected = clone(transformer).fit_transform(frame)
+        frame.to_parquet(tmp_path / "t.parquet", row_group_size=90)
+        for table in (frame, tmp_path / "t.parquet"):
+            rows = prepare_rows(table, transformer)
+            np.testing.assert_allclose(rows.read(), expected, rtol=1e-12, atol=1e-12)
+            same_bits(rows.take([5, 300, 699]), rows.read()[[5, 300, 699]])
+            assert rows.column_names[:3] == ["numbers__age", "numbers__income", "places__city_Oslo"]
+        model = KMeans(3, random_state=0).fit(rows)
+        same_bits(model.predict(frame[frame.columns[::-1]]), model.labels_)
+        same_bits(model.predict(frame[50:90]), model.labels_[50:90])
+
+    def test_of_texts(self, frame):
+        rows = prepare_rows(frame, OneHotEncoder(), columns=["city", "code"])
+        np.testing.assert_array_equal(
+            rows.read(), OneHotEncoder().fit_transform(frame[["city", "code"]]).toarray()
+        )
+
+    def test_of_sparse_rows(self):
+        X = sp.random_array((300, 20), density=0.2, rng=np.random.default_rng(0), format="csr")
+        rows = prepare_rows(X, MaxAbsScaler())
+        assert rows.is_sparse
+        np.testing.assert_allclose(rows.read().toarray(), MaxAbsScaler().fit_transform(X).toarray())
+
+    def test_fitted_to_a_data_frame(self, frame):
+        scaler = StandardScaler().fit(frame[["income", "flag"]])
+        rows = prepare_rows(frame, scaler)
+        np.testing.assert_array_equal(rows.read(), scaler.transform(frame[["income", "flag"]]))
+
+    def test_refused(self, frame):
+        with pytest.raises(TypeError, match="methods fit and transform, got 5"):
+            prepare_rows(frame[["income"]], 5)
+        with pytest.raises(ValueError, match="transformer takes the place of missing, scale and categories"):
+            prepare_rows(frame, StandardScaler(), scale="standard")
+        X = np.ones((50, 2))
+        X[33, 1] = np.nan
+        with pytest.raises(ValueError, match=r"contains NaN\. First bad row: 33"):
+            prepare_rows(X, PCA(1))
+        fitted = SimpleImputer().fit(X)
+        X[44, 0] = np.inf
+        with pytest.raises(ValueError, match=r"infinity .* First bad row: 44"):
+            prepare_rows(X, fitted).read()
+
+    def test_fits_from_files_equal_those_from_memory(self, tmp_path, monkeypatch):
+        """A file that is larger than what may be kept is transformed as it is read."""
+        X = np.random.default_rng(1).normal(size=(20_000, 8)) * np.geomspace(1, 1e4, 8)
+        X[::7, 2] = np.nan
+        frame = pandas.DataFrame(X, columns=list("abcdefgh"))
+        frame.to_parquet(tmp_path / "t.parquet", row_group_size=1500)
+        options = {"missing": "mean", "scale": "standard"}
+        in_memory = KMeans(5, random_state=0).fit(prepare_rows(frame, **options))
+        monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 1 << 16)
+        rows = prepare_rows(tmp_path / "t.parquet", **options)
+        streamed = KMeans(5, random_state=0).fit(rows)
+        same_bits(streamed.cluster_centers_, in_memory.cluster_centers_)
+        same_bits(streamed.labels_, in_memory.labels_)
+        same_bits(streamed.predict(open_rows(tmp_path / "t.parquet")), in_memory.labels_)
+        theirs = make_pipeline(SimpleImputer(), StandardScaler()).fit_transform(frame)
+        np.testing.assert_allclose(rows.read(), theirs, rtol=1e-10, atol=1e-10)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie.rows import profile
-from coterie.rows.profile import profile_table
+from coterie.rows import roles
+from coterie.rows.roles import profile_table
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
@@ -79,7 +79,7 @@ def test_every_kind_of_column(table, group, tmp_path):
     # Of vectors only the first rows are looked at.
     assert found["ragged"].remark == "lengths differ: 1 and 2"
     assert found["infinite"].remark == "1 infinite"
-    assert found["nearly"].remark == "numbers but for 1 cells, the first 'n.v.' in row 399"
+    assert found["nearly"].remark == "1 of 400 cells is not a number, the first is 'n.v.' in row 399"
     assert (found["day"].lowest, found["day"].highest) == ("1970-01-01", "1971-02-04")
 
 
@@ -94,7 +94,7 @@ def test_text_files(table, tmp_path):
 
 
 def test_counts_have_a_limit(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(profile, "DISTINCT_LIMIT", 50)
+    monkeypatch.setattr(roles, "DISTINCT_LIMIT", 50)
     parquet.write_table(table, tmp_path / "t.parquet")
     _, columns = profile_table(str(tmp_path / "t.parquet"))
     assert [column.distinct for column in columns][:4] == [None, None, None, 2]

@@ -209,7 +209,7 @@ def test_prepared_rows_have_the_features_and_carry_the_rest(tmp_path):
     assert rows.shape == (N, 4)
     assert rows.carried.names == ["id", "text", "tokens"]
     model = coterie.KMeans(3, random_state=0).fit(rows)
-    again = prepare_rows(tmp_path / "t.parquet", ["embedding"])
+    again = prepare_rows(tmp_path / "t.parquet", columns=["embedding"])
     np.testing.assert_array_equal(model.predict(again), model.labels_)
 
 
@@ -232,7 +232,7 @@ def test_excluded_columns_and_categories():
     assert table_roles(table, exclude=["x"]).features == ("y",)
     encoded = table_roles(table, categories="auto")
     assert (encoded.features, encoded.categories, encoded.left_out) == (("x", "y"), ("city",), ())
-    rows = prepare_rows(table, one_hot="auto")
+    rows = prepare_rows(table, categories="auto")
     assert rows.column_names == ["x", "y", "city_Lima", "city_Oslo", "city_Rome"]
 
 
@@ -251,7 +251,8 @@ def test_unlike_scales_are_named():
 def test_invalid_cell_is_named_with_row_and_content(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},{'-' if i == 7 else i / 2}\n" for i in range(30)))
     with pytest.raises(
-        ValueError, match=r"Column 'y' has numbers but for 1 cells, the first '-' in row 7\. .*--exclude y"
+        ValueError,
+        match=r"Column 'y': 1 of 30 cells is not a number, the first is '-' in row 7\. .*--exclude y",
     ):
         table_roles(tmp_path / "t.csv")
 
@@ -263,7 +264,7 @@ def test_text_alone_shows_how_to_make_vectors():
 
 
 def test_categories_alone_name_the_option():
-    with pytest.raises(ValueError, match="--one-hot auto"):
+    with pytest.raises(ValueError, match="--categories auto"):
         table_roles(pyarrow.table({"city": words("Rome", "Oslo")}))
 
 

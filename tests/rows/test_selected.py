@@ -5,9 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.normalized import NormalizedRows
-from coterie.rows.part import part_of
-from coterie.rows.selected import SelectedColumns
+from coterie.rows.derived import NormalizedRows, SelectedColumns, part_of
 from tests.support.bits import same_bits
 
 CHOSEN = [4, 0, 2]

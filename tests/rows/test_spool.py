@@ -15,8 +15,7 @@ from pyarrow import parquet
 from coterie import KMeans, NestedMiniBatchKMeans, open_rows
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.rows import RowSource, as_rows
-from coterie.rows.normalized import NormalizedRows
-from coterie.rows.selected import SelectedColumns
+from coterie.rows.derived import NormalizedRows, SelectedColumns
 from coterie.rows.spool import SpooledRows, spool_folder
 from tests.rows.formats import numbers
 from tests.support.bits import same_bits, same_fits

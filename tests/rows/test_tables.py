@@ -89,12 +89,12 @@ def test_columns_that_are_not_numbers_are_named(make):
             "day": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2)],
         }
     )
-    with pytest.raises(ValueError, match=r"columns that are not numbers: 'city' \(.*\), 'day' \(.*\)\. Drop"):
+    with pytest.raises(ValueError, match=r"columns that are not numbers: 'city' \(.*\), 'day' \(.*\)\. Leave"):
         as_rows(frame)
 
 
 def test_many_columns_that_are_not_numbers():
-    with pytest.raises(ValueError, match=r"'c7' \(\w+\), and 12 more\. Drop"):
+    with pytest.raises(ValueError, match=r"'c7' \(\w+\), and 12 more\. Leave"):
         as_rows(pd.DataFrame({f"c{i}": ["a"] for i in range(20)}))
 
 

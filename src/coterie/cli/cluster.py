@@ -89,7 +89,7 @@ def _model(job: FitJob, method: Method) -> Any:
     """Return the model of a job, whose options must be such that a cluster has."""
     for is_asked, option in (
         (job.file == DASH, "rows from the standard input"),
-        (job.tables.for_jobs()["preparing"], "--impute, --scale, --one-hot and --normalize"),
+        (job.tables.for_jobs()["preparing"], "--missing, --scale, --categories and --normalize"),
         (job.labels, "--labels"),
         (job.graph, "--graph"),
         (job.image_shape, "--image"),

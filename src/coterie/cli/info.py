@@ -21,7 +21,7 @@ from coterie.cli.tables import table_facts
 from coterie.cli.values import MODEL, find_model
 from coterie.estimators import Method, method_of
 from coterie.outputs import recovered
-from coterie.rows.profile import profile_table
+from coterie.rows.roles import profile_table
 
 __all__ = ["describe", "info"]
 
@@ -116,7 +116,8 @@ def _step_in_words(name: str, *values: Any) -> str:
     """Return what was done to the rows of a fit: a word for it, and the first that it holds."""
     if not values:
         return name
-    return f"{name} {' '.join(map(str, values[0])) if isinstance(values[0], (list, dict)) else values[0]}"
+    held = " ".join(map(str, values[0])) if isinstance(values[0], list) else " ".join(repr(values[0]).split())
+    return f"{name} {held}"
 
 
 def _fitted_facts(model: Any) -> dict[str, Any]:

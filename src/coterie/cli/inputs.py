@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,9 @@ from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import recovered
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.addresses import without_secrets
+from coterie.rows.checks import BadRowError, NotATableError
 from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.derived import complete_rows
 
 __all__ = ["about", "input_facts", "open_for_model", "open_prepared", "read_graph", "read_known_labels"]
 
@@ -52,7 +53,7 @@ def open_prepared(
     beside : sequence of str
         Columns of a table that its results keep; they are left out, too.
     preparing : mapping of str, optional
-        Options of `prepare_rows`, such as "impute".
+        Options of `prepare_rows`, such as "missing".
     affinities : bool
         Whether rows are those of a graph; then the file may hold the neighbours that it is made of.
     warned : list of str, optional
@@ -67,7 +68,7 @@ def open_prepared(
             f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
         )
     # The results may keep what is encoded.
-    encoded = (preparing or {}).get("one_hot") or []
+    encoded = (preparing or {}).get("categories") or []
     left_out = [*(exclude or []), *(name for name in beside if name not in encoded)] or None
     with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
         told_how = {option: value for option, value in reading.items() if value is not None}
@@ -76,10 +77,13 @@ def open_prepared(
         steps = dict(preparing or {})
         roles = None
         if columns is None and given is None:
-            roles = table_roles(file, exclude=left_out, categories=steps.get("one_hot"), **told_how)
+            roles = table_roles(file, exclude=left_out, categories=steps.get("categories"), **told_how)
         if roles is not None:
-            columns, steps["one_hot"] = [*roles.features, *roles.categories], list(roles.categories) or None
-        rows = prepare_rows(X, columns, exclude=None if roles else left_out, **steps, **told_how)
+            columns, steps["categories"] = (
+                [*roles.features, *roles.categories],
+                list(roles.categories) or None,
+            )
+        rows = prepare_rows(X, columns=columns, exclude=None if roles else left_out, **steps, **told_how)
     if used is not None and roles is not None:
         used.append(str(roles))
     if warned is not None:
@@ -125,10 +129,12 @@ def open_for_model(
             return as_rows(given)
         try:
             rows = open_rows(file, columns, exclude=left_out, **reading)
-        except ValueError as error:
-            if left_out is not None or not str(error).startswith("columns has no meaning"):
+        except NotATableError as error:
+            if left_out is not None or error.option != "columns":
                 raise
             rows = open_rows(file, **reading)  # an array, which has the columns in their order
+        if ("drop_missing",) in getattr(model, "preparation_", ()):
+            rows = complete_rows(rows)
     try:
         return prepared_rows(model, rows)
     except ValueError as error:
@@ -151,10 +157,9 @@ def about(file: str) -> Iterator[None]:
         raise MemoryError(f"{file}: {error}") from error
     except ValueError as error:
         text = str(error)
-        if re.search(r"First bad row: \d+\.( It is row \d+ of .*\.)?$", text):
-            is_missing = "Input X contains NaN" in text
+        if isinstance(error, BadRowError) and not error.is_advised:
             text += " Leave such rows out" + (
-                ", or fill in numbers: coterie fit --impute median." if is_missing else "."
+                ", or fill in numbers: coterie fit --missing median." if error.is_missing else "."
             )
         is_named = (file.rpartition("::")[0] or file) in text
         if is_named and text == str(error):
@@ -167,8 +172,8 @@ def _only_tables_have(beside: Sequence[str], file: str) -> Iterator[None]:
     """Say what is wrong with --id and --keep for a file that is no table, which cannot exclude their columns."""
     try:
         yield
-    except ValueError as error:
-        if beside and str(error).startswith("exclude has no meaning"):
+    except NotATableError as error:
+        if beside and error.option == "exclude":
             raise UsageError(f"--id and --keep name columns of a table, and {file} is none.") from error
         raise
 

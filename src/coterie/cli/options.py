@@ -146,20 +146,20 @@ class TableOptions:
         str | None, _of_tables("Cluster only these columns: names, positions, ranges (a:c), patterns (e*).")
     ] = None
     exclude: Annotated[str | None, _of_tables("Leave out these columns.")] = None
-    impute: Annotated[
-        Literal["mean", "median"] | None,
-        _of_tables("Replace missing numbers by the mean or median of their column."),
-    ] = None
+    missing: Annotated[
+        Literal["drop", "mean", "median", "error"],
+        _of_tables("What to do about missing numbers: drop their rows, or fill in the mean or median."),
+    ] = "error"
     scale: Annotated[
         Literal["standard", "robust", "none"],
         _of_tables("Scale columns by their standard deviation or quartiles."),
     ] = "none"
-    one_hot: Annotated[
+    categories: Annotated[
         str | None,
-        _of_tables("Columns of categories that become columns of zeros and ones; auto: all that are texts."),
+        _of_tables("Encode these columns as zeros and ones; auto: all texts of few distinct values."),
     ] = None
     category_limit: Annotated[
-        Count, _of_tables("Maximum number of values of a column of --one-hot.", MORE)
+        Count, _of_tables("Maximum number of values of a column of --categories.", MORE)
     ] = 100
     handle_unknown: Annotated[
         Literal["error", "ignore"],
@@ -179,9 +179,11 @@ class TableOptions:
     def for_jobs(self) -> dict[str, Any]:
         """Return the options as jobs take them."""
         preparing = {
-            "impute": self.impute,
+            "missing": None if self.missing == "error" else self.missing,
             "scale": None if self.scale == "none" else self.scale,
-            "one_hot": "auto" if self.one_hot == "auto" else column_names(self.one_hot, "--one-hot"),
+            "categories": "auto"
+            if self.categories == "auto"
+            else column_names(self.categories, "--categories"),
             "normalize": self.normalize or None,
         }
         encoding = {"category_limit": self.category_limit, "handle_unknown": self.handle_unknown}
@@ -190,7 +192,7 @@ class TableOptions:
             "exclude": column_names(self.exclude, "--exclude"),
             "sep": separator_of(self.sep),
             "decimal": self.decimal,
-            "preparing": {**given(preparing), **(encoding if self.one_hot else {})},
+            "preparing": {**given(preparing), **(encoding if self.categories else {})},
         }
 
 

@@ -45,7 +45,7 @@ from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
 from coterie.results import Outliers, find_outliers
 from coterie.rows import RowSource
-from coterie.rows.part import part_of
+from coterie.rows.derived import part_of
 
 __all__ = ["predict"]
 

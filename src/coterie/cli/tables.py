@@ -12,7 +12,7 @@ import numpy as np
 
 from coterie.arrays import FloatArray
 from coterie.rows.columns import column_word
-from coterie.rows.profile import DISTINCT_LIMIT, ColumnProfile, shares_of_variance
+from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, shares_of_variance
 
 __all__ = ["table_facts", "table_lines"]
 
@@ -119,33 +119,33 @@ def _exceptions(columns: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | None:
-    """Return the command that would cluster a table; None where it has neither numbers, vectors nor categories."""
+    """Return the command that would cluster a table; None where it has neither numbers, vectors nor categories.
+
+    The rules for the roles of columns leave most columns out, so that no option has to.
+    """
     names = [column.name for column in columns]
     words = [column_word(i, name if names.count(name) == 1 else None) for i, name in enumerate(names)]
-    usable = [i for i, column in enumerate(columns) if not column.remark]
-    vectors = [i for i in usable if columns[i].looks_like == "vector"]
-    numbers = [i for i in usable if columns[i].looks_like == "number"]
-    categories = [i for i in usable if columns[i].looks_like == "category"]
-    ids = [i for i, column in enumerate(columns) if column.looks_like == "id"]
-    options = [] if not ids or names[ids[0]].startswith("__index") else ["--id", names[ids[0]]]
-    if vectors:
-        is_alone = len(columns) == len(vectors) == 1
-        return _line(file, n_rows, options if is_alone else [*options, "--columns", words[vectors[0]]])
-    if not numbers and not categories:
+    found: dict[str, list[int]] = {"vector": [], "number": [], "category": []}
+    for i, column in enumerate(columns):
+        if column.looks_like in found and not column.remark:
+            found[column.looks_like].append(i)
+    vectors, numbers, categories = found.values()
+    if not vectors and not numbers and not categories:
         return None
-    kept = {*numbers, *categories, *(ids[:1] if options else [])}
-    others = [i for i in range(len(columns)) if i not in kept and not names[i].startswith("__index")]
-    if others:
-        chosen = len(numbers) and len(numbers) < len(others)
-        listed = numbers if chosen else others
-        options += ["--columns" if chosen else "--exclude", ",".join(words[i] for i in listed)]
-    if categories:
-        options += ["--one-hot", ",".join(words[i] for i in categories)]
-    if any(columns[i].missing for i in numbers):
-        options += ["--impute", "median"]
-    spread = np.sqrt([columns[i].variance or 0.0 for i in numbers])
-    if len(numbers) > 1 and (categories or drowning_column(spread) is not None):
-        options += ["--scale", "standard"]
+    if len(vectors) > 1:
+        return _line(file, n_rows, ["--columns", words[vectors[0]]])
+    refused = [
+        words[i]
+        for i, column in enumerate(columns)
+        if column.remark and (column.looks_like == "vector" or not vectors)
+    ]
+    options = ["--exclude", ",".join(refused)] if refused else []
+    if not vectors:
+        options += ["--categories", "auto"] if categories else []
+        options += ["--missing", "median"] if any(columns[i].missing for i in numbers) else []
+        spread = np.sqrt([columns[i].variance or 0.0 for i in numbers])
+        is_uneven = len(numbers) > 1 and (bool(categories) or drowning_column(spread) is not None)
+        options += ["--scale", "standard"] if is_uneven else []
     return _line(file, n_rows, options)
 
 

@@ -27,8 +27,8 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import available_memory
 from coterie.mixture.posteriors import TruncatedPosteriors
 from coterie.rows import as_rows
-from coterie.rows.checks import first_bad_row
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.checks import BadRowError
+from coterie.rows.derived import NormalizedRows
 
 __all__ = [
     "Answer",
@@ -482,10 +482,8 @@ def _of_length_one(opened: OpenedRows, chunk: Chunk) -> OpenedRows:
     zeros = np.flatnonzero(~opened.block.any(axis=1))
     if len(zeros):
         first = getattr(chunk, "start", None) or getattr(chunk, "first_row", None) or 0
-        raise ValueError(
-            "Input X contains rows of zeros, which have no direction. "
-            f"{first_bad_row(first + int(zeros[0]), None)} Leave them out."
-        )
+        problem = "Input X contains rows of zeros, which have no direction."
+        raise BadRowError.of(problem, first + int(zeros[0]), None).advised("Leave them out.")
     rows = NormalizedRows(as_rows(opened.block))
     preparation = (*opened.preparation, ("normalize",))
     return OpenedRows(rows.read(), opened.column_names, opened.chosen, opened.is_table, preparation)

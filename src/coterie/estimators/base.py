@@ -16,7 +16,8 @@ from coterie.estimators.preparation import Preparation, columns_of, prepared_row
 from coterie.fitting.callbacks import CallbackSupportMixin
 from coterie.fitting.checks import check_seed_and_threads
 from coterie.persistence import Persistable
-from coterie.rows import RowSource, as_rows
+from coterie.rows import RowSource
+from coterie.rows.prepare import rows_to_fit
 
 __all__ = ["Estimator", "check_fitted_numbers", "link_template", "overflow_message", "rows_for"]
 
@@ -114,7 +115,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         """Return the rows of X and the fitted attributes that tell of their columns; the model stays as it is."""
-        rows = as_rows(X)
+        rows = rows_to_fit(X)
         columns = columns_of(X, rows)
         check_fit_memory(self, rows)
         return rows, columns
@@ -147,7 +148,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; note their columns and preparation (reset), or give them those of the fit."""
         if reset:
-            rows = as_rows(X)
+            rows = rows_to_fit(X)
             remember_preparation(self, X, rows)
         else:
             rows = prepared_rows(self, X)

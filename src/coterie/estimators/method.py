@@ -32,9 +32,9 @@ ENTRY_POINTS = "coterie.methods"
 RESERVED_FLAGS = (
     "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
     "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
-    "--impute", "--scale", "--one-hot", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id", "--keep",
-    "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory", "--config",
-    "--force", "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
+    "--missing", "--scale", "--categories", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id",
+    "--keep", "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory",
+    "--config", "--force", "--scheduler", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 

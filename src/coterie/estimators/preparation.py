@@ -1,101 +1,100 @@
-"""What a fit remembers of its rows, so that other rows get the same columns in the same order, and the same steps.
+"""What a fit stores of its rows, so that other rows get the same columns in the same order, and the same steps.
 
 Columns are matched by name wherever the rows of the fit and the others both have names. scikit-learn refuses columns in
-another order; here they are put right.
+another order; here they are put in the order of the fit.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import joblib
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
-from coterie.estimators.declared import Declared, Numbers, Sizes
+from coterie.estimators.declared import Declared, Sizes
 from coterie.fitting.warn import warn
 from coterie.rows import RowSource, as_rows
-from coterie.rows.categories import names_of_categories
 from coterie.rows.columns import NO_COLUMNS
-from coterie.rows.prepare import LEARNED, STEPS
-from coterie.rows.selected import SelectedColumns
+from coterie.rows.derived import NormalizedRows, SelectedColumns
+from coterie.rows.prepare import MappedRows
 
 __all__ = ["Preparation", "columns_of", "prepared_rows", "remember_preparation"]
 
 _MOST_LISTED = 12
 
+_Step = tuple[Any, ...]
+
 
 @dataclass(frozen=True)
 class Preparation(Declared):
-    """What was done to the rows of a fit: a tuple of steps, each a tuple of its name and what it has learned."""
+    """What was done to the rows of a fit: a tuple of steps, see `RowSource.preparation`."""
 
     n_columns: str
 
     def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
         if type(value) is not tuple or not all(type(step) is tuple and step for step in value):
             return "must be a tuple of steps"
-        names = [step[0] for step in value]
-        known = ["columns", *STEPS]
-        if not all(isinstance(step, str) for step in names) or len(set(names)) < len(names):
-            return "must have steps of different names"
-        if [step for step in known if step in names] != [step for step in names if step in known]:
-            return f"has its steps in another order than {', '.join(known)}"
-        width = sizes.of(self.n_columns)
-        learned = {step[0]: step[1:] for step in value}
-        n_numbers = None if width is None else width[0] - _n_added(learned.get("one_hot", ()))
-        for step, held in learned.items():
-            wrong = _problem_of_step(step, held, n_numbers)
+        if not all(isinstance(step[0], str) for step in value):
+            return "must have steps with names"
+        for step, *held in value:
+            wrong = _problem_of_step(step, held)
             if wrong:
                 return f"has a step {step!r} that {wrong}"
+        width = sizes.of(self.n_columns)
+        last = next((step for step in reversed(value) if step[0] == "transform"), None)
+        n_columns = None if last is None else _width_of(last)
+        if n_columns is not None and width is not None and n_columns != width[0]:
+            return f"has steps that give {n_columns} columns, {width[1]}"
         return None
 
 
-def _n_added(one_hot: tuple[Any, ...]) -> int:
-    """Return how many columns the categories of a step make; 0 where they are none."""
-    categories = one_hot[0] if one_hot else None
-    lists = categories.values() if isinstance(categories, dict) else ()
-    return sum(len(values) for values in lists if isinstance(values, list))
-
-
-def _problem_of_step(name: str, held: tuple[Any, ...], n_numbers: int | None) -> str | None:
+def _problem_of_step(name: str, held: Sequence[Any]) -> str | None:
     """Return what is wrong with what a step holds, or None; steps of other packages hold what they like."""
-    lengths = {"columns": 1, "impute": 2, "scale": 3, "one_hot": 2, "normalize": 0}
-    if name not in lengths:
-        return None
-    if len(held) != lengths[name]:
+    lengths = {"columns": 1, "transform": 3, "normalize": 0, "drop_missing": 0}
+    if name in lengths and len(held) != lengths[name]:
         return f"holds {len(held)} things instead of {lengths[name]}"
     if name == "columns":
         are_names = type(held[0]) is list and all(type(column) in (str, int) for column in held[0])
         return None if are_names else "does not list names and positions"
-    if name == "one_hot":
-        return _problem_of_categories(*held)
-    if held and not isinstance(held[0], str):
-        return "does not say of which kind it is"
-    for numbers in held[1:]:
-        wrong = Numbers(("m",) if n_numbers is None else (n_numbers,)).problem(numbers, Sizes(), name)
-        if wrong:
-            return wrong
-    return "divides by 0" if name == "scale" and not np.all(held[2]) else None
-
-
-def _problem_of_categories(categories: Any, handle_unknown: Any) -> str | None:
-    if handle_unknown not in ("error", "ignore"):
-        return "does not say what an unknown category means"
-    are_lists = isinstance(categories, dict) and all(
-        type(name) is str and type(values) is list and values for name, values in categories.items()
-    )
-    if not are_lists or not categories:
-        return "does not list the categories of columns"
-    values = [value for column in categories.values() for value in column]
-    if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
-        return "has categories that are neither texts nor numbers"
+    if name != "transform":
+        return None
+    transformer, *lists = held
+    for names in lists:
+        if names is not None and not (type(names) is list and all(type(one) is str for one in names)):
+            return "does not list names"
+    if not isinstance(transformer, BaseEstimator) or not hasattr(transformer, "transform"):
+        return "holds no transformer"
+    if lists[1] is None:
+        try:
+            numbers = transformer.transform(np.zeros((1, int(transformer.n_features_in_))))
+        except Exception as error:  # whatever a damaged transformer raises
+            return f"holds a damaged transformer ({type(error).__name__})"
+        values = getattr(numbers, "data", numbers)
+        if np.shape(numbers) == () or not np.all(np.isfinite(np.asarray(values, dtype=np.float64))):
+            return "holds a damaged transformer (its numbers are not finite)"
     return None
 
 
+def _width_of(step: _Step) -> int | None:
+    """Return how many columns a step makes, None if it keeps columns of numbers whose count it does not store."""
+    _, transformer, names, cells = step
+    if cells is not None and names is None:
+        return None
+    try:
+        if cells is None:
+            return int(transformer.transform(np.zeros((1, int(transformer.n_features_in_)))).shape[1])
+        return len(names) + len(transformer.get_feature_names_out())
+    except Exception:
+        return None
+
+
 def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
-    """Return the fitted attributes that tell of the columns of some rows.
+    """Return the fitted attributes that describe the columns of some rows.
 
     Parameters
     ----------
@@ -128,88 +127,89 @@ def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:
 def prepared_rows(model: Any, X: Any) -> RowSource:
     """Return rows in the columns of a fit, prepared as its rows were; what was done to them already is not repeated.
 
-    What was learned of other rows, such as their means, does not hold here: the numbers of the fit take its place.
+    A transformer that was fitted to other rows is replaced by that of the fit.
 
     Parameters
     ----------
     model : estimator
-        A fitted one. Its `feature_names_in_` and `preparation_` say what is wanted; it may have neither.
+        A fitted one. Its `feature_names_in_` and `preparation_` describe what it takes; it may have neither.
     X : array-like, table or RowSource
         Other rows.
 
     Raises
     ------
     ValueError
-        If columns are missing or new, or a step comes too late.
+        If columns are missing or new, or the rows were prepared in another way that cannot be undone.
     """
     preparation = getattr(model, "preparation_", ())
-    steps = {step[0]: step for step in preparation}
-    unknown = steps.keys() - {"columns", *STEPS}
+    unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}
     if unknown:
         raise ValueError(
             f"The rows of the fit were prepared by {', '.join(sorted(unknown))}, which is unknown here."
         )
-    chosen = steps["columns"][1] if "columns" in steps else None
+    chosen: Sequence[str | int] | None = next((step[1] for step in preparation if step[0] == "columns"), None)
+    steps = [step for step in preparation if step[0] in ("transform", "normalize")]
     # The other columns of a data frame need not be numbers.
     rows = as_rows(X, columns=chosen or NO_COLUMNS) if chosen is not None and _is_frame(X) else as_rows(X)
-    rows = _with_numbers_of(steps, rows)
-    done = {step[0] for step in rows.preparation}
-    if "columns" in done:
-        chosen = None
-    wanted = getattr(model, "feature_names_in_", None)
-    if wanted is not None and "one_hot" in steps and "one_hot" not in done:
-        wanted = wanted[: -len(names_of_categories(steps["one_hot"][1]))]
-    if not _has_columns_of(steps, rows):
-        positions = _positions(model, rows, wanted, _names_of(X, rows), chosen)
+    rows = _as_far_as(steps, rows)
+    done = _steps_of(rows)
+    if any(step[0] == "columns" for step in rows.preparation):
+        is_chosen, chosen = list(rows.chosen or []) == chosen, None
+    else:
+        is_chosen = False
+    if not any(step[0] == "transform" for step in done):
+        wanted = _wanted_names(model, steps)
+        has_cells = any(step[0] == "transform" and step[3] is not None for step in steps)
+        # The columns of a step with cells may have no names: vectors, or no numbers.
+        positions = (
+            None if has_cells and is_chosen else _positions(model, rows, wanted, _names_of(X, rows), chosen)
+        )
         if positions is not None:
-            if len(positions) < rows.shape[1] and "normalize" in done:
+            if len(positions) < rows.shape[1] and done:
                 raise ValueError(
                     "X was normalized with columns that the model does not have: choose these first."
                 )
             rows = SelectedColumns(rows, positions)
-    for name, *learned in preparation:
-        if name != "columns" and name not in done:
-            _check_order(name, done)
-            rows = STEPS[name](rows, *learned)
+    for name, *held in steps[len(done) :] if steps else ():
+        rows = NormalizedRows(rows) if name == "normalize" else MappedRows(rows, held[0], held[2])
     return rows
 
 
-def _with_numbers_of(steps: Mapping[str, tuple[Any, ...]], rows: RowSource) -> RowSource:
-    """Return rows as they were before something was done to them by other numbers than those of the fit."""
-    while any(not _is_same(step, steps.get(step[0])) for step in rows.preparation if step[0] in LEARNED):
-        if not any(name in steps for name in LEARNED) or not hasattr(rows, "source"):
-            names = ", ".join(step[0] for step in rows.preparation if step[0] in LEARNED)
+def _steps_of(rows: RowSource) -> list[_Step]:
+    return [step for step in rows.preparation if step[0] in ("transform", "normalize")]
+
+
+def _as_far_as(steps: Sequence[_Step], rows: RowSource) -> RowSource:
+    """Return rows to which nothing was done but the first of these steps."""
+    given, is_learned = rows, any(step[0] == "transform" for step in steps)
+    while not _begins_with(steps, done := _steps_of(rows)):
+        if not is_learned and not any(step[0] == "transform" for step in done):
+            return rows  # of length 1, as the user wanted them
+        if not is_learned or not hasattr(rows, "source"):
+            names = ", ".join(step[0] for step in _steps_of(given))
             raise ValueError(
-                f"X was prepared by {names}, and the rows of the fit were not, or by other numbers: pass X as it was "
-                "before, and the model does what was done to its own rows."
+                f"X was prepared by other steps ({names}) than the rows of the fit: pass X as it was before, and the "
+                "model prepares it."
             )
         rows = rows.source
     return rows
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Tell whether two steps hold the same values."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return _is_same(list(one.items()), list(other.items()))  # in their order, which is that of columns
-    return bool(one == other)
+def _begins_with(steps: Sequence[_Step], done: Sequence[_Step]) -> bool:
+    return len(done) <= len(steps) and all(map(_is_same, steps, done))
 
 
-def _check_order(name: str, done: Collection[str]) -> None:
-    late = [later for later in list(STEPS)[list(STEPS).index(name) + 1 :] if later in done]
-    if late:
-        raise ValueError(
-            f"The rows of the fit were prepared by {name} before {late[0]}: pass X as it was before {late[0]}."
-        )
+def _is_same(one: _Step, other: _Step) -> bool:
+    """Return whether two steps do the same. A step that was pickled or loaded holds other objects."""
+    if len(one) != len(other) or one[0] != other[0] or one[2:] != other[2:]:
+        return False
+    return one[1:2] == other[1:2] or joblib.hash(one[1:2]) == joblib.hash(other[1:2])
 
 
-def _has_columns_of(steps: Mapping[str, tuple[Any, ...]], rows: RowSource) -> bool:
-    """Tell whether these are the columns chosen for the fit, which have no other names: vectors, or no numbers."""
-    chosen = steps["columns"][1] if "columns" in steps else None
-    return "one_hot" in steps and rows.chosen is not None and list(rows.chosen) == chosen
+def _wanted_names(model: Any, steps: Sequence[_Step]) -> Any:
+    """Return the names of the columns before any step, None if they have none."""
+    first = next((step for step in steps if step[0] == "transform"), None)
+    return getattr(model, "feature_names_in_", None) if first is None else first[2]
 
 
 def _names_of(X: Any, rows: RowSource) -> list[str] | None:
@@ -220,8 +220,8 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
     # The numbers of one column of vectors have names that nobody gave them.
-    is_encoded = any(step[0] == "one_hot" for step in rows.preparation)
-    is_one = rows.chosen is not None and len(rows.chosen) == 1 and not is_encoded
+    is_mapped = any(step[0] == "transform" for step in rows.preparation)
+    is_one = rows.chosen is not None and len(rows.chosen) == 1 and not is_mapped
     is_vector = is_one and list(rows.chosen or []) != rows.column_names
     return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
 

@@ -17,7 +17,7 @@ from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 
 __all__ = [
     "LEAST_WORK",

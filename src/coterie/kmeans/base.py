@@ -29,7 +29,7 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.rows import Block, RowSource
-from coterie.rows.normalized import NormalizedRows, RowsWithDirection, rows_of_zeros
+from coterie.rows.derived import NormalizedRows, RowsWithDirection, rows_of_zeros
 
 __all__ = ["CentroidEstimator"]
 

@@ -38,7 +38,7 @@ from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
-from coterie.rows.normalized import SelectedRows
+from coterie.rows.derived import SelectedRows
 
 __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
 

@@ -59,7 +59,7 @@ from coterie.laplacian_kmodes.solver import (
     normalized_cut,
 )
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.normalized import NormalizedRows
+from coterie.rows.derived import NormalizedRows
 
 __all__ = ["LaplacianKModes"]
 

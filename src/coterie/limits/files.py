@@ -14,6 +14,7 @@ import numpy as np
 from coterie.limits.memory import Need, as_size, check_memory
 
 __all__ = [
+    "DamagedFileError",
     "check_archive",
     "check_members",
     "check_regular_file",
@@ -41,7 +42,6 @@ _HEADER_READERS = {
     (3, 0): np.lib.format.read_array_header_2_0,  # differs by names of fields, which no array of numbers has
 }
 
-_DAMAGED = "the file is damaged:"
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -50,6 +50,10 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+
+class DamagedFileError(ValueError):
+    """The contents of a file contradict each other."""
 
 
 def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = False) -> None:
@@ -117,11 +121,11 @@ def check_members(archive: zipfile.ZipFile) -> None:
     assert archive.fp is not None
     there = archive.fp.seek(0, os.SEEK_END)
     if sum(member.compress_size for member in archive.infolist()) > there:
-        raise ValueError(f"{_DAMAGED} the parts of the archive overlap.")
+        raise DamagedFileError("the file is damaged: the parts of the archive overlap.")
     for member in archive.infolist():
         if member.file_size > _most_bytes(member):
-            raise ValueError(
-                f"{_DAMAGED} {_named(member)} is said to have {as_size(member.file_size)}, which "
+            raise DamagedFileError(
+                f"the file is damaged: {_named(member)} is said to have {as_size(member.file_size)}, which "
                 f"{as_size(member.compress_size)} cannot hold."
             )
 
@@ -139,23 +143,26 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     ValueError
         If it is no header, or one of more than 10,000 bytes, which no array of numbers has.
     """
-    version = np.lib.format.read_magic(file)
+    try:
+        version = np.lib.format.read_magic(file)
+    except ValueError as error:
+        raise DamagedFileError(str(error)) from None
     length_bytes = 2 if version == (1, 0) else 4
     if version not in _HEADER_READERS:
         raise ValueError(f"version {version[0]}.{version[1]} of the format .npy is not known")
     length = file.read(length_bytes)
     n_bytes = int.from_bytes(length, "little")
     if n_bytes > _MOST_HEADER:
-        raise ValueError(
+        raise DamagedFileError(
             f"the header of its array has {n_bytes:,} bytes, more than that of any array of numbers"
         )
     try:
         shape, fortran, dtype = _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
     except Exception as error:  # whatever Python's parsers find; it may repeat all of the header
         told = shortened(str(error).removeprefix("Cannot parse header: "), 80)
-        raise ValueError(f"Cannot parse header: {told}") from None
+        raise DamagedFileError(f"Cannot parse header: {told}") from None
     if any(size < 0 for size in shape):
-        raise ValueError(f"Cannot parse header: it says that the shape is {shape}")
+        raise DamagedFileError(f"Cannot parse header: it says that the shape is {shape}")
     return shape, fortran, dtype
 
 
@@ -193,8 +200,9 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         there = member.file_size - file.tell()
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes > there and not dtype.hasobject:
-        raise ValueError(
-            f"{_DAMAGED} {_named(member)} says that its array takes {as_size(n_bytes)}, and has {as_size(there)}."
+        raise DamagedFileError(
+            f"the file is damaged: {_named(member)} says that its array takes {as_size(n_bytes)}, and has "
+            f"{as_size(there)}."
         )
 
 

@@ -15,7 +15,7 @@ from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.rows import RowSource
-from coterie.rows.part import part_of
+from coterie.rows.derived import part_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

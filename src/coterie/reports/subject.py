@@ -264,7 +264,7 @@ def _id_among(rows: RowSource, id: str | None, names: Sequence[str]) -> str | No
     if id is not None:
         return id
     # The id stands first.
-    from coterie.rows.profile import ID_NAMES
+    from coterie.rows.roles import ID_NAMES
 
     return names[0] if names and names[0].lower() in ID_NAMES else None
 

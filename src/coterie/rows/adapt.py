@@ -15,8 +15,8 @@ from sklearn.utils import check_array
 
 from coterie.arrays import Array
 from coterie.rows.arrow import ArrowSource
-from coterie.rows.checks import check_requested_dtype, check_shape, is_small_extension
-from coterie.rows.columns import Columns, NotATableError
+from coterie.rows.checks import NotATableError, check_requested_dtype, check_shape, is_small_extension
+from coterie.rows.columns import Columns
 from coterie.rows.dask_frames import DaskFrameSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
@@ -98,9 +98,11 @@ def _chosen_of(X: Any, columns: Columns | None, exclude: Columns | None) -> RowS
     found = _of_table(X, columns, exclude)
     if found is None or found.is_sparse:
         option = "exclude" if columns is None else "columns"
-        raise NotATableError(
+        error = NotATableError(
             f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose."
         )
+        error.option = option
+        raise error
     found.preparation = (("columns", list(found.chosen or [])),)
     return found
 

@@ -16,25 +16,22 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
-from coterie.limits.files import shortened
+from coterie.limits.files import DamagedFileError, shortened
 from coterie.rows.contents import hint_at_contents
 
 __all__ = [
+    "BadRowError",
+    "FileError",
+    "NotATableError",
+    "NotNumbersError",
     "check_finite",
     "check_requested_dtype",
     "check_shape",
     "compute_dtype",
-    "first_bad_row",
     "is_small_extension",
     "missing_by_column",
     "reading",
 ]
-
-# Errors of NumPy and ours that say what is broken; what to do about it depends on the file.
-_OF_LIBRARIES = (
-    "Cannot parse header", "EOF: ", "the header of its array", "the magic string", "the file is damaged",
-    "the file is truncated",
-)  # fmt: skip
 
 # Characters of what a library says of a file: some repeat what they have read.
 _MOST_TOLD = 300
@@ -48,12 +45,59 @@ _SHOWN_COLUMNS = 8
 MOST_OF_A_NAME = 60
 """Characters of a column's name that a message shows."""
 
-_IMPUTE = "Fill in numbers with prepare_rows(X, impute='median') (coterie fit --impute median)"
+_FILL_IN = "Fill in numbers with prepare_rows(X, missing='median') (coterie fit --missing median)"
 
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
     "or array.reshape(1, -1) if it contains a single sample."
 )
+
+
+class FileError(ValueError):
+    """An error about a file that it names."""
+
+
+class NotATableError(ValueError):
+    """Columns were chosen from data that have none to choose, such as an array. `option` chose them."""
+
+    option: str = ""
+
+
+class NotNumbersError(ValueError):
+    """Columns that should be clustered are not numbers. `table` has them, if the data can be read only once."""
+
+    table: Any = None
+
+
+class BadRowError(ValueError):
+    """A row that no method takes.
+
+    Attributes
+    ----------
+    is_missing : bool
+        Whether it lacks a number.
+    is_advised : bool
+        Whether the message tells what to do.
+    """
+
+    is_missing: bool = False
+    is_advised: bool = False
+
+    @classmethod
+    def of(
+        cls, problem: str, row: int, place: tuple[int, str] | None, *, is_missing: bool = False
+    ) -> BadRowError:
+        """Return the error for a row of a file, if `place` is its number there and the file's name."""
+        where = "" if place is None else " It is row {} of {}.".format(*place)
+        error = cls(f"{problem} First bad row: {row}.{where}")
+        error.is_missing = is_missing
+        return error
+
+    def advised(self, advice: str) -> BadRowError:
+        """Return the error with what to do about it."""
+        error = BadRowError(f"{self} {advice}")
+        error.is_missing, error.is_advised = self.is_missing, True
+        return error
 
 
 def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -107,7 +151,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     n_rows, n_columns = int(shape[0]), int(shape[1])
     for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
         if count < 0:
-            raise ValueError(f"the file is damaged: it says that it has {count} {noun}s")
+            raise DamagedFileError(f"the file is damaged: it says that it has {count} {noun}s")
         if count == 0:
             raise ValueError(
                 f"Found array with 0 {noun}(s) (shape=({n_rows}, {n_columns})) "
@@ -147,18 +191,10 @@ def check_finite(
     else:
         first = int(bad.any(axis=1).argmax())
         row_values = block[first]
-    if np.isnan(row_values).any():
-        found = "NaN"
-    else:
-        found = f"infinity or a value too large for {block.dtype!r}"
+    is_missing = bool(np.isnan(row_values).any())
+    found = "NaN" if is_missing else f"infinity or a value too large for {block.dtype!r}"
     row = rows + first if isinstance(rows, int) else int(rows[first])
-    raise ValueError(f"Input X contains {found}. {first_bad_row(row, place_of(row))}")
-
-
-def first_bad_row(row: int, place: tuple[int, str] | None) -> str:
-    """Say which row is bad, and where it is in which file: ``First bad row: 203. It is row 3 of part-2.npy.``."""
-    where = "" if place is None else " It is row {} of {}.".format(*place)
-    return f"First bad row: {row}.{where}"
+    raise BadRowError.of(f"Input X contains {found}.", row, place_of(row), is_missing=is_missing)
 
 
 def missing_by_column(
@@ -194,7 +230,7 @@ def missing_by_column(
     shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = "Drop the rows" if not n_missing else f"{_IMPUTE}, or drop the rows"
+    way = "Drop the rows" if not n_missing else f"{_FILL_IN}, or drop the rows"
     are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
     are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
@@ -207,17 +243,18 @@ def reading(path: object) -> Iterator[None]:
     """Turn whatever a library raises on a damaged or unfit file into a ValueError that names the file."""
     try:
         yield
-    except (ImportError, MemoryError, PermissionError):
+    except (ImportError, MemoryError, PermissionError, FileError):
+        raise
+    except (BadRowError, NotATableError, NotNumbersError) as error:
+        error.args = (f"Cannot read {path}: {error}",)
         raise
     except Exception as error:
         before = f"Cannot read {path}: "
         message = str(error).removeprefix(before) or type(error).__name__
-        if isinstance(error, ValueError) and str(error).startswith((f"Cannot read {path}", str(path))):
-            raise
-        is_ours = type(error) is ValueError and not message.startswith(_OF_LIBRARIES)
+        is_ours = type(error) is ValueError  # others, of libraries, are of subclasses
         if len(message) > (_MOST_OF_OURS - len(before) if is_ours else _MOST_TOLD):
             message = shortened(message, _MOST_TOLD)
         # Files elsewhere say themselves what is wrong with them.
         hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
         end = "" if not hint else " " if message.endswith(".") else ". "
-        raise ValueError(f"{before}{message}{end}{hint}") from error
+        raise FileError(f"{before}{message}{end}{hint}") from error

@@ -10,13 +10,12 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 
 from coterie.limits.files import shortened
-from coterie.rows.checks import MOST_OF_A_NAME
+from coterie.rows.checks import MOST_OF_A_NAME, NotNumbersError
 
 __all__ = [
     "NO_COLUMNS",
     "Column",
     "Columns",
-    "NotATableError",
     "choose_columns",
     "column_positions",
     "column_word",
@@ -35,10 +34,6 @@ class _NoColumns(tuple[str, ...]):
 
 # A table is opened without a column to cluster, for what it carries. It has one column that is never read.
 NO_COLUMNS: Columns = _NoColumns()
-
-
-class NotATableError(ValueError):
-    """Columns were chosen from data that have none to choose, such as an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +137,9 @@ def _range(names: Sequence[str | None], first: str, last: str) -> range:
 def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "") -> None:
     others = [i for i in chosen if table[i].kind == "other"]
     if others:
-        raise ValueError(
-            f"X has columns that are not numbers: {listed_columns(table, others)}. Drop them, encode their "
-            f"values by prepare_rows(X, one_hot='auto') (--one-hot auto), or select others{hint}."
+        raise NotNumbersError(
+            f"X has columns that are not numbers: {listed_columns(table, others)}. Leave them out, encode their values "
+            f"by prepare_rows(X, categories='auto') (--categories auto), or choose others{hint}."
         )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.files import DamagedFileError
 from coterie.rows.source import RowSource
 
 __all__ = ["FlatSource", "read_numbers"]
@@ -144,7 +145,7 @@ def _read_bytes(file: IO[bytes], begin: int, wanted: memoryview) -> None:
     while n_bytes < len(wanted):  # a single call of the system may read less
         n_read = _read_some(file, begin + n_bytes, wanted[n_bytes:])
         if not n_read:
-            raise ValueError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
+            raise DamagedFileError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
         n_bytes += n_read
 
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from coterie.rows.addresses import name_of, protocol_of, without_secrets
+from coterie.rows.checks import FileError
 from coterie.rows.ranged import RangedFile, Span
 from coterie.rows.retries import Attempts
 
@@ -105,7 +106,7 @@ class RemoteFile:
             raise ImportError(_how_to_install(protocol, error)) from None
         except (TypeError, ValueError) as error:
             text = without_secrets(str(error), self._options)
-            raise ValueError(f"Cannot read {self}: {text}") from None
+            raise FileError(f"Cannot read {self}: {text}") from None
         return file_system, str(path)
 
     def info(self) -> dict[str, Any]:
@@ -151,7 +152,7 @@ class RemoteFile:
         try:
             size = self._compare(_told_by(handle) or self.info())
             if getattr(handle, "size", size) != size:
-                raise ValueError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
+                raise FileError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
             yield RangedFile(handle, size, self.attempts, spans)
             self._compare(self.info())
         finally:
@@ -160,7 +161,7 @@ class RemoteFile:
     def _compare(self, info: Mapping[str, Any]) -> int:
         """Compare what is known of it now with what was at first; return its size."""
         if info.get("size") is None:
-            raise ValueError(f"Cannot read {self}: its server does not say how long it is. {_WAY_OUT}")
+            raise FileError(f"Cannot read {self}: its server does not say how long it is. {_WAY_OUT}")
         state = _state_of(info)
         if self._state is None:
             self._state = state
@@ -170,7 +171,7 @@ class RemoteFile:
                 for name in {**self._state, **state}
                 if state.get(name) != self._state.get(name)
             ]
-            raise ValueError(
+            raise FileError(
                 f"Cannot read {self}: it has changed since it was opened ({', '.join(told)}). Open it again."
             )
         return int(info["size"])

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from coterie.rows.addresses import without_secrets
+from coterie.rows.checks import FileError
 
 __all__ = ["Attempts"]
 
@@ -114,12 +115,12 @@ class Attempts:
                 "them: by environment variables, by its configuration, or by storage_options."
             )
         if type(cause).__name__ == "FileExpired":  # of s3fs, whose requests say which ETag they want
-            return ValueError(f"Cannot read {self._shown}: it has changed while it was read. Open it again.")
+            return FileError(f"Cannot read {self._shown}: it has changed while it was read. Open it again.")
         is_lasting_status = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUS
         number = getattr(cause, "errno", None)
         if not (is_lasting_status or isinstance(cause, _LASTING) or number in _LASTING_NUMBERS):
             return None
-        kind = next((kind for kind in _KEPT if isinstance(cause, kind)), ValueError)
+        kind = next((kind for kind in _KEPT if isinstance(cause, kind)), FileError)
         return kind(f"Cannot read {self._shown}: {text}")
 
     def _text(self, error: BaseException) -> str:

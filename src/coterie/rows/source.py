@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray
 from coterie.rows.carried import Carried, carried_of_shards
-from coterie.rows.checks import check_finite, check_shape, compute_dtype, missing_by_column
+from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 
-__all__ = ["Block", "RowSource", "ShardedSource", "is_block"]
+__all__ = ["Block", "DerivedRows", "RowSource", "ShardedSource", "is_block"]
 
 Block: TypeAlias = Any
 """Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
@@ -285,7 +285,7 @@ class RowSource:
     def _check_finite(self, block: Block, rows: int | IndexArray) -> None:
         try:
             check_finite(block, rows, self.place_of)
-        except ValueError as error:
+        except BadRowError as error:
             if not self.is_table or self.is_sparse:
                 raise
             # A table's first bad row says little: its columns do, and how many rows are to be mended.
@@ -296,7 +296,7 @@ class RowSource:
                 found = missing_by_column(pieces, names, self.dtype, self.chosen)
             except ValueError:  # other damage, behind this row
                 raise error from None
-            raise ValueError(f"{error} {found}") from None
+            raise error.advised(found) from None
 
     def _regroup(self, pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Block]]:
         """Cut and join pieces into blocks of exactly `rows` rows; only the last may be shorter."""
@@ -372,6 +372,80 @@ class RowSource:
         if not is_ascending:
             raise ValueError("Row numbers must be in ascending order.")
         return indices
+
+
+class DerivedRows(RowSource):
+    """Rows made of those of another source as they are read; a subclass implements `changed`, or `pieces`.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The source; it is not changed.
+    step : tuple, optional
+        What is done to the rows, for `RowSource.preparation`.
+    shape : tuple of int, optional
+        Number of rows and of columns, by default those of the source.
+    **changes
+        Attributes that differ from those of the source, as `RowSource` takes them.
+
+    Attributes
+    ----------
+    source : RowSource
+        The rows as they were.
+    """
+
+    def __init__(
+        self,
+        rows: RowSource,
+        step: tuple[Any, ...] | None = None,
+        *,
+        shape: tuple[int, ...] | None = None,
+        **changes: Any,
+    ) -> None:
+        names = ("is_sparse", "column_names", "is_table", "description", "carried", "chosen")
+        super().__init__(
+            rows.shape if shape is None else shape,
+            rows.dtype,
+            **{**{name: getattr(rows, name) for name in names}, **changes},
+        )
+        self.preparation = rows.preparation if step is None else (*rows.preparation, step)
+        self.is_parsed = rows.is_parsed
+        self.source = rows
+
+    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
+        other = super().with_dtype(dtype)
+        other.source = self.source.with_dtype(dtype)
+        return other
+
+    def changed(self, piece: Any, rows: int | IndexArray) -> Any:
+        """Return what becomes of some rows.
+
+        Parameters
+        ----------
+        piece : ndarray or csr_array
+            Rows of the source, as its `pieces` yields them.
+        rows : int or ndarray of intp
+            Number of the first row, or of each.
+        """
+        raise NotImplementedError
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        for piece in self.source.pieces(start, stop, rows):
+            yield self.changed(piece, start)
+            start += piece.shape[0]
+
+    def take_rows(self, indices: IndexArray) -> Any:
+        return self.changed(self.source.take_rows(indices), indices)
+
+    def unit_starts(self) -> IndexArray:
+        return self.source.unit_starts()
+
+    def row_bytes(self) -> float:
+        # Of sparse rows, whose size depends on their values, no more than those of the source.
+        return self.source.row_bytes() if self.is_sparse else super().row_bytes()
+
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self.source.place_of(row)
 
 
 class ShardedSource(RowSource):

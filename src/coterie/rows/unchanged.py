@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from coterie.arrays import IndexArray
 from coterie.rows.carried import Carried
+from coterie.rows.checks import FileError
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 
@@ -118,7 +119,7 @@ class SeenFolder:
 def _compare(path: Path, before: _State | None) -> None:
     now = _State.of(path)
     if now != before:
-        raise ValueError(
+        raise FileError(
             f"{path} changed while it was read ({_told(before, now)}). Run again, on a file that does not change."
         )
 

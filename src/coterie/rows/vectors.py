@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
+from coterie.rows.checks import BadRowError
 
 __all__ = ["ChosenColumns", "dtype_of_names", "first_width", "unlike_vector"]
 
@@ -83,15 +84,15 @@ def first_width(length: int | None, name: str) -> int:
     """Return the length of the first vector (None where there is none), which all others must have."""
     if not length:
         found = "no vector" if length is None else "a vector of no numbers"
-        raise ValueError(
-            f"The vectors of {name!r} must have the same length, but there is {found}. First bad row: 0."
+        raise BadRowError.of(
+            f"The vectors of {name!r} must have the same length, but there is {found}.", 0, None
         )
     return length
 
 
 def unlike_vector(
     name: str, width: int, length: int | None, position: int, rows: int | IndexArray
-) -> ValueError:
+) -> BadRowError:
     """Return the error for a vector of another length than the first.
 
     Parameters
@@ -107,7 +108,5 @@ def unlike_vector(
     """
     row = rows + position if isinstance(rows, int) else int(rows[position])
     found = "no vector" if length is None else f"{length} numbers"
-    return ValueError(
-        f"The vectors of {name!r} must have the same length, {width} as in row 0, but there is {found}. "
-        f"First bad row: {row}."
-    )
+    problem = f"The vectors of {name!r} must have the same length, {width} as in row 0, but there is {found}."
+    return BadRowError.of(problem, row, None)

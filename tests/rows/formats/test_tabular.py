@@ -75,7 +75,7 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     message = (
         r"^Input X contains NaN\. First bad row: 20\. (It is row 20 of \S+\. )?"
         r"Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
-        r"Fill in numbers with prepare_rows\(X, impute='median'\) \(coterie fit --impute median\), or drop the rows, "
+        r"Fill in numbers with prepare_rows\(X, missing='median'\) \(coterie fit --missing median\), or drop the rows, "
         r"or leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
     )
     for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.files import DamagedFileError
 from coterie.rows.arrow import ArrowColumns, first_batch
 from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
@@ -183,7 +184,7 @@ class _Pages:
         """Raise a ValueError where the file has become shorter: to touch pages behind its end ends the process."""
         missing = len(self.map) - os.fstat(self._file.fileno()).st_size
         if missing > 0:
-            raise ValueError(f"the file is truncated: {missing} bytes are missing.")
+            raise DamagedFileError(f"the file is truncated: {missing} bytes are missing.")
 
     def read(self, numbers: Array) -> Array:
         """Return numbers that lie in the map read from the file, others as they are."""

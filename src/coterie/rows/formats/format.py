@@ -11,8 +11,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from coterie.rows.checks import reading
-from coterie.rows.columns import NotATableError
+from coterie.rows.checks import FileError, NotATableError, reading
 from coterie.rows.memory import SparseSource
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
@@ -128,8 +127,11 @@ class Format:
         for name in _OPTIONS:
             if given.get(name) is not None and name not in self.options:
                 shown = f"::{given[name]}" if name == "key" else name
-                kind = NotATableError if name in ("columns", "exclude") else ValueError
-                raise kind(f"{shown} has no meaning for {path}.")
+                if name not in ("columns", "exclude"):
+                    raise FileError(f"{shown} has no meaning for {path}.")
+                error = NotATableError(f"{shown} has no meaning for {path}.")
+                error.option = name
+                raise error
 
     def _check_library(self, path: Path | RemoteFile) -> None:
         if self.library is None:

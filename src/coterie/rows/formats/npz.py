@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.limits.files import check_archive, check_members, read_array_header
+from coterie.limits.files import DamagedFileError, check_archive, check_members, read_array_header
 from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, reading
 from coterie.rows.formats.format import Format
@@ -77,7 +77,7 @@ class CompressedSource(RowSource):
             there = archive.getinfo(member).file_size - stream.tell()
         n_bytes = math.prod(check_shape(shape)) * self._stored_dtype.itemsize
         if n_bytes > there:
-            raise ValueError(
+            raise DamagedFileError(
                 f"the file is truncated: its array needs {n_bytes} bytes, and {there} are there."
             )
         super().__init__(shape, self._stored_dtype, description="npz")
@@ -112,7 +112,7 @@ class CompressedSource(RowSource):
 def _read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
     piece = stream.read(n_bytes)
     if len(piece) != n_bytes:
-        raise ValueError(f"the file is truncated: {n_bytes - len(piece)} bytes are missing.")
+        raise DamagedFileError(f"the file is truncated: {n_bytes - len(piece)} bytes are missing.")
     return piece
 
 

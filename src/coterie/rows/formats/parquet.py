@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IndexArray
+from coterie.limits.files import DamagedFileError
 from coterie.rows.arrow import ArrowColumns, first_batch
 from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
@@ -53,7 +54,7 @@ class ParquetSource(RowSource):
             self._columns = ArrowColumns(file.schema_arrow, columns, exclude, first_row, path)
         groups = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
         if min(groups, default=0) < 0 or sum(groups) != self._metadata.num_rows:
-            raise ValueError(
+            raise DamagedFileError(
                 f"the file is damaged: it says that it has {self._metadata.num_rows} rows, and its row groups have "
                 f"{sum(groups)}"
             )

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from coterie.arrays import Array
-from coterie.limits.files import read_array_header
+from coterie.limits.files import DamagedFileError, read_array_header
 from coterie.rows.checks import check_shape, reading
 from coterie.rows.flat import FlatSource
 from coterie.rows.memory import SlicedSource
@@ -47,7 +47,7 @@ class RawSource(FlatSource):
             begin = file.tell()
         n_bytes = math.prod(check_shape(shape)) * stored.itemsize
         if begin + n_bytes > offset + size or offset + size > path.stat().st_size:
-            raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
+            raise DamagedFileError(f"the file is truncated: its array needs {n_bytes} bytes.")
         self._path = path
         super().__init__(shape, stored, begin=begin, is_fortran=is_fortran, description=description)
 
@@ -64,7 +64,7 @@ def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:
         begin = file.tell()
         n_bytes = math.prod(check_shape(shape)) * dtype.itemsize
         if begin + n_bytes > file.size():
-            raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
+            raise DamagedFileError(f"the file is truncated: its array needs {n_bytes} bytes.")
     if fortran:
         raise ValueError(
             "its numbers are column after column (Fortran order), so that no row lies in one piece. Copy the file to "

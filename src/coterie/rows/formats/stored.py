@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coterie.rows.checks import FileError
+
 __all__ = ["NOTHING_WRITTEN", "choose_array", "listed"]
 
 # Libraries give the fill value for what is not there. Some chunks may be missing, since zeros need not be written.
@@ -18,15 +20,15 @@ def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: obje
     if key is not None:
         if key in shapes:
             return key
-        raise ValueError(f"{path} has no array {key!r}. It has {listed(shapes)}.")
+        raise FileError(f"{path} has no array {key!r}. It has {listed(shapes)}.")
     tables = [name for name, shape in shapes.items() if len(shape) == 2]
     if len(tables) == 1:
         return tables[0]
     if "X" in tables:
         return "X"
     if not tables:
-        raise ValueError(f"{path} has no array of numbers with two dimensions. It has {listed(shapes)}.")
-    raise ValueError(
+        raise FileError(f"{path} has no array of numbers with two dimensions. It has {listed(shapes)}.")
+    raise FileError(
         f"{path} has several arrays with two dimensions: choose one by {path}::name of {listed(tables)}."
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.rows.checks import check_shape, reading
+from coterie.rows.checks import FileError, check_shape, reading
 from coterie.rows.formats.format import Format
 from coterie.rows.memory import SparseSource
 
@@ -36,7 +36,7 @@ def _open_shards(paths: Sequence[Path], n_columns: int | None) -> list[SparseSou
     if n_columns is None:
         n_columns = max(found, 0)
     elif n_columns < found:
-        raise ValueError(f"{paths[0]} has {found} columns, more than the {n_columns} asked for.")
+        raise FileError(f"{paths[0]} has {found} columns, more than the {n_columns} asked for.")
     sources = []
     for path, matrix in zip(paths, matrices):
         with reading(path):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coterie.rows.checks import reading
+from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.formats.zarr_stores import Checksums, local_store, remote_store
@@ -27,16 +27,16 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
     root = _root(path, checksums)
     if isinstance(root, zarr.Array):
         if key:
-            raise ValueError(f"{path} is a single array: drop ::{key}.")
+            raise FileError(f"{path} is a single array: drop ::{key}.")
     elif key is None:
         shapes = {name: array.shape for name, array in root.arrays()}
         if not shapes and isinstance(path, RemoteFile):
-            raise ValueError(
+            raise FileError(
                 f"{path} lists no arrays, which web servers never do: choose one by {path}::name."
             )
         key = choose_array(shapes, None, path)
     elif key not in root or not isinstance(root[key], zarr.Array):
-        raise ValueError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
+        raise FileError(f"{path} has no array {key!r}. It has {listed(dict(root.arrays()))}.")
     if not isinstance(path, RemoteFile) and (root[key] if key else root).nchunks_initialized == 0:
         raise ValueError(NOTHING_WRITTEN.format(key or path.name))
     seen = checksums or SeenFolder(Path(str(path)), (key or "").strip("/"))

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from coterie.rows.checks import FileError
 from coterie.rows.remote import RemoteFile
 from coterie.rows.unchanged import SeenFolder
 
@@ -51,7 +52,7 @@ class Checksums:
         """
         checksum = None if content is None else zlib.crc32(content)
         if self._found.setdefault(key, checksum) != checksum:
-            raise ValueError(
+            raise FileError(
                 f"Cannot read {self._path}: it has changed since it was opened ({key} is another). Open it again."
             )
 
@@ -169,7 +170,7 @@ def _store_of_3(path: RemoteFile, checksums: Checksums) -> Any:
 def _check_length(path: RemoteFile, key: str, expected: int, found: int) -> None:
     """Raise where a server gave another part of a file than it was asked for; those without ranges give it whole."""
     if found != expected:
-        raise ValueError(
+        raise FileError(
             f"Cannot read {path}: of {key} {expected} bytes were wanted, and {found} came. Does its server give parts "
             "of files?"
         )

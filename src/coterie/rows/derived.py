@@ -1,0 +1,337 @@
+"""Rows made of those of another source as they are read: some columns, some rows, rows of length 1."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
+from coterie.rows.adapt import as_rows
+from coterie.rows.carried import Carried
+from coterie.rows.checks import BadRowError
+from coterie.rows.source import Block, DerivedRows, RowSource
+
+__all__ = [
+    "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "part_of",
+    "rows_of_zeros",
+]  # fmt: skip
+
+_BATCH_BYTES = 2**20
+
+
+class SelectedColumns(DerivedRows):
+    """Columns of another source, by position, in any order.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The source; it is not changed.
+    positions : sequence of int
+        Which columns, in which order.
+
+    Examples
+    --------
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.derived import SelectedColumns
+    >>> SelectedColumns(as_rows([[1, 2, 3], [4, 5, 6]]), [2, 0]).read()
+    array([[3., 1.],
+           [6., 4.]])
+    """
+
+    def __init__(self, rows: RowSource, positions: Sequence[int]) -> None:
+        names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
+        super().__init__(
+            rows,
+            ("columns", list(names or positions)),
+            shape=(rows.shape[0], len(positions)),
+            column_names=names,
+            chosen=None,
+        )
+        self._positions = np.asarray(positions, dtype=np.intp)
+
+    def changed(self, piece: Any, rows: int | IndexArray) -> Any:
+        if not self.is_sparse:
+            # Other than indexing, `take` keeps the C order.
+            return np.take(piece, self._positions, axis=1)
+        block = sp.csr_array(piece[:, self._positions])
+        block.sort_indices()
+        block.indices = block.indices.astype(np.int32, copy=False)
+        block.indptr = block.indptr.astype(np.int32, copy=False)
+        block.has_canonical_format = True
+        return block
+
+
+class SelectedRows(DerivedRows):
+    """Some of the rows of another source.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The source; it is not changed.
+    numbers : ndarray of shape (n,), intp
+        Which of its rows, in ascending order, at least one.
+    step : tuple, optional
+        Why, for `RowSource.preparation`.
+
+    Attributes
+    ----------
+    source : RowSource
+        All rows.
+    numbers : ndarray of shape (n,), intp
+        Which of them these are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.derived import SelectedRows
+    >>> rows = SelectedRows(as_rows([[3, 4], [0, 0], [5, 6]]), np.array([0, 2]))
+    >>> rows.read()
+    array([[3., 4.],
+           [5., 6.]])
+    """
+
+    def __init__(self, rows: RowSource, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
+        carried = rows.carried and Carried(rows.carried.names, _SelectedBatches(rows.carried, numbers))
+        super().__init__(
+            rows,
+            step,
+            shape=(len(numbers), rows.shape[1]),
+            description=f"{rows.description}, {len(numbers)} of {rows.shape[0]} rows",
+            carried=carried,
+        )
+        self.numbers = numbers
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        at = int(self.numbers[start])
+        for piece in self.source.pieces(at, int(self.numbers[stop - 1]) + 1, rows):
+            low, high = np.searchsorted(self.numbers[:stop], [at, at + piece.shape[0]])
+            if high > low:
+                yield piece[self.numbers[low:high] - at]
+            at += piece.shape[0]
+
+    def take_rows(self, indices: IndexArray) -> Block:
+        return self.source.take_rows(self.numbers[indices])
+
+    def unit_starts(self) -> IndexArray:
+        return np.unique(
+            np.searchsorted(self.numbers, self.source.unit_starts()).clip(max=len(self.numbers) - 1)
+        )
+
+    def place_of(self, row: int) -> tuple[int, str] | None:
+        return self.source.place_of(int(self.numbers[row]))
+
+
+class _SelectedBatches:
+    """Reads columns that are carried along, of some rows. A class, so that sources can be pickled."""
+
+    def __init__(self, carried: Carried, numbers: IndexArray) -> None:
+        self._carried = carried
+        self._numbers = numbers
+
+    def __call__(self, positions: list[int]) -> Iterator[Any]:
+        import pyarrow
+
+        at = 0
+        for batch in self._carried.batches(positions):
+            low, high = np.searchsorted(self._numbers, [at, at + batch.num_rows])
+            yield batch.take(pyarrow.array(self._numbers[low:high] - at))
+            at += batch.num_rows
+
+
+class RowsWithDirection(SelectedRows):
+    """Those rows of another source that are not all zeros: a fit uses these, and labels all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.derived import RowsWithDirection
+    >>> rows = RowsWithDirection(as_rows([[3, 4], [0, 0], [5, 6]]), np.array([0, 2]))
+    >>> rows.scattered(np.array([7, 8]), missing=-1)
+    array([ 7, -1,  8])
+    """
+
+    def scattered(self, values: Array, missing: float) -> Array:
+        """Return one value for each row of the source: those of these rows, and `missing` for the others."""
+        out = np.full(self.source.shape[0], missing, dtype=values.dtype)
+        out[self.numbers] = values
+        return out
+
+
+class NormalizedRows(DerivedRows):
+    """The rows of another source, each divided by its Euclidean length.
+
+    k-means on such rows is spherical k-means. Lengths are computed in float64, and the result does not depend on how
+    the rows are stored or cut into blocks.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The source; it is not changed.
+    refuse_zeros : bool
+        Whether a row of zeros, which has no direction, raises a ValueError with its number when it is read. If not,
+        it stays as it is.
+    n_threads : int
+        Threads that scale dense rows; they do not change the bits.
+
+    Attributes
+    ----------
+    source : RowSource
+        The rows as they were.
+
+    Examples
+    --------
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.derived import NormalizedRows
+    >>> NormalizedRows(as_rows([[3, 4], [0, 0]])).read()
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    def __init__(self, rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> None:
+        super().__init__(rows, ("normalize",), description=f"{rows.description}, rows of length 1")
+        self._refuse_zeros = refuse_zeros
+        self._n_threads = n_threads
+
+    def changed(self, piece: Any, rows: int | IndexArray) -> Block:
+        if self._refuse_zeros:
+            zeros = np.flatnonzero(_are_zeros(piece))
+            if len(zeros):
+                row = int(rows + zeros[0] if isinstance(rows, int) else rows[zeros[0]])
+                error = BadRowError.of(
+                    "Input X contains rows of zeros, which have no direction.", row, self.place_of(row)
+                )
+                raise error.advised("Leave them out, or set zero_rows='ignore' (--zero-rows ignore).")
+        if self.is_sparse:
+            return _scaled_sparse(piece, self.dtype)
+        out = np.empty(piece.shape, dtype=self.dtype)
+        batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
+
+        def scale(start: int) -> None:
+            # Numbers too large for float32 become infinities, which the check for finite numbers finds.
+            with np.errstate(over="ignore", invalid="ignore"):
+                part = np.asarray(piece[start : start + batch], dtype=self.dtype).astype(
+                    np.float64, order="C"
+                )
+                part /= _lengths(part)[:, None]
+                out[start : start + batch] = part
+
+        starts = range(0, piece.shape[0], batch)
+        if self._n_threads == 1 or len(starts) == 1:
+            for start in starts:
+                scale(start)
+        else:
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                list(pool.map(scale, starts))
+        return out
+
+
+def part_of(rows: RowSource, block: Block) -> RowSource:
+    """Return rows of a source that were read already, as a source with the same columns and preparation.
+
+    A model would prepare the bare block once more.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The source.
+    block : ndarray or csr_array
+        What its `blocks` or `take` returned.
+
+    Examples
+    --------
+    >>> from coterie.rows import as_rows
+    >>> from coterie.rows.derived import NormalizedRows, part_of
+    >>> rows = NormalizedRows(as_rows([[3, 4], [0, 1]]))
+    >>> part_of(rows, rows.take([0])).preparation
+    (('normalize',),)
+    """
+    part = as_rows(block)
+    part.column_names = rows.column_names
+    part.chosen, part.is_table = rows.chosen, rows.is_table
+    part.preparation = rows.preparation
+    return part
+
+
+def complete_rows(rows: RowSource) -> RowSource:
+    """Return those of dense rows without a missing number: one pass over the rows.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    found = [start + np.flatnonzero(~np.isnan(block).any(axis=1)) for start, block in rows.unchecked_blocks()]
+    numbers = np.concatenate(found)
+    if not len(numbers):
+        raise ValueError(
+            "Every row has missing numbers: leave columns out (exclude, --exclude), or fill them in."
+        )
+    return SelectedRows(rows, numbers, ("drop_missing",))
+
+
+def rows_of_zeros(rows: RowSource) -> IndexArray:
+    """Return the numbers of the rows that are all zeros, ascending: one pass over the rows."""
+    return np.concatenate([start + np.flatnonzero(_are_zeros(block)) for start, block in rows.blocks()])
+
+
+def _are_zeros(piece: Any) -> BoolArray:
+    if sp.issparse(piece):
+        filled = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))[piece.data != 0]
+        return np.bincount(filled, minlength=piece.shape[0]) == 0
+    # Few rows begin with a zero as a rule: the others need no second look.
+    zeros = np.asarray(piece[:, 0]) == 0
+    suspects = np.flatnonzero(zeros)
+    batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
+    for start in range(0, len(suspects), batch):
+        part = suspects[start : start + batch]
+        zeros[part] = ~np.any(piece[part], axis=1)
+    return zeros
+
+
+def _lengths(part: FloatArray) -> FloatArray:
+    """Length of each row; 1 for rows of zeros and for rows that the check for finite numbers will refuse."""
+    # Squares of numbers near the ends of the range overflow or vanish; those of numbers near 1 do not.
+    scaled = np.abs(part)
+    largest = scaled.max(axis=1)
+    largest[~np.isfinite(largest) | (largest == 0)] = 1
+    np.divide(part, largest[:, None], out=scaled)
+    scaled *= scaled
+    lengths = largest * np.sqrt(scaled.sum(axis=1))
+    lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
+    return lengths
+
+
+def _scaled_sparse(piece: Any, dtype: np.dtype[Any]) -> Any:
+    values = np.empty(len(piece.data), dtype=dtype)
+    # Rows of about as many entries as fit the batch.
+    n_batches = -(-8 * len(values) // _BATCH_BYTES)
+    cuts = np.searchsorted(piece.indptr, np.linspace(0, len(values), n_batches + 1)[1:-1])
+    for low, high in itertools.pairwise([0, *cuts.tolist(), piece.shape[0]]):
+        part = slice(int(piece.indptr[low]), int(piece.indptr[high]))
+        values[part] = _scaled_values(piece.data[part], np.diff(piece.indptr[low : high + 1]))
+    out = sp.csr_array((values, piece.indices, piece.indptr), shape=piece.shape)
+    out.has_canonical_format = True
+    return out
+
+
+def _scaled_values(data: Array, counts: IndexArray) -> FloatArray:
+    """Divide the entries of consecutive rows, of so many entries each, by the lengths of the rows."""
+    values = data.astype(np.float64)
+    row_of = np.repeat(np.arange(len(counts)), counts)
+    largest = np.zeros(len(counts))
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.maximum.at(largest, row_of, np.abs(values))
+        largest[~np.isfinite(largest) | (largest == 0)] = 1
+        scaled = values / largest[row_of]
+        squares = np.bincount(row_of, weights=scaled * scaled, minlength=len(counts))
+        lengths = largest * np.sqrt(squares)
+        lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
+        values /= lengths[row_of]
+    return values
