@@ -89,7 +89,9 @@ def test_columns_that_are_not_numbers_are_named(make):
             "day": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2)],
         }
     )
-    with pytest.raises(ValueError, match=r"columns that are not numbers: 'city' \(.*\), 'day' \(.*\)\. Leave"):
+    with pytest.raises(
+        ValueError, match=r"columns that are not numbers: 'city' \(.*\), 'day' \(.*\)\. Leave"
+    ):
         as_rows(frame)
 
 

@@ -163,7 +163,9 @@ class TableOptions:
     ] = 100
     handle_unknown: Annotated[
         Literal["error", "ignore"],
-        _of_tables("What predict does with new values of a column of --one-hot: an error, or zeros.", MORE),
+        _of_tables(
+            "What predict does with new values of a column of --categories: an error, or zeros.", MORE
+        ),
     ] = "error"
     normalize: Annotated[bool, Parameter(negative=""), _of_tables("Scale each row to length 1.", MORE)] = (
         False
