@@ -49,7 +49,7 @@ def test_every_command_takes_an_address(bucket, vectors, folder, monkeypatch, ca
     )
     parquet.write_table(parquet.read_table("vectors.parquet").slice(1), "vectors.parquet")
     bucket.put_file(vectors)
-    assert "the rows are not those of the run" in failed(capsys, 1, "verify", "there", "-q")
+    assert "does not hold the rows of the fit in there" in failed(capsys, 1, "verify", "there", "-q")
     s3fs.S3FileSystem.clear_instance_cache()
 
 

@@ -44,7 +44,8 @@ def test_the_folder_of_a_run_stands_for_its_model(folder, rows, capsys):
 def test_the_folder_of_a_run_without_a_model(folder, rows, capsys):
     (folder / "q").mkdir()
     (folder / "q/summary.json").write_text(
-        '{"command": "path", "input": {"file": "a.npy", "rows": 3}, "files": {}}'
+        '{"format": 1, "coterie": "0.1", "command": "path", "seconds": 1.5, "files": {}, '
+        '"input": {"file": "a.npy", "rows": 3, "columns": 2}}'
     )
     assert main(["info", "q"]) == 0
     assert "coterie path" in capsys.readouterr().out

@@ -36,7 +36,7 @@ def test_fit_writes_a_report(folder, rows, capsys):
     assert "memory at its peak" in page
     summary = json.loads((folder / "coterie-out/summary.json").read_text())
     assert summary["files"]["report"] == "coterie-out/report.html"
-    assert summary["hashes"]["data"][:16] in page
+    assert summary["hashes"]["sample"][:16] in page
 
 
 def test_the_report_of_a_folder(folder, people, capsys):

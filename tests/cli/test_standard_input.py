@@ -85,7 +85,7 @@ def test_verify(folder, rows, X, pipe, capsys):
     assert message.endswith("Pipe the same into coterie verify coterie-out -")
     assert main(["verify", "coterie-out", rows]) == 0
     assert pipe(rows, "verify", "coterie-out", "-") == 0
-    assert capsys.readouterr().out.count("the same bits") == 2
+    assert capsys.readouterr().out.count("bit-identical") == 2
     np.save("other.npy", X + 1)
     assert pipe("other.npy", "verify", "coterie-out", "-") == 1
 

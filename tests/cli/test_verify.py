@@ -1,7 +1,6 @@
 """`coterie verify`: a run that can be repeated, and what is said of one that cannot."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -15,10 +14,10 @@ from tests.cli.running import failed
     "options",
     [[], ["--normalize"], ["--method", "gmm"], ["--method", "mini-batch"], ["--method", "total-variation"]],
 )
-def test_the_same_bits(folder, rows, options, capsys):
+def test_results_are_bit_identical(folder, rows, options, capsys):
     assert main(["fit", rows, "-k", "3", "-q", *options]) == 0
     assert main(["verify", "coterie-out", "--threads", "1"]) == 0
-    assert "coterie-out: the same bits" in capsys.readouterr().out
+    assert "coterie-out: labels" in capsys.readouterr().out
     assert main(["verify", "coterie-out", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["hashes"] == json.loads((folder / "coterie-out/summary.json").read_text())["hashes"]
@@ -48,7 +47,9 @@ def test_what_differs_is_said(folder, rows, X, capsys):
     other = X.copy()
     other[7, 2] = np.nextafter(other[7, 2], 1e9)
     np.save("other.npy", other)
-    assert "the rows are not those of the run" in failed(capsys, 1, "verify", "coterie-out", "other.npy")
+    assert "other.npy does not hold the rows of the fit" in failed(
+        capsys, 1, "verify", "coterie-out", "other.npy"
+    )
     summary = json.loads((folder / "coterie-out/summary.json").read_text())
     summary["hashes"]["labels"] = "0"
     (folder / "coterie-out/summary.json").write_text(json.dumps(summary))
@@ -57,13 +58,16 @@ def test_what_differs_is_said(folder, rows, X, capsys):
     assert "other parameters" in failed(capsys, 1, "verify", "coterie-out", "-q")
 
 
-def test_folders_that_are_none(folder, rows, capsys):
-    assert "is not the folder of a run" in failed(capsys, 1, "verify", "nothing")
-    assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    path = folder / "coterie-out/summary.json"
-    path.write_text('{"command": "fit"}')
-    assert "has no hashes" in failed(capsys, 1, "verify", "coterie-out")
-    path.write_text("{")
-    assert "damaged" in failed(capsys, 1, "verify", "coterie-out")
-    shutil.rmtree("coterie-out")
-    assert "is not the folder of a run" in failed(capsys, 1, "verify", "coterie-out")
+def test_all_rows_are_hashed_on_request(folder, capsys):
+    """By default the hash is one of 20,000 rows."""
+    rows = np.random.default_rng(0).normal(size=(40_000, 2)).astype(np.float32)
+    np.save("rows.npy", rows)
+    others = rows.copy()
+    others[1] += 1e-3
+    np.save("others.npy", others)
+    fit = ["fit", "rows.npy", "-k", "2", "--max-iter", "1", "-q"]
+    assert main(fit) == 0
+    assert "not bit-identical: the centers differ" in failed(capsys, 1, "verify", "coterie-out", "others.npy")
+    assert main([*fit, "--verify"]) == 0
+    assert "does not hold the rows of the fit" in failed(capsys, 1, "verify", "coterie-out", "others.npy")
+    assert main(["verify", "coterie-out", "-q"]) == 0

@@ -12,7 +12,7 @@ import pytest
 
 import coterie
 from coterie.cli import main
-from coterie.cli.verify import hash_of_array
+from coterie.cli.runs import hash_of_array
 from coterie.outputs import OutputFolder, recovered, replacing
 from tests.support.processes import STEPS, ended, forks, killed_at, started
 

@@ -30,9 +30,10 @@ from coterie.cli.options import (
     TableOptions,
     Threads,
 )
-from coterie.cli.output import recorded_warnings, run_folder, tell, to_json
+from coterie.cli.output import recorded_warnings, tell
 from coterie.cli.progress import Display, Step, display
 from coterie.cli.run_file import run_files, write_run_file
+from coterie.cli.runs import SUMMARY, run_folder, write_summary
 from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
@@ -46,7 +47,7 @@ __all__ = ["choose_k"]
 # Steps that `coterie.choose_k` reports.
 _STEPS = 7
 
-CURVES, PICTURE, PAGE, SUMMARY = "curves.csv", "choose-k.png", "choose-k.html", "summary.json"
+CURVES, PICTURE, PAGE = "curves.csv", "choose-k.png", "choose-k.html"
 
 
 def choose_k(
@@ -235,8 +236,7 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
     write_run_file(outputs, seed=summary["seed"])
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_summary(outputs, summary)
 
 
 def choice_lines(facts: dict[str, Any]) -> list[str]:

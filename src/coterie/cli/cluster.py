@@ -14,12 +14,12 @@ from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.fit import NO_COUNT, FitJob
 from coterie.cli.inputs import about
-from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings, settings_of
-from coterie.cli.output import recorded_warnings, run_folder, to_json
+from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings
+from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.summaries import SUMMARY
-from coterie.cli.values import DASH, MODEL
+from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
+from coterie.cli.values import DASH
 from coterie.dask import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.dask.extra import distributed
 from coterie.dask.refused import refusal_of
@@ -183,5 +183,4 @@ def _sizes(sizes: Array) -> dict[str, float]:
 def _write(outputs: OutputFolder, model: Any, summary: dict[str, Any]) -> None:
     with outputs.writing(MODEL) as path:
         model.save(path)
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_summary(outputs, summary)

@@ -27,8 +27,9 @@ from coterie.cli.options import (
     TableOptions,
     Threads,
 )
-from coterie.cli.output import recorded_warnings, run_folder, tell, to_json
+from coterie.cli.output import recorded_warnings, tell
 from coterie.cli.run_file import run_files, write_run_file
+from coterie.cli.runs import SUMMARY, run_folder, write_summary
 from coterie.cli.values import column_names
 from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
@@ -40,7 +41,6 @@ from coterie.selection.pages import comparison_page
 __all__ = ["compare"]
 
 TABLE, PICTURE, PAGE = "comparison.csv", "comparison.png", "comparison.html"
-SUMMARY = "summary.json"
 
 
 def compare(
@@ -188,8 +188,7 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
         with outputs.writing(PAGE) as path:
             path.write_text(page.html(), encoding="utf-8")
     write_run_file(outputs, seed=summary["seed"])
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_summary(outputs, summary)
 
 
 def comparison_lines(facts: dict[str, Any]) -> list[str]:

@@ -21,10 +21,10 @@ from coterie.cli.fit import FitJob, fit_into
 from coterie.cli.lines import fit_lines
 from coterie.cli.models import fit_model
 from coterie.cli.options import Force, Json, Out, Quiet
-from coterie.cli.output import run_folder, tell, to_json
+from coterie.cli.output import tell
 from coterie.cli.progress import FitCallback, display
 from coterie.cli.report import ReportOptions
-from coterie.cli.summaries import SUMMARY
+from coterie.cli.runs import run_folder, write_summary
 from coterie.datasets import load_digits, load_mammals, make_moved_digits
 from coterie.estimators import method_of
 from coterie.fitting.report import FitProgress
@@ -139,8 +139,7 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
     drawn = {name: str(out / f"{name}.png") for name in PICTURES}
     files = {"input": job.file, **summary["files"], **drawn}
     files["report"] = files.pop("report")  # named last: the page to open
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json({**summary, "files": files}) + "\n", encoding="utf-8")
+    write_summary(outputs, {**summary, "files": files})
     return {**summary, "command": "demo", "races": results, "files": files}
 
 

@@ -30,7 +30,6 @@ from coterie.cli.models import (
     n_clusters_of,
     names_of,
     offered_methods,
-    settings_of,
     size_facts,
     takers_of,
 )
@@ -59,11 +58,8 @@ from coterie.cli.options import (
 )
 from coterie.cli.output import (
     check_label_file,
-    output_folder,
     recorded_warnings,
-    run_folder,
     tell,
-    to_json,
     write_label_text,
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
@@ -76,12 +72,22 @@ from coterie.cli.results import (
     names_beside,
     outlier_facts,
     result_files,
+    sample_of,
 )
 from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.runs import (
+    MODEL,
+    SUMMARY,
+    hash_of_rows,
+    hash_of_sample,
+    hashes_of_fit,
+    output_folder,
+    run_folder,
+    settings_of,
+    write_summary,
+)
 from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.summaries import SUMMARY
-from coterie.cli.values import DASH, MODEL, STANDARD_INPUT, image_shape_of
-from coterie.cli.verify import hash_of_parameters, hash_of_rows, hashes_of_fit
+from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
 from coterie.estimators import OBJECTIVE, Method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
@@ -131,6 +137,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         graph: Annotated[FileIfAny, Parameter(group=MORE)] = None,
         image: str | None = None,
         scheduler: Annotated[str | None, Parameter(group=MORE)] = None,
+        verify: Annotated[Switch, Parameter(group=MORE)] = False,
         tables: TableOptions = TableOptions(),
         options: Any,
         run: RunOptions = RunOptions(),
@@ -173,6 +180,8 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
             A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
         image
             Rows are images of this height and width, such as 28x28 or 32x32x3: draw the clusters to modes.png.
+        verify
+            Record the hash of all rows for coterie verify, which reads them once more; by default that of 20,000 rows.
         scheduler
             Address of a Dask scheduler, such as tcp://host:8786, whose workers read the file and fit.
         """
@@ -201,6 +210,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
                 outliers=asked_share(outliers),
                 results=results,
                 report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
+                verify=verify,
             )
             if scheduler is None:
                 model, summary = run_fit(job)
@@ -268,6 +278,7 @@ class FitJob:
     command: str = "fit"
     search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
     report: ReportOptions | None = None
+    verify: bool = False
 
 
 def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
@@ -336,7 +347,7 @@ def _fit_file(
     outputs.check(*(path.name for path in files.values()))
     beside = names_beside(rows, job.beside, label_file)
 
-    # Hashes and results take a pass each, too.
+    # Results take a pass, too.
     with recorded_warnings() as told_of_disk, about(job.file):
         rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
     told += told_of_disk
@@ -351,6 +362,7 @@ def _fit_file(
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
     results = RowResults(model, rows, model.labels_, beside, scores, outliers)
+    seen, sample = sample_of(rows)
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
         **found,
@@ -359,11 +371,11 @@ def _fit_file(
         "graph": job.graph,
         "used": "".join(used) or None,
         "folder": str(job.out),
-        "table_of_clusters": cluster_table(rows, model.labels_),
+        "table_of_clusters": cluster_table(rows, model.labels_, seen, sample),
         "reading": {"sep": reading["sep"], "decimal": reading["decimal"]},
         "hashes": {
-            "data": hash_of_rows(rows),
-            "parameters": hash_of_parameters(model),
+            "sample": hash_of_sample(rows, sample),
+            **({"rows": hash_of_rows(rows)} if job.verify else {}),
             **hashes_of_fit(model),
         },
         "warnings": [*told, *warned],
@@ -525,8 +537,7 @@ def _write(
     with outputs.writing(MODEL) as path:
         persistence.save(model, path, metadata=metadata)
     results.write({name: Path(path) for name, path in summary["files"].items()}, outputs)
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_summary(outputs, summary)
     if picture is not None:
         with outputs.writing(PICTURE) as path:
             picture.savefig(path)

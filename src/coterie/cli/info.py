@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ import numpy as np
 from coterie import persistence
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.lines import fact_lines
-from coterie.cli.models import n_clusters_of, settings_of
+from coterie.cli.models import n_clusters_of
 from coterie.cli.options import File, Json
 from coterie.cli.output import tell
-from coterie.cli.summaries import read_summary
+from coterie.cli.runs import MODEL, SUMMARY, Run, read_run, settings_of
 from coterie.cli.tables import table_facts
-from coterie.cli.values import MODEL, find_model
+from coterie.cli.values import find_model
 from coterie.estimators import Method, method_of
 from coterie.outputs import recovered
 from coterie.rows.roles import profile_table
@@ -41,25 +40,28 @@ def describe(file: str) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
     path = str(recovered(file))
     if os.path.isdir(file):
-        summary = read_summary(Path(file))
-        if Path(recovered(Path(file, MODEL))).is_file():
-            return {**_model_facts(find_model(file)), **_run_facts(summary)}
-        if summary is not None:
-            return {"file": file, "kind": "run", **_run_facts(summary)}
+        has_summary, has_model = (os.path.lexists(Path(file, name)) for name in (SUMMARY, MODEL))
+        try:
+            run = _run_facts(read_run(Path(file), Run)) if has_summary else None
+        except ValueError:
+            if has_model:
+                raise
+            run = None  # a folder of rows may have a file of this name
+        if has_model:
+            return {**_model_facts(find_model(file)), **(run or {})}
+        if run is not None:
+            return {"file": file, "kind": "run", **run}
     return _model_facts(file) if _is_model(path) else _row_facts(path)
 
 
-def _run_facts(summary: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what the summary of a run says of its rows and its files."""
-    if summary is None:
-        return {}
-    rows = summary.get("input")
+def _run_facts(run: Run) -> dict[str, Any]:
+    """Return the rows and files of a run."""
     return {
-        "command": f"coterie {summary['command']}",
-        "made_from": rows["file"] if isinstance(rows, dict) else None,
-        "rows": rows.get("rows") if isinstance(rows, dict) else None,
-        "seconds": summary.get("seconds"),
-        "files": sorted(map(str, dict(summary.get("files") or {}))),
+        "command": f"coterie {run.command}",
+        "made_from": run.input.file,
+        "rows": run.input.rows,
+        "seconds": run.seconds,
+        "files": sorted(run.files),
     }
 
 

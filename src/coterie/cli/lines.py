@@ -8,7 +8,7 @@ from typing import Any
 from coterie.cli.tables import table_lines
 
 __all__ = [
-    "fact_lines", "fit_lines", "path_lines", "predict_lines", "report_lines", "scan_lines", "verify_lines",
+    "fact_lines", "fit_lines", "path_lines", "predict_lines", "report_lines", "scan_lines",
 ]  # fmt: skip
 
 
@@ -110,11 +110,6 @@ def predict_lines(facts: dict[str, Any]) -> list[str]:
         *_outlier_lines(facts),
         *_file_lines(facts),
     ]
-
-
-def verify_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines of a run that was repeated."""
-    return [f"{facts['folder']}: the same bits, in {facts['seconds']:.3g} s"]
 
 
 def report_lines(facts: dict[str, Any]) -> list[str]:

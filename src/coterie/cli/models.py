@@ -23,7 +23,7 @@ from coterie.rows import RowSource
 
 __all__ = [
     "check_seed", "check_threads", "find_offered", "fit_model", "flag_of", "make_model", "n_clusters_of",
-    "names_of", "offered_methods", "path_method", "read_settings", "settings_of", "size_facts", "takers_of",
+    "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
 ]  # fmt: skip
 
 
@@ -141,11 +141,6 @@ def fit_model(
     if rows.preparation and not isinstance(model, Estimator):
         model.preparation_ = rows.preparation  # which is saved with it
     return time.perf_counter() - started, warned
-
-
-def settings_of(model: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, without its callback."""
-    return {name: value for name, value in model.get_params(deep=False).items() if name != "callback"}
 
 
 def n_clusters_of(model: Any) -> int | None:

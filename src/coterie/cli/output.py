@@ -7,23 +7,18 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from coterie.cli.errors import UsageError
-from coterie.cli.summaries import check_folder_of, files_of_run
-from coterie.outputs import OutputFolder
-from coterie_command import cleaned_up
 
 __all__ = [
     "check_label_file",
-    "output_folder",
     "pyarrow_parquet",
     "recorded_warnings",
-    "run_folder",
     "table_library",
     "table_writer",
     "tell",
@@ -34,46 +29,6 @@ __all__ = [
 ]
 
 _LABEL_ENDINGS = (".npy", ".parquet", ".csv")
-
-
-@contextmanager
-def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterator[OutputFolder]:
-    """Give the folder of a run, which replaces an earlier run of the same command and rows as a whole.
-
-    Raises
-    ------
-    UsageError
-        If the folder has results of another command or other rows, unless `force`, or another run writes there.
-    OSError
-        If nothing can be written to the folder.
-    """
-    with output_folder(folder) as outputs:
-        if not force:
-            check_folder_of(folder, command, file)
-        outputs.replaced = files_of_run(folder)
-        yield outputs
-
-
-@contextmanager
-def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
-    """Give an output, a whole folder or some files of one, whose files appear all at the end or not at all.
-
-    Raises
-    ------
-    UsageError
-        If another run writes the same output.
-    OSError
-        If nothing can be written to the folder.
-    """
-    outputs = OutputFolder(folder, output)
-    with cleaned_up(outputs.abandon), ExitStack() as stack:
-        try:
-            stack.enter_context(outputs)
-        except BlockingIOError as error:
-            raise UsageError(
-                f"Another run writes to {folder / output} ({error.strerror}): wait for it, or choose another --out."
-            ) from error
-        yield outputs
 
 
 def check_label_file(path: Path) -> None:

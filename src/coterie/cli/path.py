@@ -15,7 +15,7 @@ from coterie import ConvexClusterPath
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.lines import path_lines
-from coterie.cli.models import fit_model, make_model, path_method, settings_of
+from coterie.cli.models import fit_model, make_model, path_method
 from coterie.cli.options import (
     Counted,
     File,
@@ -35,10 +35,10 @@ from coterie.cli.options import (
     values_of,
     with_options,
 )
-from coterie.cli.output import pyarrow_parquet, run_folder, tell, to_json
+from coterie.cli.output import pyarrow_parquet, tell
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.summaries import SUMMARY
+from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
 from coterie.estimators import Method
 from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
@@ -201,8 +201,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     for name, axes in pictures.items():
         with outputs.writing(name) as path:
             axes.figure.savefig(path)
-    with outputs.writing(SUMMARY) as path:
-        path.write_text(to_json(summary) + "\n", encoding="utf-8")
+    write_summary(outputs, summary)
     write_run_file(outputs, seed=job.seed)
     return summary
 

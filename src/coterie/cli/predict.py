@@ -21,7 +21,6 @@ from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.options import File, Force, Format, Json, OutIfAny, Quiet, RunOptions, Threads
 from coterie.cli.output import (
     check_label_file,
-    output_folder,
     recorded_warnings,
     tell,
     tell_warnings,
@@ -38,8 +37,8 @@ from coterie.cli.results import (
     result_files,
 )
 from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.runs import check_files_of_no_run, output_folder
 from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.summaries import check_files_of_no_run
 from coterie.cli.values import DASH, column_names, find_model, separator_of
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,12 +14,13 @@ from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, lines_of, open_for_model, read_classes
 from coterie.cli.lines import report_lines
 from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions
-from coterie.cli.output import output_folder, pyarrow_parquet, tell
+from coterie.cli.output import pyarrow_parquet, tell
 from coterie.cli.results import beside_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.runs import SUMMARY, Fit, output_folder, read_fit
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
-from coterie.cli.verify import hash_of_rows, read_run
+from coterie.cli.verify import check_same_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder, recovered
 from coterie.reports import Report, require_report
@@ -178,18 +179,19 @@ def write_report(job: ReportJob) -> dict[str, Any]:
         raise UsageError(f"--points must end in .parquet, got {str(job.points)!r}.")
     check_report(ReportOptions(stability=job.stability))
     terms = None if job.terms is None else lines_of(job.terms, "--terms")
-    summary, model = read_run(job.folder)
-    file, format = _file_of(job, summary)
+    fit, model = read_fit(job.folder)
+    file, format = _file_of(job, fit)
     with local_file(file, format) as (path, name):
         with about(name):
             rows = kept_on_disk(
-                open_for_model(model, path, **summary.get("reading", {})), effective_n_threads(None)
+                open_for_model(model, path, sep=fit.reading.sep, decimal=fit.reading.decimal),
+                effective_n_threads(None),
             )
-        _check_same(job.folder, name, summary, rows)
+            check_same_rows(job.folder, name, fit, rows)
         known = None if job.known is None else read_classes(job.known, rows, "--known")
         options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
         with about(name):
-            made = _report(model, rows, summary, options, id=job.id, keep=job.keep)
+            made = _report(model, rows, asdict(fit), options, id=job.id, keep=job.keep)
         with output_folder(out.parent, out.name) as outputs:
             run = run_files(out.parent, f"{out.stem}-{RUN}")
             outputs.check(*(path.name for path in run.values()))
@@ -243,9 +245,9 @@ def _peak_memory() -> str | None:
     return f"{peak / 1e6:,.0f} MB"
 
 
-def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | None]:
+def _file_of(job: ReportJob, fit: Fit) -> tuple[str, str | None]:
     """Return the file of the rows, and the format of the standard input."""
-    known = str(summary["input"]["file"])
+    known = fit.input.file
     if job.file is None and known == STANDARD_INPUT:
         raise ValueError(
             f"{job.folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
@@ -254,7 +256,7 @@ def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | Non
     file = job.file or known
     if hides_something(file):
         raise ValueError(
-            f"{job.folder / 'summary.json'} has the address of the rows without its query, which may be a secret: "
+            f"{job.folder / SUMMARY} has the address of the rows without its query, which may be a secret: "
             f"coterie report {job.folder} ADDRESS"
         )
     is_local = "://" not in file and "*" not in file and file != DASH
@@ -262,16 +264,6 @@ def _file_of(job: ReportJob, summary: Mapping[str, Any]) -> tuple[str, str | Non
         raise FileNotFoundError(
             f"The rows of {job.folder} are no longer at {file}: coterie report {job.folder} FILE names where they are."
         )
-    format = summary["input"].get("format") or Path(known).suffix[1:] if file == DASH else None
+    format = fit.input.format or Path(known).suffix[1:] if file == DASH else None
     check_format(file, format)
     return file, format
-
-
-def _check_same(folder: Path, file: str, summary: Mapping[str, Any], rows: RowSource) -> None:
-    with about(file):
-        found = hash_of_rows(rows)
-    if found != summary["hashes"]["data"]:
-        raise ValueError(
-            f"{file} does not hold the rows of the fit in {folder} (another hash): name their file, as in "
-            f"coterie report {folder} FILE, or run coterie fit again."
-        )

@@ -35,6 +35,7 @@ __all__ = [
     "names_beside",
     "outlier_facts",
     "result_files",
+    "sample_of",
 ]
 
 
@@ -134,7 +135,14 @@ class RowResults:
         return examples.table()
 
 
-def cluster_table(rows: RowSource, labels: IntArray) -> list[dict[str, Any]]:
+def sample_of(rows: RowSource) -> tuple[Array, Block]:
+    """Return at most 20,000 rows at equal distances: their positions and themselves."""
+    n_rows = rows.shape[0]
+    seen = np.linspace(0, n_rows - 1, min(_SEEN_ROWS, n_rows)).astype(np.intp)
+    return seen, rows.take(seen)
+
+
+def cluster_table(rows: RowSource, labels: IntArray, seen: Array, sample: Block) -> list[dict[str, Any]]:
     """Return the largest clusters: their sizes, their spread, and what distinguishes them.
 
     Parameters
@@ -143,17 +151,18 @@ def cluster_table(rows: RowSource, labels: IntArray) -> list[dict[str, Any]]:
         The rows.
     labels : ndarray of shape (n,), int
         Their clusters; -1 for none.
+    seen, sample : ndarray of shape (m,), ndarray or sparse array of shape (m, d)
+        A sample of the rows, as `sample_of` returns it.
 
     Returns
     -------
     list of dict
         For each of the ten largest clusters `cluster`, `rows`, `share`, `spread` (the root mean square distance of
         its rows to their mean) and `features`: the columns whose mean differs most from that of all rows, in standard
-        deviations. Spread and features are those of at most 20,000 rows at equal distances.
+        deviations. Spread and features are those of the sample.
     """
     sizes = np.bincount(labels[labels >= 0])
-    seen = np.linspace(0, len(labels) - 1, min(_SEEN_ROWS, len(labels))).astype(np.int64)
-    sample, classes = rows.take(seen), labels[seen]
+    classes = labels[seen]
     table = []
     mean, deviation = _moments(sample)
     for cluster in np.argsort(-sizes, kind="stable")[:_SHOWN_CLUSTERS].tolist():

@@ -12,13 +12,14 @@ import numpy as np
 
 from coterie import persistence
 from coterie.cli.errors import UsageError, listed
+from coterie.cli.runs import MODEL
 from coterie.estimators.parameters import Parameter
 from coterie.limits.files import check_regular_file
 from coterie.outputs import recovered
 from coterie.rows import open_rows
 
 __all__ = [
-    "DASH", "MODEL", "STANDARD_INPUT", "column_names", "find_model", "image_shape_of", "number_of", "seconds_of",
+    "DASH", "STANDARD_INPUT", "column_names", "find_model", "image_shape_of", "number_of", "seconds_of",
     "separator_of", "value_of",
 ]  # fmt: skip
 
@@ -27,9 +28,6 @@ DASH = "-"
 
 STANDARD_INPUT = "standard input"
 """What reports call it."""
-
-MODEL = "model.coterie"
-"""The model in the folder of a run."""
 
 # What --sep may say for a tab, which is hard to type.
 _TABS = {"tab": "\t", "\\t": "\t"}

@@ -1,37 +1,30 @@
-"""`coterie verify`: the run of a folder once more, and whether it gives the same bits."""
+"""`coterie verify`: the fit of a folder once more, and whether its result is bit-identical."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from coterie import persistence
-from coterie.arrays import Array
 from coterie.cli.inputs import open_for_model, read_graph, read_known_labels
-from coterie.cli.lines import verify_lines
-from coterie.cli.models import check_threads, fit_model, settings_of
+from coterie.cli.models import check_threads, fit_model
 from coterie.cli.options import FileIfAny, Json, Quiet, RunOptions, Threads
-from coterie.cli.output import tell, to_json
+from coterie.cli.output import tell
+from coterie.cli.results import sample_of
+from coterie.cli.runs import SUMMARY, Fit, hash_of_rows, hash_of_sample, hashes_of_fit, read_fit
 from coterie.cli.standard_input import check_format, local_file
 from coterie.cli.values import DASH, STANDARD_INPUT
-from coterie.outputs import recovered
 from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
-__all__ = ["hash_of_array", "hash_of_parameters", "hash_of_rows", "hashes_of_fit", "read_run", "verify"]
+__all__ = ["check_same_rows", "verify"]
 
-# What is said of a hash that is another one than before.
+# What a hash that differs means.
 _DIFFERENCES = {
-    "data": "the rows are not those of the run",
     "parameters": "the model file has other parameters than the run",
     "labels": "the labels differ",
-    "centers": "the centres differ",
+    "centers": "the centers differ",
 }
 
 
@@ -45,7 +38,7 @@ def verify(
     quiet: Quiet = False,
     run: RunOptions = RunOptions(),
 ) -> None:
-    """Repeat the fit of a folder, and check that the result is bit-identical: exit code 0 if so, else 1.
+    """Repeat the fit of a folder, and check that labels and centers are bit-identical: exit code 0 if so, else 1.
 
     Parameters
     ----------
@@ -54,152 +47,63 @@ def verify(
     file
         The rows, if they are no longer where the summary says; - for the standard input.
     """
-    tell(verify_run(folder, file, threads=n_threads, quiet=quiet), verify_lines, json, quiet)
-
-
-def verify_run(
-    folder: Path, file: str | None = None, *, threads: int | None = None, quiet: bool
-) -> dict[str, Any]:
-    """Repeat the fit that wrote a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        What `coterie fit` wrote.
-    file : str, optional
-        The rows, where they are no longer at the path that the summary names, or at an address that it has without its
-        query; ``-`` for the standard input. Only their numbers are compared, so they may be a copy.
-    threads : int, optional
-        Threads of the new run, which change no bit.
-    quiet : bool
-        Whether to show no progress.
-
-    Returns
-    -------
-    dict
-        The report.
-
-    Raises
-    ------
-    ValueError
-        If the folder has no summary with hashes, or a bit differs; the message says what does.
-    """
-    check_threads(threads)
-    summary, model = read_run(folder)
-    source = summary["input"]
-    if file is None and source["file"] == STANDARD_INPUT:
+    check_threads(n_threads)
+    fit, model = read_fit(folder)
+    if not fit.hashes:
+        raise ValueError(f"{folder / SUMMARY} has no hashes: a fit on a cluster cannot be repeated here.")
+    if file is None and fit.input.file == STANDARD_INPUT:
         raise ValueError(
             f"{folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
             f"coterie verify {folder} {DASH}"
         )
-    file = file or source["file"]
+    file = file or fit.input.file
     if hides_something(file):
         raise ValueError(
-            f"{folder / 'summary.json'} has the address of the rows without its query, which may be a secret: "
+            f"{folder / SUMMARY} has the address of the rows without its query, which may be a secret: "
             f"coterie verify {folder} ADDRESS"
         )
-    format = source.get("format") or Path(source["file"]).suffix[1:] if file == DASH else None
+    format = fit.input.format or Path(fit.input.file).suffix[1:] if file == DASH else None
     check_format(file, format)
     with local_file(file, format) as (path, name):
-        return _verify_file(folder, summary, model, path, name, threads=threads, quiet=quiet)
-
-
-def _verify_file(
-    folder: Path,
-    summary: dict[str, Any],
-    model: Any,
-    path: str,
-    file: str,
-    *,
-    threads: int | None,
-    quiet: bool,
-) -> dict[str, Any]:
-    """Repeat the fit with the rows of a file that is there; reports call it `file`."""
-    again = clone(model)
-    if threads is not None:
-        again.set_params(n_threads=threads)
-    rows = open_for_model(model, path, **summary.get("reading", {}))
-    found = {"data": hash_of_rows(rows), "parameters": hash_of_parameters(model)}
-    _compare(summary["hashes"], found, folder)
-    known = summary.get("known_labels")
-    classes = None if known is None else read_known_labels(known, rows.shape[0], summary["clusters"])
-    graph = None if summary.get("graph") is None else read_graph(summary["graph"], rows.shape[0])
-    seconds, warned = fit_model(again, rows, classes, graph=graph, quiet=quiet)
-    found.update(hashes_of_fit(again))
-    _compare(summary["hashes"], found, folder)
-    return {
+        rows = open_for_model(model, path, sep=fit.reading.sep, decimal=fit.reading.decimal)
+        check_same_rows(folder, name, fit, rows)
+        again = clone(model) if n_threads is None else clone(model).set_params(n_threads=n_threads)
+        _compare(fit, folder, {"parameters": hashes_of_fit(model)["parameters"]})
+        known = fit.known_labels
+        classes = None if known is None else read_known_labels(known, rows.shape[0], fit.clusters)
+        graph = None if fit.graph is None else read_graph(fit.graph, rows.shape[0])
+        seconds, warned = fit_model(again, rows, classes, graph=graph, quiet=quiet)
+    found = hashes_of_fit(again)
+    _compare(fit, folder, found)
+    facts: dict[str, Any] = {
         "command": "verify",
         "folder": str(folder),
-        "file": without_secrets(file),
+        "file": without_secrets(name),
         "same": True,
         "seconds": round(seconds, 6),
-        "hashes": found,
+        "hashes": {**fit.hashes, **found},
         "warnings": warned,
     }
+    tell(facts, _lines, json, quiet)
 
 
-def hashes_of_fit(model: Any) -> dict[str, str]:
-    """Return the hashes of what a fit found: labels, and centres where it has them."""
-    centers = getattr(model, "cluster_centers_", None)
-    found = {"labels": hash_of_array(model.labels_)}
-    return found if centers is None else {**found, "centers": hash_of_array(centers)}
-
-
-def read_run(folder: Path) -> tuple[dict[str, Any], Any]:
-    """Return summary and model of the fit that wrote a folder, of the same one even if another ends in between."""
-    while True:
-        summary = _summary(folder)
-        model = persistence.load(folder / "model.coterie")
-        if _summary(folder) == summary:
-            return summary, model
-
-
-def _summary(folder: Path) -> dict[str, Any]:
-    path = folder / "summary.json"
-    try:
-        summary = json.loads(Path(recovered(path)).read_text(encoding="utf-8"))
-        if summary["command"] == "fit" and "hashes" in summary:
-            return dict(summary)
-    except (FileNotFoundError, NotADirectoryError) as error:
+def check_same_rows(folder: Path, file: str, fit: Fit, rows: RowSource) -> None:
+    """Raise unless rows have the hash that a fit has recorded: of all of them after `--verify`, else of a sample."""
+    known = fit.hashes.get("rows")
+    found = hash_of_sample(rows, sample_of(rows)[1]) if known is None else hash_of_rows(rows)
+    if found != (known or fit.hashes.get("sample")):
         raise ValueError(
-            f"{folder} is not the folder of a run of coterie fit: it has no summary.json."
-        ) from error
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not the summary of a fit, or it is damaged.") from error
-    raise ValueError(
-        f"{path} has no hashes: it is not of coterie fit, or of an older one. Run the fit again."
-    )
+            f"{file} does not hold the rows of the fit in {folder}: name their file, or fit again."
+        )
 
 
-def _compare(expected: dict[str, str], found: dict[str, str], folder: Path) -> None:
-    wrong = [name for name, value in found.items() if expected.get(name) != value]
+def _lines(facts: dict[str, Any]) -> list[str]:
+    what = "labels and centers are" if "centers" in facts["hashes"] else "labels are"
+    return [f"{facts['folder']}: {what} bit-identical, in {facts['seconds']:.3g} s"]
+
+
+def _compare(fit: Fit, folder: Path, found: dict[str, str]) -> None:
+    wrong = [name for name, value in found.items() if fit.hashes.get(name) != value]
     if wrong:
         reasons = " and ".join(_DIFFERENCES[name] for name in wrong)
-        raise ValueError(f"{folder}: not the same bits: {reasons}.")
-
-
-def hash_of_rows(rows: RowSource) -> str:
-    """Return the SHA-256 of the numbers of all rows, block by block; how they are stored makes no difference."""
-    digest = hashlib.sha256(f"{rows.shape} {rows.dtype.name}".encode())
-    for _, block in rows.blocks():
-        parts = [block] if not sp.issparse(block) else [np.diff(block.indptr), block.indices, block.data]
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
-
-
-def hash_of_parameters(model: Any) -> str:
-    """Return the SHA-256 of the parameters of an estimator; the number of threads changes no result."""
-    settings = {name: _told(value) for name, value in settings_of(model).items() if name != "n_threads"}
-    return hashlib.sha256(to_json(dict(sorted(settings.items()))).encode()).hexdigest()
-
-
-def _told(value: Any) -> Any:
-    """Return a parameter as JSON can tell it; a model to begin with by what it begins with."""
-    return getattr(value, "cluster_centers_", value)
-
-
-def hash_of_array(array: Array) -> str:
-    """Return the SHA-256 of an array: its type, its shape, its numbers."""
-    header = f"{array.dtype.str} {array.shape}".encode()
-    return hashlib.sha256(header + np.ascontiguousarray(array).tobytes()).hexdigest()
+        raise ValueError(f"{folder}: not bit-identical: {reasons}.")

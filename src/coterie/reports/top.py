@@ -170,7 +170,8 @@ def _count_words(subject: Subject, summary: Mapping[str, Any]) -> str:
 
 
 def _hash_words(summary: Mapping[str, Any]) -> str | None:
-    found = summary.get("hashes", {}).get("data")
+    hashes = summary.get("hashes", {})
+    found = hashes.get("rows", hashes.get("sample"))
     return None if found is None else f"sha256 {found[:16]}…"
 
 
