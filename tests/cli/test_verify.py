@@ -55,7 +55,9 @@ def test_what_differs_is_said(folder, rows, X, capsys):
     (folder / "coterie-out/summary.json").write_text(json.dumps(summary))
     assert "the labels differ" in failed(capsys, 1, "verify", "coterie-out", "-q")
     coterie.KMeans(3, random_state=1).fit(X).save("coterie-out/model.coterie")
-    assert "other parameters" in failed(capsys, 1, "verify", "coterie-out", "-q")
+    assert "parameters.random_state is 0, but that of model.coterie is 1" in failed(
+        capsys, 1, "verify", "coterie-out", "-q"
+    )
 
 
 def test_all_rows_are_hashed_on_request(folder, capsys):

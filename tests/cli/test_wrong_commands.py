@@ -190,6 +190,23 @@ WRONG = [
         2,
         "Several methods have these options: add --method gmm, laplacian-kmodes or total-variation.",
     ),
+    (
+        "fit rows.npy -k 3 --method total-variation --neighbors 1000000000000000000",
+        2,
+        "--neighbors 1000000000000000000 must be less than the 300 rows of rows.npy.",
+    ),
+    (
+        "path rows.npy --neighbors 300",
+        2,
+        "--neighbors 300 must be less than the 300 rows of rows.npy.",
+    ),
+    ("choose-k rows.npy -k 2:400 -o ''", 2, "-o must be a file or a folder, got ''."),
+    ("fit rows.npy -k 3 --out=", 2, "--out must be a file or a folder, got ''."),
+    (
+        "fit rows.npy -k 3 -o .",
+        1,
+        ".: Is the current folder, which cannot be replaced as a whole: choose a folder in it",
+    ),
     ("fit rows.npy -k 3 --method gmm --neighbors 0", 2, "--neighbors must be a positive integer, got '0'."),
     (
         "fit rows.npy -k 3 --modes median",

@@ -308,3 +308,18 @@ def options_with_a_wrong_number(folder):
 def a_file_in_the_place_of_the_output_folder(folder):
     np.save(folder / "t.npy", GOOD)
     (folder / "o").write_text("")
+
+
+OVERFLOW = "t.npy: X is too large for float32: squared distances overflow. First bad row: 5."
+
+
+@wrong("choose-k t.npy -k 2:8", OVERFLOW)
+def a_number_of_clusters_of_rows_that_overflow(folder):
+    rows = np.zeros((60, 3), dtype=np.float32)
+    rows[5, 1], rows[6, 1] = 3e38, -3e38
+    np.save(folder / "t.npy", rows)
+
+
+@wrong("compare t.npy -k 2", OVERFLOW)
+def a_comparison_on_rows_that_overflow(folder):
+    a_number_of_clusters_of_rows_that_overflow(folder)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import coterie_command
-from coterie.cli.runs import output_folder
 from coterie.cli.progress import Step, display
+from coterie.cli.runs import output_folder
 from tests.cli.running import ENVIRONMENT
 from tests.support.processes import STEPS, before_step, ended, forks, started
 

@@ -53,6 +53,7 @@ def in_options(text: str) -> str:
     >>> in_options("tol must be a non-negative number, got -1.")
     '--tol must be a non-negative number, got -1.'
     """
+    text = re.sub(r"\bn_samples=(\d+)", r"the \1 rows", text)
     for name, flag in _flags():
         # A name with an underscore is a parameter wherever it stands; a word is one before "=" and at the beginning.
         start = rf"(?<![\w-]){name}" if "_" in name else rf"(?:^|(?<![\w-])(?=\w+=)){name}"

@@ -23,6 +23,7 @@ from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph, read_known_labels
 from coterie.cli.lines import fit_lines
 from coterie.cli.models import (
+    check_neighbors,
     find_offered,
     fit_model,
     flag_of,
@@ -336,6 +337,7 @@ def _fit_file(
     method = usual_method([method for method, _ in models], rows.shape[0])
     model = next(model for known, model in models if known is method)
     _check_rows(job, method, rows)
+    check_neighbors(model, job.parameters, rows, job.file)
     known = None if job.labels is None else _known_labels(job, rows)
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"

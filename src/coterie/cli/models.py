@@ -22,8 +22,8 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = [
-    "check_seed", "check_threads", "find_offered", "fit_model", "flag_of", "make_model", "n_clusters_of",
-    "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
+    "check_neighbors", "check_seed", "check_threads", "find_offered", "fit_model", "flag_of", "make_model",
+    "n_clusters_of", "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
 ]  # fmt: skip
 
 
@@ -113,6 +113,14 @@ def find_offered(name: str, flag: str = "--method") -> Method:
             return method
     names = listed([method.name for method in offered], "or")
     raise UsageError(f"{flag} must be {names}, got {name!r}.")
+
+
+def check_neighbors(model: Any, parameters: Mapping[str, Any], rows: RowSource, file: str) -> None:
+    """Raise a UsageError if a row was asked to have more neighbors than there are other rows."""
+    if "n_neighbors" in parameters and model.n_neighbors >= rows.shape[0]:
+        raise UsageError(
+            f"{flag_of('n_neighbors')} {model.n_neighbors} must be less than the {rows.shape[0]} rows of {file}."
+        )
 
 
 def takers_of(parameter: str) -> list[str]:

@@ -15,7 +15,7 @@ from coterie import ConvexClusterPath
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.lines import path_lines
-from coterie.cli.models import fit_model, make_model, path_method
+from coterie.cli.models import check_neighbors, fit_model, make_model, path_method
 from coterie.cli.options import (
     Counted,
     File,
@@ -165,6 +165,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     )
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
+    check_neighbors(model, job.parameters, rows, job.file)
     label_name = "labels.parquet" if rows.is_table else "labels.csv"
     if rows.is_table:
         pyarrow_parquet()

@@ -26,6 +26,7 @@ from coterie.graphs import nearest_neighbors
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.reports.classes import is_known
 from coterie.rows import Block, RowSource, as_rows
+from coterie.selection.sample import check_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,6 +239,7 @@ def compare(
     trials = [_Trial(method, {str(method.clusters): k, "n_threads": threads}) for method in chosen]
     ids = _drawn_ids(source.shape[0], n_compared, random)
     rows = source.read() if len(ids) == source.shape[0] else source.take(ids)
+    check_range(rows, ids)
     if budget is not None and n_compared > _PILOT_ROWS:
         pilot = _drawn_ids(n_compared, max(_PILOT_ROWS, 3 * k), random)
         kept = _affordable_rows(trials, rows[pilot], n_compared, clock, random)

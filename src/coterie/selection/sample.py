@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.dataset import check_squares
 from coterie.rows import Block, RowSource
 
-__all__ = ["Sample", "draw_sample", "references"]
+__all__ = ["Sample", "check_range", "draw_sample", "references"]
 
 # Limits of the number of principal directions.
 _MOST_DIRECTIONS = 60
@@ -87,6 +88,7 @@ def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> 
     else:
         ids = np.sort(random.choice(n_rows, size, replace=False))
         rows = source.take(ids)
+    check_range(rows, ids)
     if sp.issparse(rows):
         center = np.zeros(source.shape[1])
         directions = _sparse_directions(rows, random)
@@ -98,6 +100,16 @@ def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> 
         rows = dense
     points = np.asarray((rows if sp.issparse(rows) else rows - center) @ directions, dtype=np.float64)
     return Sample(ids.astype(np.int64), rows, points, n_above, directions, center, n_rows)
+
+
+def check_range(rows: Block, ids: Array) -> None:
+    """Raise the ValueError of fits if squared distances of rows to their mean overflow in their dtype."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(rows):
+            squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        else:
+            squares = np.square(rows - rows.mean(axis=0, dtype=np.float64)).sum(axis=1)
+        check_squares(squares.astype(rows.dtype), ids)
 
 
 def _dense_directions(centered: FloatArray, random: np.random.RandomState) -> tuple[FloatArray, int]:
