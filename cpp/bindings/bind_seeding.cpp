@@ -1,91 +1,134 @@
 // The kernels of D^2 sampling: argument checks, then the kernel without the interpreter's lock.
-#include <algorithm>
-
 #include "blocks.hpp"
 #include "centers.hpp"
-#include "coterie/seeding/growing_set.hpp"
+#include "coterie/machine/buffer.hpp"
+#include "coterie/seeding/pools.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
 namespace {
 
+// An array that frees what a kernel has allocated.
+template <class T>
+auto owned_array(T* data, Index n) {
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(
+        data, {static_cast<std::size_t>(n)}, nb::capsule(data, [](void* p) noexcept { free_aligned(p); }));
+}
+
 template <class Block>
-void bind_seeding_of(nb::module_& m) {
+void bind_pairs_of(nb::module_& m) {
     using Rows = typename Block::Rows;
     using T = typename Rows::value_type;
-
-    const auto potential_view = [](const Rows& x, const In1<T>& squares, const std::optional<In1<T>>& weights,
-                                   const Out1<T>& nearest, const Out1<std::int32_t>& owner,
-                                   const Out1<std::uint32_t>& reached) {
-        require_size(squares, x.n_rows, "one square per row is needed");
-        if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
-        require_size(nearest, x.n_rows, "one distance per row is needed");
-        require_size(owner, x.n_rows, "one owner per row is needed");
-        require_size(reached, x.n_rows, "one set of bits per row is needed");
-        return Potential<T>{squares.data(), data_or_null(weights), nearest.data(), owner.data(), reached.data()};
-    };
-    const auto require_reach = [](const Rows& x, const Potential<T>& state, const In1<T>& reach) {
-        std::int32_t lowest = 0, highest = 0;
-        for (Index i = 0; i < x.n_rows; ++i) {
-            lowest = std::min(lowest, state.owner[i]);
-            highest = std::max(highest, state.owner[i]);
-        }
-        require(lowest >= 0 && highest < static_cast<Index>(reach.shape(0)), "an owner is out of range");
-    };
-
     m.def(
-        "adopt_centers",
-        [=](const Block& rows, In2<T> centers, In1<T> offsets, std::int32_t first_id, In1<T> reach,
-            In1<T> squares, std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner,
-            Out1<std::uint32_t> reached, Out1<double> potentials, int n_threads) {
+        "pairs_in_reach",
+        [](const Block& rows, In2<T> proposals, In1<T> offsets, In1<T> squares, In1<T> nearest, In1<T> error,
+           T shift_norm, In1<std::int32_t> anchors, In1<T> anchor_squares,
+           std::optional<In2<T>> distances, std::optional<In2<T>> head_rows, std::optional<In2<T>> heads,
+           std::optional<In1<T>> head_offsets, T head_slack, Out1<Index> starts, int n_threads) {
             const Rows x = rows.view();
-            const Centers<T> c = centers_view(centers, offsets, x.n_columns);
-            const Potential<T> state = potential_view(x, squares, weights, nearest, owner, reached);
-            require_reach(x, state, reach);
-            require_size(potentials, ceil_div(x.n_rows, kQuantum), "potentials has the wrong length");
-            kernels().of_rows<Rows>().adopt_centers(x, c, first_id, reach.data(), state, potentials.data(), n_threads);
+            const Centers<T> c = centers_view(proposals, offsets, x.n_columns);
+            require_size(squares, x.n_rows, "one square per row is needed");
+            require_size(nearest, x.n_rows, "one distance per row is needed");
+            require_size(error, 3, "the error has three parts");
+            require_size(starts, c.n_centers + 1, "starts has the wrong length");
+            Reach<T> reach{squares.data(), nearest.data(), error.data()[0], error.data()[1], error.data()[2],
+                           shift_norm, nullptr, nullptr, nullptr, 0, nullptr, {nullptr, nullptr, 0, 0}, head_slack};
+            require_size(anchors, x.n_rows, "one anchor per row is needed");
+            require_size(anchor_squares, x.n_rows, "one distance to an anchor per row is needed");
+            if (distances) {
+                require(static_cast<Index>(distances->shape(1)) == c.n_centers, "distances to all proposals are needed");
+                reach.n_anchors = static_cast<Index>(distances->shape(0));
+                require_between(anchors, 0, reach.n_anchors, "an anchor is out of range");
+                reach.anchors = anchors.data();
+                reach.anchor_squares = anchor_squares.data();
+                reach.distances = distances->data();
+            }
+            if (head_rows) {
+                require(heads && head_offsets, "heads of rows come with those of proposals");
+                require(static_cast<Index>(head_rows->shape(0)) == x.n_rows, "one head per row is needed");
+                reach.head_rows = head_rows->data();
+                reach.heads = centers_view(*heads, *head_offsets, static_cast<Index>(head_rows->shape(1)));
+                require(reach.heads.n_centers == c.n_centers, "one head per proposal is needed");
+            }
+            Pairs<T> pairs{starts.data(), nullptr, nullptr};
+            {
+                nb::gil_scoped_release unlocked;
+                kernels().of_rows<Rows>().pairs_in_reach(x, c, reach, pairs, n_threads);
+            }
+            const Index n = starts.data()[c.n_centers];
+            return nb::make_tuple(owned_array(pairs.rows, n), owned_array(pairs.squares, n));
         },
-        arg("rows"), arg("centers"), arg("offsets"), arg("first_id"), arg("reach"), arg("squares"),
-        arg("weights").none(), arg("nearest"), arg("owner"), arg("reached"), arg("potentials"), arg("n_threads"),
-        Unlocked());
+        arg("rows"), arg("proposals"), arg("offsets"), arg("squares"), arg("nearest"), arg("error"),
+        arg("shift_norm"), arg("anchors"), arg("anchor_squares"), arg("distances").none(),
+        arg("head_rows").none(), arg("heads").none(), arg("head_offsets").none(), arg("head_slack"), arg("starts"),
+        arg("n_threads"));
+}
 
-    m.def(
-        "candidate_gains",
-        [=](const Block& rows, In2<T> candidates, In1<T> offsets, In1<T> reach, In1<T> squares,
-            std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, Out1<std::uint32_t> reached,
-            Out2<double> gains, int n_threads) {
-            const Rows x = rows.view();
-            const Centers<T> c = centers_view(candidates, offsets, x.n_columns);
-            const Potential<T> state = potential_view(x, squares, weights, nearest, owner, reached);
-            require_reach(x, state, reach);
-            require(static_cast<Index>(gains.shape(0)) == ceil_div(x.n_rows, kQuantum) &&
-                    static_cast<Index>(gains.shape(1)) == ceil_div(c.n_centers, kLanes<T>) * kLanes<T>,
-                    "gains has the wrong shape");
-            kernels().of_rows<Rows>().candidate_gains(x, c, reach.data(), state, gains.data(), n_threads);
-        },
-        arg("rows"), arg("candidates"), arg("offsets"), arg("reach"), arg("squares"), arg("weights").none(),
-        arg("nearest"), arg("owner"), arg("reached"), arg("gains"), arg("n_threads"), Unlocked());
+// Calls use(row, square) for the pairs of a proposal.
+template <class T, class Use>
+void for_each_pair(const In1<Index>& starts, const In1<std::int32_t>& rows, const In1<T>& squares, Index proposal,
+                   Index n_rows, Use use) {
+    for (Index i = starts.data()[proposal]; i < starts.data()[proposal + 1]; ++i) {
+        const Index row = rows.data()[i];
+        require(row >= 0 && row < n_rows, "a pair names a row that is not there");
+        use(row, squares.data()[i]);
+    }
+}
 
+template <class T>
+void require_pairs(const In1<Index>& starts, const In1<std::int32_t>& rows, const In1<T>& squares) {
+    require_starts(starts);
+    require_size(squares, static_cast<Index>(rows.size()), "one distance per pair is needed");
+    require(starts.data()[starts.size() - 1] == static_cast<Index>(rows.size()), "starts does not end with the pairs");
+}
+
+template <class T>
+void bind_choices_of(nb::module_& m) {
     m.def(
-        "adopt_candidate",
-        [=](const Block& rows, In2<T> center, In1<T> offset, Index slot, std::int32_t id, In1<T> squares,
-            std::optional<In1<T>> weights, Out1<T> nearest, Out1<std::int32_t> owner, Out1<std::uint32_t> reached,
-            Out1<double> potentials, int n_threads) {
-            const Rows x = rows.view();
-            const Centers<T> c = centers_view(center, offset, x.n_columns);
-            require(c.n_centers == 1 && slot >= 0, "one center, with the slot that it had as a candidate");
-            const Potential<T> state = potential_view(x, squares, weights, nearest, owner, reached);
-            require_size(potentials, ceil_div(x.n_rows, kQuantum), "potentials has the wrong length");
-            kernels().of_rows<Rows>().adopt_candidate(x, c, slot, id, state, potentials.data(), n_threads);
+        "gains",
+        [](In1<Index> starts, In1<std::int32_t> rows, In1<T> squares, In1<Index> proposals, In1<T> nearest,
+           std::optional<In1<T>> weights, Out1<double> gains) {
+            const Index n_rows = static_cast<Index>(nearest.size());
+            require_pairs(starts, rows, squares);
+            require_between(proposals, 0, static_cast<Index>(starts.size()) - 1, "a proposal is out of range");
+            require_size(gains, static_cast<Index>(proposals.size()), "one gain per proposal is needed");
+            if (weights) require_size(*weights, n_rows, "one weight per row is needed");
+            const T* const w = data_or_null(weights);
+            for (Index p = 0; p < static_cast<Index>(proposals.size()); ++p) {
+                double gain = 0;
+                for_each_pair(starts, rows, squares, proposals.data()[p], n_rows, [&](Index row, T square) {
+                    const double less = static_cast<double>(nearest.data()[row]) - static_cast<double>(square);
+                    if (less > 0) gain += (w == nullptr ? 1.0 : static_cast<double>(w[row])) * less;
+                });
+                gains.data()[p] = gain;
+            }
         },
-        arg("rows"), arg("center"), arg("offset"), arg("slot"), arg("id"), arg("squares"), arg("weights").none(),
-        arg("nearest"), arg("owner"), arg("reached"), arg("potentials"), arg("n_threads"), Unlocked());
+        arg("starts"), arg("rows"), arg("squares"), arg("proposals"), arg("nearest"), arg("weights").none(),
+        arg("gains"), Unlocked());
+    m.def(
+        "lower_to",
+        [](In1<Index> starts, In1<std::int32_t> rows, In1<T> squares, Index first, Index end, std::int32_t first_id,
+           Out1<T> nearest, Out1<std::int32_t> ids) {
+            require_pairs(starts, rows, squares);
+            require(0 <= first && first <= end && end < static_cast<Index>(starts.size()), "a proposal is out of range");
+            require_size(ids, static_cast<Index>(nearest.size()), "one id per row is needed");
+            for (Index p = first; p < end; ++p)
+                for_each_pair(starts, rows, squares, p, static_cast<Index>(nearest.size()), [&](Index row, T square) {
+                    if (!(square < nearest.data()[row])) return;
+                    nearest.data()[row] = square;
+                    ids.data()[row] = first_id + static_cast<std::int32_t>(p - first);
+                });
+        },
+        arg("starts"), arg("rows"), arg("squares"), arg("first"), arg("end"), arg("first_id"), arg("nearest"),
+        arg("ids"), Unlocked());
 }
 
 }  // namespace
 
 void bind_seeding(nb::module_& m) {
-    for_each_block([&]<class Block>() { bind_seeding_of<Block>(m); });
+    for_each_block([&]<class Block>() { bind_pairs_of<Block>(m); });
+    bind_choices_of<float>(m);
+    bind_choices_of<double>(m);
 }
 
 }  // namespace coterie

@@ -23,7 +23,7 @@
 #include "coterie/mixture/moments.hpp"
 #include "coterie/mixture/posteriors.hpp"
 #include "coterie/mixture/search.hpp"
-#include "coterie/seeding/growing_set.hpp"
+#include "coterie/seeding/pools.hpp"
 #include "coterie/total_variation/column_statistics.hpp"
 #include "coterie/total_variation/primal_dual.hpp"
 
@@ -37,9 +37,7 @@ constexpr RowKernels<Rows> row_kernels() {
         .bounded_assign = bounded_assign<Isa, Rows>,
         .add_to_clusters = add_to_clusters<Isa, Rows>,
         .own_square_distances = own_square_distances<Isa, Rows>,
-        .adopt_centers = adopt_centers<Isa, Rows>,
-        .candidate_gains = candidate_gains<Isa, Rows>,
-        .adopt_candidate = adopt_candidate<Isa, Rows>,
+        .pairs_in_reach = pairs_in_reach<Isa, Rows>,
     };
 }
 

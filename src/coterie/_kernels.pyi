@@ -196,48 +196,48 @@ def take_votes(
 
 # --- seeding: D^2 sampling
 
-# IN/OUT nearest (n,), owner (n,), reached (n,), potentials (ceil(n / ROW_QUANTUM),);
-# OUT gains (as many, n_slots). IN reach (n_owners,).
-def adopt_centers(
+# IN squares, nearest (n,), error (3,), anchors, anchor_squares (n,), distances (n_anchors, p), head_rows (n, m), heads
+# (p, m), head_offsets (p,); OUT starts (p + 1,). Returns rows and squares (starts[p],).
+def pairs_in_reach(
     rows: Rows,
-    centers: Array,
+    proposals: Array,
     offsets: Array,
-    first_id: int,
-    reach: Array,
     squares: Array,
-    weights: Array | None,
     nearest: Array,
-    owner: Ints,
-    reached: npt.NDArray[np.uint32],
-    potentials: Doubles,
+    error: Array,
+    shift_norm: float,
+    anchors: Ints,
+    anchor_squares: Array,
+    distances: Array | None,
+    head_rows: Array | None,
+    heads: Array | None,
+    head_offsets: Array | None,
+    head_slack: float,
+    starts: Longs,
     n_threads: int,
-) -> None: ...
-def candidate_gains(
-    rows: Rows,
-    candidates: Array,
-    offsets: Array,
-    reach: Array,
+) -> tuple[Ints, Array]: ...
+
+# OUT gains (proposals.size,).
+def gains(
+    starts: Longs,
+    rows: Ints,
     squares: Array,
-    weights: Array | None,
+    proposals: Longs,
     nearest: Array,
-    owner: Ints,
-    reached: npt.NDArray[np.uint32],
+    weights: Array | None,
     gains: Doubles,
-    n_threads: int,
 ) -> None: ...
-def adopt_candidate(
-    rows: Rows,
-    center: Array,
-    offset: Array,
-    slot: int,
-    id: int,
+
+# IN/OUT nearest, ids (n,): proposals first to end - 1 are number first_id and following.
+def lower_to(
+    starts: Longs,
+    rows: Ints,
     squares: Array,
-    weights: Array | None,
+    first: int,
+    end: int,
+    first_id: int,
     nearest: Array,
-    owner: Ints,
-    reached: npt.NDArray[np.uint32],
-    potentials: Doubles,
-    n_threads: int,
+    ids: Ints,
 ) -> None: ...
 
 # --- graphs: nearest neighbours

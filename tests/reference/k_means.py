@@ -107,12 +107,32 @@ def spherical_lloyd(
     return centers, labels, objectives, n_iter
 
 
-def candidate_gains(X, weights, nearest, candidates) -> Array:
-    """By how much each candidate lowers sum_i w_i nearest_i."""
-    squares = square_distances(X, candidates)
-    return np.sum(
-        np.asarray(weights)[:, None] * np.maximum(np.asarray(nearest)[:, None] - squares, 0), axis=0
-    )
+def greedy_seeding(X, n_clusters, n_trials, weights, random) -> npt.NDArray[np.intp]:
+    """Greedy k-means++ with all distances computed, drawing as coterie.seeding does: pools, then rejection."""
+    X, weights = np.asarray(X, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+
+    def draw(masses, size):
+        cumulative = np.cumsum(masses)
+        return np.searchsorted(cumulative, random.uniform(size=size) * cumulative[-1], side="right")
+
+    chosen = draw(weights, 1).tolist()
+    nearest = square_distances(X, X[chosen])[:, 0]
+    while len(chosen) < n_clusters:
+        n_steps = min(n_clusters - len(chosen), max(1, len(chosen) // 4))
+        pool = draw(weights * nearest, n_steps * n_trials)
+        thresholds = random.uniform(size=len(pool)) * nearest[pool]
+        accepted = []
+        for row, threshold in zip(pool, thresholds, strict=True):
+            if threshold < nearest[row]:
+                accepted.append(row)
+            if len(accepted) == n_trials:
+                lowered = np.minimum(nearest[:, None], square_distances(X, X[accepted]))
+                best = int(np.argmin(weights @ lowered))
+                chosen.append(accepted[best])
+                nearest, accepted = lowered[:, best], []
+            if len(chosen) == n_clusters:
+                break
+    return np.array(chosen)
 
 
 def markov_chain_seeding(X, n_clusters, chain_length, weights, random) -> npt.NDArray[np.intp]:

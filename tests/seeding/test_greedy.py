@@ -1,69 +1,127 @@
-"""Greedy D^2 sampling: its kernels against plain sums, its law, and how good it is."""
+"""Greedy k-means++: its kernel and its choices against plain oracles, its law, and its quality."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.cluster import kmeans_plusplus
 
 from coterie import _kernels
-from coterie.arrays import lanes_of
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
-from coterie.seeding import k_means_plus_plus
+from coterie.seeding import greedy, k_means_plus_plus
 from tests.reference import k_means as oracle
-from tests.support.centers import DTYPES, SHAPES, rows_and_centers, tolerance
+from tests.support.bits import same_bits
+from tests.support.centers import DTYPES, SHAPES, rows_and_centers
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=15, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 1000), weighted=st.booleans())
-def test_the_kernels_of_potentials(dtype, sparse, shape, seed, weighted):
-    X, block, tried = rows_and_centers(shape, dtype, sparse, seed)
-    n_rows, n_columns, n_tried = shape
+@settings(max_examples=25, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 1000), far=st.booleans())
+def test_pairs_in_reach_equal_plain_distances_whatever_is_excluded(dtype, sparse, shape, seed, far):
+    X, _, proposals = rows_and_centers(shape, dtype, sparse, seed)
     random = np.random.default_rng(seed)
-    weights = random.random(n_rows).astype(dtype) if weighted else None
-    plain_weights = np.ones(n_rows) if weights is None else weights.astype(float)
-    owners = X[random.integers(0, n_rows, size=3)].astype(dtype)
-    to_owners, to_tried = oracle.square_distances(X, owners), oracle.square_distances(X, tried)
-    owner = to_owners.argmin(axis=1).astype(np.int32)
-    nearest = to_owners.min(axis=1).astype(dtype)
-    before = nearest.astype(float)
-    squares = np.sum(X.astype(float) ** 2, axis=1).astype(dtype)
-    state = (squares, weights, nearest, owner, np.zeros(n_rows, dtype=np.uint32))
-    x = kernel_rows(block)
-    lanes = lanes_of(dtype)
-    n_slots = -(-n_tried // lanes) * lanes
-    reach = (oracle.square_distances(owners, tried).min(axis=1) / 4).astype(dtype)
-    n_quanta = -(-n_rows // _kernels.ROW_QUANTUM)
-    gains, potentials = np.empty((n_quanta, n_slots)), np.full(n_quanta, np.nan)
-    slack = n_columns * 10 * tolerance(dtype)
+    shift = X.mean(axis=0, dtype=float) if not sparse else np.zeros(shape[1])
+    if far and not sparse:  # rows far from 0: the errors of scores are larger
+        X, proposals, shift = X + dtype(50), proposals + dtype(50), shift + 50
+    x = kernel_rows(csr_matrix(X) if sparse else X)
+    relative = X.astype(float) - shift
+    squares = np.sum(relative**2, axis=1).astype(dtype)
+    owners = X[random.integers(0, len(X), size=2)]
+    nearest = oracle.square_distances(X, owners).min(axis=1).astype(dtype)
+    frame = CenterFrame(proposals, shift)
+    error = frame.score_error().astype(dtype)
+    distances = np.sqrt(oracle.square_distances(owners, proposals))
+    anchors = oracle.square_distances(X, owners).argmin(axis=1).astype(np.int32)
+    distances = np.nextafter(distances.astype(dtype), dtype(0))
+    gamma = (2 * shape[1] + 16) * np.finfo(dtype).eps
+    basis = np.linalg.qr(random.normal(size=(shape[1], max(1, shape[1] // 3))))[0]
 
-    frame = CenterFrame(tried, np.zeros(n_columns))
-    _kernels.candidate_gains(x, frame.relative, frame.offsets, reach, *state, gains, 2)
-    expected = oracle.candidate_gains(X, plain_weights, before, tried)
-    np.testing.assert_allclose(gains.sum(axis=0)[:n_tried], expected, atol=n_rows * slack)
-    assert np.all(gains[:, n_tried:] == 0)
+    def heads_of(points):
+        heads = points @ basis
+        tails = np.sum(points**2, axis=1) * (1 + gamma) - np.sum(heads**2, axis=1)
+        return np.column_stack([heads, np.sqrt(np.maximum(tails, 0))]).astype(dtype)
 
-    slot = int(random.integers(0, n_tried))
-    one = CenterFrame(tried[slot : slot + 1], np.zeros(n_columns))
-    potentials[:] = [
-        np.sum((plain_weights * before)[q * _kernels.ROW_QUANTUM : (q + 1) * _kernels.ROW_QUANTUM])
-        for q in range(n_quanta)
-    ]
-    _kernels.adopt_candidate(x, one.relative, one.offsets, slot, 3, *state, potentials, 2)
-    lower = np.minimum(before, to_tried[:, slot])
-    np.testing.assert_allclose(nearest, lower, atol=slack)
-    np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lower), atol=n_rows * slack)
+    offsets = (frame.squares * (1 - 2 * gamma)).astype(dtype)
+    heads = (heads_of(relative), heads_of(frame.relative.astype(float)), offsets, 2 * gamma)
 
-    reach = np.append(reach, np.zeros(1, dtype=dtype))  # the new owner is itself among those tried
-    _kernels.adopt_centers(x, frame.relative, frame.offsets, 4, reach, *state, potentials, 2)
-    lowest = np.minimum(before, to_tried.min(axis=1))
-    np.testing.assert_allclose(nearest, lowest, atol=slack)
-    np.testing.assert_allclose(potentials.sum(), np.sum(plain_weights * lowest), atol=n_rows * slack)
-    everything = np.hstack([to_owners, to_tried[:, slot : slot + 1], to_tried])
-    np.testing.assert_allclose(everything[np.arange(n_rows), owner], lowest, atol=slack)
+    def found(distances=None, heads=(None, None, None, 0.0), n_threads=1):
+        starts = np.empty(len(proposals) + 1, dtype=np.intp)
+        pairs = _kernels.pairs_in_reach(
+            x, frame.relative, frame.offsets, squares, nearest, error, frame.shift_norm, anchors,
+            nearest, distances, *heads, starts, n_threads,
+        )  # fmt: skip
+        return starts, *pairs
+
+    starts, rows, lower = found()
+    ids = np.repeat(np.arange(len(proposals)), np.diff(starts))
+    plain = oracle.square_distances(X, proposals)
+    slack = (2 * shape[1] + 16) * np.finfo(dtype).eps * (np.max(np.sum(X.astype(float) ** 2, axis=1)) + 10)
+    np.testing.assert_allclose(lower, plain[rows, ids], atol=slack)
+    is_found = np.zeros(plain.shape, dtype=bool)
+    is_found[rows, ids] = True
+    assert np.all(is_found[plain < nearest[:, None] - slack])
+    assert not np.any(is_found[plain > nearest[:, None] + slack])
+    same_bits(found(n_threads=3), (starts, rows, lower))
+    same_bits(found(distances=distances), (starts, rows, lower))
+    if not sparse:
+        starts, rows, lower = found(heads=heads)
+        ids = np.repeat(np.arange(len(proposals)), np.diff(starts))
+        np.testing.assert_allclose(lower, plain[rows, ids], atol=slack)
+        is_found[:] = False
+        is_found[rows, ids] = True
+        assert np.all(is_found[plain < nearest[:, None] - slack])
+
+
+@pytest.mark.parametrize("n_trials", [1, 4])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(40, 2, 7), (700, 3, 40), (6000, 2, 150), (4600, 96, 100)])
+def test_choices_equal_those_of_the_oracle(monkeypatch, shape, sparse, n_trials):
+    # Whole numbers with mean 0: no sum or product is rounded.
+    n_rows, n_columns, n_clusters = shape
+    random = np.random.default_rng(n_rows)
+    half = random.integers(-30, 30, size=(n_rows // 2, min(n_columns, 8))) @ random.integers(
+        -1, 2, size=(min(n_columns, 8), n_columns)
+    )
+    X = np.concatenate([half, -half]).astype(np.float32)
+    weights = random.integers(0, 3, size=n_rows).astype(np.float32)
+    tests = set()
+
+    def watched(*arguments):
+        tests.update({"groups"} if arguments[9] is not None else set())
+        tests.update({"heads"} if arguments[10] is not None else set())
+        return _kernels.pairs_in_reach(*arguments)
+
+    monkeypatch.setattr(greedy, "_kernels", SimpleNamespace(**vars(_kernels) | {"pairs_in_reach": watched}))
+    _, indices = k_means_plus_plus(
+        csr_matrix(X) if sparse else X,
+        n_clusters,
+        sample_weight=weights,
+        random_state=3,
+        n_local_trials=n_trials,
+    )
+    expected = oracle.greedy_seeding(X, n_clusters, n_trials, weights, np.random.RandomState(3))
+    np.testing.assert_array_equal(indices, expected)
+    if n_trials > 1 and n_rows > 2000:
+        assert ("groups" if sparse or n_columns < 96 else "heads") in tests
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
+    expected = k_means_plus_plus(X, 60, random_state=0)[1]
+    monkeypatch.setattr("coterie.blocks.kernel_rows._BLOCK_BYTES", 12 * 1024)
+    np.testing.assert_array_equal(k_means_plus_plus(X, 60, random_state=0)[1], expected)
+
+
+def test_fewer_distinct_rows_than_centers():
+    X = np.repeat(np.arange(3.0), 10)[:, None]
+    _, indices = k_means_plus_plus(X, 8, random_state=0)
+    assert len(set(indices.tolist())) == 8
+    assert set(X[indices[:3], 0]) == {0.0, 1.0, 2.0}
 
 
 def test_k_means_plus_plus_is_as_good_as_scikit_learns(blobs):

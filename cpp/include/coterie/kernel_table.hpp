@@ -21,7 +21,9 @@ struct SparseVotes;
 template <class T>
 struct SparseSums;
 template <class T>
-struct Potential;
+struct Reach;
+template <class T>
+struct Pairs;
 struct Cells;
 struct CellVisits;
 struct Candidates;
@@ -61,9 +63,7 @@ struct RowKernels {
                             double*, double*, int);
     void (*own_square_distances)(const Rows&, const double*, const double*, const std::int32_t*, double*, int);
     // seeding
-    void (*adopt_centers)(const Rows&, const Centers<T>&, std::int32_t, const T*, const Potential<T>&, double*, int);
-    void (*candidate_gains)(const Rows&, const Centers<T>&, const T*, const Potential<T>&, double*, int);
-    void (*adopt_candidate)(const Rows&, const Centers<T>&, Index, std::int32_t, const Potential<T>&, double*, int);
+    void (*pairs_in_reach)(const Rows&, const Centers<T>&, const Reach<T>&, Pairs<T>&, int);
 };
 
 template <class T>

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie import _kernels
-from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, lanes_of
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
@@ -17,6 +17,15 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 
 __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
+
+# A pool has proposals for one choice for so many centers: more would be rejected more often.
+_CENTERS_PER_STEP = 4
+
+# Rows by which the two tests that exclude pairs of rows and proposals are judged, and proposals at most.
+_JUDGED_ROWS, _JUDGED_PROPOSALS = 256, 128
+
+# starts, rows, squared distances: those of proposal p are at starts[p] : starts[p + 1].
+_Pairs = tuple[IndexArray, IntArray, Array]
 
 
 def k_means_plus_plus(
@@ -28,10 +37,10 @@ def k_means_plus_plus(
     n_local_trials: int | None = None,
     n_threads: int | None = None,
 ) -> Seeds:
-    """Choose rows by exact D^2 sampling, greedily: the best of several draws for each centre.
+    """Choose rows by exact D^2 sampling, greedily: the best of several draws for each center.
 
-    A row is drawn with probability proportional to its weight times its squared distance to the nearest centre
-    chosen so far. Distances that the triangle inequality shows to be of no effect are not computed.
+    A row is drawn with probability proportional to its weight times its squared distance to the nearest center
+    chosen so far.
 
     Parameters
     ----------
@@ -44,7 +53,7 @@ def k_means_plus_plus(
     random_state : int, RandomState or None
         Source of randomness.
     n_local_trials : int, optional
-        Draws for each centre, of which the one that lowers the potential most is kept. None: 2 + floor(log(k)),
+        Draws for each center, of which the one that lowers the potential most is kept. None: 2 + floor(log(k)),
         as scikit-learn's; 1: plain k-means++.
     n_threads : int, optional
         None: all processors.
@@ -63,12 +72,15 @@ def k_means_plus_plus(
 
     Notes
     -----
-    One pass over the data for each centre: at most O(n k d), in practice far less in memory; on a file each centre
-    costs one reading of it, so take `afk_mc2` or `random_rows` there. Memory O(n + k * (d + trials)).
+    Candidates are drawn in pools, with one pass over the data for each: some 4 log(k) in all. At most O(n k d log(k))
+    time; pairs of rows and candidates are left out by the triangle inequality (as Raff 2021) or by their coordinates
+    along some 32 to 128 directions, without a changed choice. Memory O(n + k * (d + trials)), and these coordinates,
+    at most a third of rows that are in memory.
 
     References
     ----------
     Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
+    Raff, Exact acceleration of k-means++ and k-means||, IJCAI 2021.
 
     Examples
     --------
@@ -96,214 +108,280 @@ def seed_by_square_distance(
         n_local_trials = 2 + int(np.log(n_clusters))
     if n_local_trials < 1:
         raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
-    n_wanted_trials = n_local_trials
-    growing, pace = _GrowingCenters(data, n_clusters), _Pace(deadline, n_clusters)
-    n_by_distance = n_clusters
-    for number in range(n_clusters):
-        if number > 0 and deadline.is_over:
-            n_by_distance = number
-            growing.choose_rest(random)
-            break
-        if pace.is_too_slow(number):
-            n_local_trials = 1
-        if number == 0 or n_local_trials == 1:
-            rows, candidates = growing.draw(random, 1)
-            growing.choose(int(rows[0]), candidates[0])
-            if number == 0 or growing.n_waiting == _CENTERS_PER_PASS:
-                growing.adopt_waiting()
-        else:
-            rows, candidates = growing.draw(random, n_local_trials)
-            best = int(np.argmax(growing.gains(candidates)))
-            growing.choose(int(rows[best]), candidates[best])
-            growing.adopt_candidate(best)
-    if n_local_trials != n_wanted_trials or n_by_distance < n_clusters:
-        warn_of_haste(n_by_distance, n_clusters)
+    growing, n_trials = _GrowingCenters(data, n_clusters, random), n_local_trials
+    while growing.n_left > 0 and growing.measure() and not deadline.is_over:
+        begin, n_before = now(), growing.n_left
+        growing.choose_from_pool(n_trials, deadline)
+        if deadline.is_set and deadline.seconds >= deadline.left:
+            per_center = (now() - begin) / (n_before - growing.n_left)
+            n_trials = 1 if per_center * growing.n_left > deadline.left else n_trials
+    n_careful = n_clusters - growing.n_left
+    if growing.n_left > 0:
+        growing.choose_rest()
+    if growing.has_mass and (n_trials != n_local_trials or n_careful < n_clusters):
+        warn_of_haste(n_careful, n_clusters)
     return growing.centers, growing.indices
 
 
-# Centres by which the pace is judged: later ones are chosen faster.
-_CENTERS_OF_PACE = 8
-
-
-class _Pace:
-    """Whether all centres can be chosen in time the way that the last few were."""
-
-    def __init__(self, deadline: Deadline, n_clusters: int) -> None:
-        self._deadline, self._n_clusters = deadline, n_clusters
-        self._marks: list[float] = []
-
-    def is_too_slow(self, number: int) -> bool:
-        """Whether half of the time is over and the rest will not do; called before each centre."""
-        if not self._deadline.is_set:
-            return False
-        self._marks = [*self._marks[-_CENTERS_OF_PACE:], now()]
-        if self._deadline.seconds < self._deadline.left or len(self._marks) < 2:
-            return False
-        per_center = (self._marks[-1] - self._marks[0]) / (len(self._marks) - 1)
-        return per_center * (self._n_clusters - number) > self._deadline.left
-
-
-# Centres that may wait for a pass over the data: one panel.
-_CENTERS_PER_PASS = 16
-
-
 class _GrowingCenters:
-    """Chosen centres, and the squared distance of every row to the nearest of them.
+    """Chosen centers, and the squared distance of every row to the nearest of them.
 
-    The distances may lag behind: centres wait until a pass over the data takes them in. Draws are exact all the
-    same: a row drawn by the distances of the last pass is accepted with the probability by which the waiting
-    centres have lowered its distance, else another one is drawn (rejection sampling). So plain sampling needs one
-    pass for many centres. Greedy sampling needs one for each, to measure the candidates; it marks the rows that each
-    candidate would be nearest to, and taking in the best one reads only those.
+    Rows are drawn in pools, by their distances at that time, and compared with all rows in one pass. Choices among
+    the proposals of a pool follow the distances at the time of each choice all the same: a proposal is accepted with
+    the probability by which the centers chosen since have lowered its distance, else the next one is looked at
+    (rejection sampling). What a choice needs of a proposal are its distances to the rows that it is nearer to than
+    their nearest center was when the pool was drawn.
     """
 
-    def __init__(self, data: Dataset, n_clusters: int) -> None:
-        self._data = data
-        self.n_chosen = 0
-        self.n_waiting = 0
+    def __init__(self, data: Dataset, n_clusters: int, random: np.random.RandomState) -> None:
+        self._data, self._random = data, random
+        self.n_left = n_clusters
         self.centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
         self.indices = np.empty(n_clusters, dtype=np.intp)
-        self._relative = np.empty((n_clusters, data.n_columns))
-        self._squares = np.empty(n_clusters)
         n_quanta = -(-data.n_rows // _kernels.ROW_QUANTUM)
-        self._nearest_of_quanta = np.zeros((n_quanta, _kernels.ROW_QUANTUM), dtype=data.dtype)
-        self._nearest = self._nearest_of_quanta.reshape(-1)[: data.n_rows]
-        self._nearest[:] = np.inf
-        self._owner = np.zeros(data.n_rows, dtype=np.int32)
-        self._reached = np.zeros(data.n_rows, dtype=np.uint32)
-        self._potentials = self._masses(np.arange(n_quanta)).sum(axis=1)
+        self._masses_of_quanta = np.zeros((n_quanta, _kernels.ROW_QUANTUM))
+        self._masses = self._masses_of_quanta.reshape(-1)[: data.n_rows]
+        self._ids = np.zeros(data.n_rows, dtype=np.int32)
+        self._nearest = np.ones(data.n_rows, dtype=data.dtype)
+        self.measure()
+        first = self._drawn(1)
+        self._nearest[:] = data.own_square_distances(
+            take_rows(data, first).astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
+        )
+        self._choose(first, take_rows(data, first))
+        self._groups = _Groups(data, self._nearest, self.centers[:1])
+        self._heads = _Heads(data)
 
-    def _masses(self, quanta: IndexArray) -> FloatArray:
-        """Return what the rows of some quanta are drawn in proportion to, one line for each; 0 beyond the last row."""
-        nearest = self._nearest_of_quanta[quanta]
-        # Before the first pass rows are drawn by their weights.
-        masses = (nearest if self.n_chosen > self.n_waiting else nearest > 0).astype(np.float64)
-        if self._data.weights is not None:
-            rows = quanta[:, None] * _kernels.ROW_QUANTUM + np.arange(_kernels.ROW_QUANTUM)
-            masses *= self._data.weights[np.minimum(rows, self._data.n_rows - 1)]
-        return masses
+    @property
+    def _n_chosen(self) -> int:
+        return len(self.indices) - self.n_left
 
-    def draw(self, random: np.random.RandomState, n_draws: int) -> tuple[IndexArray, Array]:
-        """Draw rows with probability proportional to weight times squared distance to the nearest centre."""
-        accepted: list[IndexArray] = []
-        candidates: list[Array] = []
-        while n_draws > 0:
-            rows = self._draw_by_last_pass(random, n_draws)
-            drawn = take_rows(self._data, rows)
-            if self.n_waiting > 0 and self._potentials.any():
-                keep = self._accepted(rows, drawn, random)
-                rows, drawn = rows[keep], drawn[keep]
-            accepted.append(rows)
-            candidates.append(drawn)
-            n_draws -= len(rows)
-        return np.concatenate(accepted), np.concatenate(candidates)
+    def measure(self) -> bool:
+        """Bring up to date what rows are drawn in proportion to; return whether a row can be drawn."""
+        np.multiply(
+            self._nearest,
+            1 if self._data.weights is None else self._data.weights,
+            out=self._masses,
+            dtype=float,
+        )
+        self._potentials = self._masses_of_quanta.sum(axis=1)
+        self.has_mass = bool(self._potentials.any())
+        return self.has_mass
 
-    def _draw_by_last_pass(self, random: np.random.RandomState, n_draws: int) -> IndexArray:
+    def _drawn(self, n_draws: int) -> IndexArray:
+        """Return rows drawn with probability proportional to weight times squared distance to the nearest center."""
         cumulative = self._potentials.cumsum()
-        points = random.uniform(size=n_draws)
-        if not cumulative[-1] > 0:  # every row is at a centre already
-            return (points * self._data.n_rows).astype(np.intp)
-        points *= cumulative[-1]
+        points = self._random.uniform(size=n_draws) * cumulative[-1]
         quanta = cumulative.searchsorted(points, side="right")
         quanta = np.minimum(quanta, self._potentials.nonzero()[0][-1])
         points -= np.where(quanta > 0, cumulative[quanta - 1], 0.0)
-        masses = self._masses(quanta)
+        masses = self._masses_of_quanta[quanta]
         within = (masses.cumsum(axis=1) <= points[:, None]).sum(axis=1)
         # Rounding may lead beyond the last row that can be drawn.
         last = masses.shape[1] - 1 - (masses[:, ::-1] > 0).argmax(axis=1)
         return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
-    def _accepted(self, rows: IndexArray, drawn: Array, random: np.random.RandomState) -> BoolArray:
-        """Return which rows the waiting centres leave; there must be some, and a distance above 0."""
-        waiting = self._relative[self.n_chosen - self.n_waiting : self.n_chosen]
-        differences = (drawn - self._data.shift)[:, None, :] - waiting
-        squares = np.einsum("ijk,ijk->ij", differences, differences).min(axis=1)
-        if not np.any(squares):
-            # Every row that can be drawn may be at a waiting centre: look again with up-to-date distances.
-            self.adopt_waiting()
-            return np.zeros(len(rows), dtype=bool)
-        return random.uniform(size=len(rows)) * self._nearest[rows] < squares
+    def _choose(self, rows: IndexArray, centers: Array) -> None:
+        chosen = slice(self._n_chosen, self._n_chosen + len(rows))
+        self.indices[chosen], self.centers[chosen] = rows, centers
+        self.n_left -= len(rows)
+        # Rounding must not leave the chosen rows themselves a chance to be drawn again.
+        self._nearest[rows] = 0
 
-    def choose(self, row: int, center: Array) -> None:
-        """Add a row to the centres; the next pass takes it in."""
-        number = self.n_chosen
-        self.indices[number] = row
-        self.centers[number] = center
-        self._relative[number] = center - self._data.shift
-        self._squares[number] = (self._relative[number] ** 2).sum()
-        self.n_chosen += 1
-        self.n_waiting += 1
+    def choose_rest(self) -> None:
+        """Choose all further centers without a look at the distances between them."""
+        self.measure()
+        self._masses[self.indices[: self._n_chosen]] = 0
+        rows = drawn_at_once(self._masses, self.n_left, self._random)
+        self._choose(rows, take_rows(self._data, rows))
 
-    def choose_rest(self, random: np.random.RandomState) -> None:
-        """Choose all further centres without a look at the distances between them."""
-        masses = self._masses(np.arange(len(self._potentials))).ravel()[: self._data.n_rows]
-        masses[self.indices[: self.n_chosen]] = 0
-        rows = drawn_at_once(masses, len(self.indices) - self.n_chosen, random)
-        self.indices[self.n_chosen :] = rows
-        self.centers[self.n_chosen :] = take_rows(self._data, rows)
+    def choose_from_pool(self, n_trials: int, deadline: Deadline) -> None:
+        """Draw a pool of proposals, and choose centers until it is used up; `measure` comes first."""
+        n_steps = min(self.n_left, max(1, self._n_chosen // _CENTERS_PER_STEP))
+        rows = self._drawn(n_steps * n_trials)
+        proposals = take_rows(self._data, rows)
+        thresholds = (self._random.uniform(size=len(rows)) * self._nearest[rows]).tolist()
+        pairs = self._pairs(CenterFrame(proposals, self._data.shift, self._data.n_threads))
+        trials: list[int] = []
+        for number, row in enumerate(rows.tolist()):
+            if not thresholds[number] < self._nearest[row]:
+                continue
+            trials.append(number)
+            if len(trials) < n_trials:
+                continue
+            best = trials[0]
+            if n_trials > 1:
+                gains = np.empty(n_trials)
+                _kernels.gains(*pairs, np.array(trials), self._nearest, self._data.weights, gains)
+                best = trials[int(gains.argmax())]
+            _kernels.lower_to(*pairs, best, best + 1, self._n_chosen, self._nearest, self._ids)
+            self._choose(rows[best : best + 1], proposals[best : best + 1])
+            trials = []
+            if self.n_left == 0 or deadline.is_over:
+                break
+        self._groups.add(proposals, pairs)
 
-    def adopt_waiting(self) -> None:
-        """Take in the waiting centres, in one pass."""
-        first = self.n_chosen - self.n_waiting
-        frame = CenterFrame(self.centers[first : self.n_chosen], self._data.shift)
-        reach = self._reach(frame.centers, first)
-        for part, x in self._data.blocks():
-            _kernels.adopt_centers(
-                x, frame.relative, frame.offsets, first, reach, potentials=self._potentials[_quanta(part)],
-                n_threads=self._data.n_threads, **self._state(part),
+    def _pairs(self, frame: CenterFrame) -> _Pairs:
+        """Return the pairs of a proposal and a row that is nearer to it than its nearest center."""
+        data, found = self._data, []
+        n_ahead = self.n_left * len(frame) / max(1, self._n_chosen // _CENTERS_PER_STEP)
+        heads = self._heads.of(frame, self._nearest, n_ahead)
+        head_rows = None if heads is None else self._heads.rows
+        of_proposals, offsets, slack = heads or (None, None, 0.0)
+        distances = None if heads is not None else self._groups.distances(frame, self._nearest)
+        error = frame.score_error().astype(data.dtype)
+        for part, x in data.blocks():
+            starts = np.empty(len(frame) + 1, dtype=np.intp)
+            rows, squares = _kernels.pairs_in_reach(
+                x, frame.relative, frame.offsets, data.squares[part], self._nearest[part], error, frame.shift_norm,
+                self._groups.anchors[part], self._groups.squares[part], distances,
+                None if head_rows is None else head_rows[part], of_proposals, offsets, slack, starts, data.n_threads,
             )  # fmt: skip
-        self._clear_chosen_rows(first)
-
-    def gains(self, candidates: Array) -> FloatArray:
-        """Return by how much each candidate would lower the potential. No centre may be waiting."""
-        frame = CenterFrame(candidates, self._data.shift)
-        reach = self._reach(candidates, self.n_chosen)
-        lanes = lanes_of(self._data.dtype)
-        gains = np.empty((len(self._potentials), -(-len(candidates) // lanes) * lanes))
-        for part, x in self._data.blocks():
-            _kernels.candidate_gains(
-                x, frame.relative, frame.offsets, reach, gains=gains[_quanta(part)],
-                n_threads=self._data.n_threads, **self._state(part),
-            )  # fmt: skip
-        return gains.sum(axis=0)[: len(candidates)]
-
-    def adopt_candidate(self, slot: int) -> None:
-        """Take in the centre chosen last, which was that candidate of the last call of `gains`."""
-        number = self.n_chosen - 1
-        frame = CenterFrame(self.centers[number : number + 1], self._data.shift)
-        for part, x in self._data.blocks():
-            _kernels.adopt_candidate(
-                x, frame.relative, frame.offsets, slot, number, potentials=self._potentials[_quanta(part)],
-                n_threads=self._data.n_threads, **self._state(part),
-            )  # fmt: skip
-        self._clear_chosen_rows(number)
-
-    def _state(self, part: slice) -> dict[str, Any]:
-        return {
-            "squares": self._data.squares[part],
-            "weights": self._data.weights_of(part),
-            "nearest": self._nearest[part],
-            "owner": self._owner[part],
-            "reached": self._reached[part],
-        }
-
-    def _clear_chosen_rows(self, first: int) -> None:
-        """Rounding must not leave the chosen rows themselves a chance to be drawn again."""
-        chosen = self.indices[first : self.n_chosen]
-        self.n_waiting = 0
-        self._nearest[chosen] = 0
-        quanta = chosen // _kernels.ROW_QUANTUM  # the same one twice makes no difference
-        self._potentials[quanta] = self._masses(quanta).sum(axis=1)
-
-    def _reach(self, tried: Array, n_known: int) -> Array:
-        """Return a quarter of the squared distance of each known centre to the nearest of those tried."""
-        if n_known == 0:
-            return np.zeros(1, dtype=self._data.dtype)
-        relative = tried - self._data.shift
-        squares = np.einsum("ij,ij->i", relative, relative) - 2 * (self._relative[:n_known] @ relative.T)
-        nearest = squares.min(axis=1) + self._squares[:n_known]
-        return (np.maximum(nearest, 0) * (0.25 * (1 - 1e-6))).astype(self._data.dtype)
+            found.append((starts, rows + np.int32(part.start) if part.start else rows, squares))
+        if len(found) == 1:
+            return found[0]
+        lengths = [np.diff(starts) for starts, _, _ in found]
+        of_blocks = [np.repeat(np.arange(len(frame), dtype=np.int32), length) for length in lengths]
+        order = np.argsort(np.concatenate(of_blocks), kind="stable")
+        starts = np.concatenate([[0], np.sum(lengths, axis=0).cumsum()])
+        rows, squares = (np.concatenate([block[i] for block in found])[order] for i in (1, 2))
+        return starts, rows, squares
 
 
-def _quanta(part: slice) -> slice:
-    return slice(part.start // _kernels.ROW_QUANTUM, -(-part.stop // _kernels.ROW_QUANTUM))
+class _Groups:
+    """Rows by an anchor near to each: a proposal of an earlier pool.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows.
+    squares : ndarray of shape (n,)
+        Squared distance of each row to the first center.
+    center : ndarray of shape (1, d)
+        That center.
+    """
+
+    # Groups of fewer rows would not be worth the packing of proposals; tests at which share of pairs groups pay.
+    _ROWS_PER_ANCHOR, _PAYS = 128, 0.7
+
+    def __init__(self, data: Dataset, squares: Array, center: Array) -> None:
+        self._data = data
+        self.squares = squares.copy()
+        self.anchors = np.zeros(data.n_rows, dtype=np.int32)
+        self._positions = center - data.shift
+        self._some = np.linspace(0, data.n_rows - 1, min(_JUDGED_ROWS, data.n_rows)).astype(np.intp)
+
+    def add(self, proposals: Array, pairs: _Pairs) -> None:
+        """Let the rows in reach of proposals have the nearest of these as anchors."""
+        n_anchors = len(self._positions)
+        if (n_anchors + len(proposals)) * self._ROWS_PER_ANCHOR > self._data.n_rows:
+            return
+        _kernels.lower_to(*pairs, 0, len(proposals), n_anchors, self.squares, self.anchors)
+        self._positions = np.concatenate([self._positions, proposals - self._data.shift])
+
+    def distances(self, frame: CenterFrame, nearest: Array) -> Array | None:
+        """Return lower bounds of the distances between anchors and proposals, None where groups would not pay."""
+        if self._data.n_rows < 16 * self._ROWS_PER_ANCHOR:
+            return None
+        some, judged = self._some, slice(_JUDGED_PROPOSALS)
+        limits = np.sqrt(self.squares[some]) + np.sqrt(nearest[some])
+        near = self._between(self._positions[self.anchors[some]], frame.relative[judged]) < limits[:, None]
+        if near.mean() > self._PAYS:
+            return None
+        distances = np.empty((len(self._positions), len(frame)), dtype=self._data.dtype)
+        for first in range(0, len(distances), 64):
+            distances[first : first + 64] = self._between(self._positions[first : first + 64], frame.relative)
+        return distances
+
+    def _between(self, anchors: FloatArray, proposals: Array) -> FloatArray:
+        proposals = proposals.astype(np.float64)
+        lengths = np.add.outer(*(np.einsum("ij,ij->i", points, points) for points in (anchors, proposals)))
+        squares = lengths * (1 - 1e-12) - 2 * anchors @ proposals.T
+        return np.sqrt(np.maximum(squares, 0)) * (1 - 1e-6)
+
+
+class _Heads:
+    """The coordinates of rows along a few directions of great variance, and the length of what is left of each.
+
+    Parameters
+    ----------
+    data : Dataset
+        The rows; there are heads of dense ones in memory, where they pay.
+    """
+
+    # Rows that directions are computed from; numbers of directions that are tried; what the distance of a pair costs
+    # that heads leave, in distances of many pairs at once; the share of the work without heads at which they pay.
+    _ROWS_OF_BASIS, _SIZES, _COST, _PAYS = 2000, (32, 64, 128), 1.5, 0.6
+
+    def __init__(self, data: Dataset) -> None:
+        self._data = data
+        self._gamma = float((data.n_columns + 16) * np.finfo(data.dtype).eps)
+        self._basis = np.empty((data.n_columns, 0))
+        self._next_judged = 16
+        self.rows = np.empty((0, 0))
+
+    def of(self, frame: CenterFrame, nearest: Array, n_ahead: float) -> tuple[Array, Array, float] | None:
+        """Return the heads of proposals, their offsets and the slack of rows, None where heads would not pay.
+
+        `n_ahead` proposals are still to come.
+        """
+        data = self._data
+        if self.rows.size == 0:
+            sizes = [m for m in self._SIZES if 3 * m <= data.n_columns and 8 * m <= n_ahead]
+            if data.rows.is_sparse or not data.rows.in_memory or len(frame) < self._next_judged or not sizes:
+                return None
+            if data.n_rows < 2 * self._ROWS_OF_BASIS:
+                return None
+            self._next_judged = 2 * len(frame)
+            n_columns = self._chosen_size(frame, nearest, sizes)
+            if n_columns is None:
+                return None
+            self._basis = self._basis[:, :n_columns]
+            self.rows = np.empty((data.n_rows, n_columns + 1), dtype=data.dtype)
+            for start, block in data.rows.blocks(self._ROWS_OF_BASIS):
+                part = slice(start, start + len(block))
+                self.rows[part] = self._heads(block - data.shift, data.squares[part])
+        heads = self._heads(frame.relative, frame.squares)
+        offsets = frame.squares * (1 - 2 * self._gamma)
+        return heads, offsets.astype(data.dtype), 2 * self._gamma
+
+    def _heads(self, relative: Array, squares: Array) -> Array:
+        heads = relative.astype(self._data.dtype, copy=False) @ self._basis
+        tails = squares * (1 + self._gamma) - np.einsum("ij,ij->i", heads, heads)
+        return np.column_stack([heads, np.sqrt(np.maximum(tails, 0)) * (1 + self._gamma)]).astype(
+            self._data.dtype, copy=False
+        )
+
+    def _chosen_size(self, frame: CenterFrame, nearest: Array, sizes: list[int]) -> int | None:
+        """Return how many directions take the least work, None if it is too much."""
+        data = self._data
+        if self._basis.size == 0:
+            self._some = np.linspace(0, data.n_rows - 1, self._ROWS_OF_BASIS).astype(np.intp)
+            self._sample = (take_rows(data, self._some) - data.shift).astype(data.dtype)
+            self._basis = _directions(self._sample, sizes[-1])
+        step = -(-len(self._some) // _JUDGED_ROWS)
+        some = self._some[::step]
+        squares = data.squares[some]
+        heads = self._heads(self._sample[::step], squares)[:, :-1]
+        others = self._heads(frame.relative[:_JUDGED_PROPOSALS], frame.squares[:_JUDGED_PROPOSALS])[:, :-1]
+        lengths = frame.squares[: len(others)]
+        costs = []
+        for size in sizes:
+            x, p = heads[:, :size], others[:, :size]
+            tails = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", x, x), 0))[:, None] * np.sqrt(
+                np.maximum(lengths - np.einsum("ij,ij->i", p, p), 0)
+            )
+            left = squares[:, None] + lengths - 2 * (x @ p.T + tails) < nearest[some][:, None]
+            costs.append((size + 1) / data.n_columns + self._COST * left.mean())
+        best = int(np.argmin(costs))
+        return sizes[best] if costs[best] < self._PAYS else None
+
+
+def _directions(sample: Array, n_directions: int) -> Array:
+    """Return an orthonormal basis of about the directions of greatest variance, shape (d, n_directions)."""
+    basis = np.random.default_rng(0).normal(size=(sample.shape[1], n_directions)).astype(sample.dtype)
+    for _ in range(4):
+        basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
+    # Of the subspace the principal axes, those of the greatest variance first.
+    _, axes = np.linalg.eigh(basis.T @ (sample.T @ (sample @ basis)))
+    return np.linalg.qr((basis @ axes[:, ::-1]).astype(np.float64))[0].astype(sample.dtype)
