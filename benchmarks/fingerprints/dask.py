@@ -28,10 +28,14 @@ def dask_cases() -> Cases:
     lazy = da.from_array(X, chunks=(CHUNK_ROWS, 6))
 
     def on_workers(model: Callable[..., Any], **given: Any) -> Case:
-        return everywhere(lambda: fitted_here(model(random_state=0), lazy, **given))
+        return everywhere(lambda: fitted_here(model(random_state=0), coterie.dask.rows(lazy), **given))
 
-    k_means = partial(coterie.dask.KMeans, 20)
-    mixture = partial(coterie.dask.TruncatedGaussianMixture, 20, max_iter=8)
+    def mixture(**given: Any) -> Case:
+        weights = given.pop("sample_weight", None)
+        model = partial(coterie.dask.TruncatedGaussianMixture, 20, max_iter=8, random_state=0, **given)
+        return everywhere(lambda: fitted_here(model(), lazy, sample_weight=weights))
+
+    k_means = partial(coterie.KMeans, 20)
     return {
         "k-means": on_workers(k_means),
         "k-means, weights": on_workers(k_means, sample_weight=weights),
@@ -40,9 +44,12 @@ def dask_cases() -> Cases:
         "k-means, afk-mc2": on_workers(partial(k_means, init="afk-mc2")),
         "k-means, coreset": on_workers(partial(k_means, coreset_size=500)),
         "k-means, resumed": everywhere(lambda: resumed(k_means, lazy)),
-        "nested": on_workers(partial(coterie.dask.NestedMiniBatchKMeans, 20, batch_size=300)),
-        "mixture": on_workers(mixture),
-        "mixture, diag, weights": on_workers(partial(mixture, covariance_type="diag"), sample_weight=weights),
+        "nested": on_workers(partial(coterie.NestedMiniBatchKMeans, 20, batch_size=300)),
+        "nested, resumed": everywhere(
+            lambda: resumed(partial(coterie.NestedMiniBatchKMeans, 20, batch_size=300), lazy)
+        ),
+        "mixture": mixture(),
+        "mixture, diag, weights": mixture(covariance_type="diag", sample_weight=weights),
         "coreset": everywhere(lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, random_state=0)),
         "coreset, weights": everywhere(
             lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, sample_weight=weights, random_state=0)
@@ -75,22 +82,19 @@ def everywhere(run: Callable[[], Any]) -> Case:
     return case
 
 
-def fitted_here(model: Any, lazy: Any, **given: Any) -> dict[str, Any]:
-    """Fit; return the public results, without the traffic, whose times a clock decides."""
-    model.fit(lazy, **given)
+def fitted_here(model: Any, rows: Any, **given: Any) -> dict[str, Any]:
+    """Fit; return the public results, without times."""
+    model.fit(rows, **given)
     names = ("cluster_centers_", "labels_", "inertia_", "n_iter_", "lower_bound_", "means_", "covariances_")
     return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
-def resumed(k_means: Callable[..., Any], lazy: Any) -> dict[str, Any]:
-    """Return a fit that resumes a checkpoint, equal to an uninterrupted one that writes checkpoints."""
+def resumed(model: Callable[..., Any], lazy: Any) -> dict[str, Any]:
+    """Return a fit that resumes a checkpoint, equal to an uninterrupted one without."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "checkpoint.coterie"
-        k_means(random_state=0, max_iter=3, checkpoint=path).fit(lazy)
-        found = fitted_here(k_means(init=coterie.load(path), checkpoint=path), lazy)
-        whole = fitted_here(k_means(random_state=0, checkpoint=Path(folder) / "whole.coterie"), lazy)
-    del found["n_iter_"], whole["n_iter_"]
-    assert fingerprint(found) == fingerprint(whole), (
-        "a resumed fit differs from one with checkpoints and no break"
-    )
+        rows = coterie.dask.rows(lazy, checkpoint=Path(folder) / "checkpoint")
+        model(random_state=0, max_iter=3).fit(rows)
+        found = fitted_here(model(random_state=0), rows)
+    whole = fitted_here(model(random_state=0), coterie.dask.rows(lazy))
+    assert fingerprint(found) == fingerprint(whole), "a resumed fit differs from one without a break"
     return found

@@ -19,15 +19,16 @@ _PASSES, _REPEATS = 5, 200
 
 def run_first_pass(algorithm: str, data: Path, first_centers: Path) -> dict[str, Any]:
     """Assign all rows for the first time, bounds included, on one thread; the least of some tries."""
-    from coterie.blocks.dataset import Dataset
+    from coterie.backend import LocalBackend
+    from coterie.backend.measure import measure
     from coterie.centers.frame import CenterFrame
-    from coterie.centers.lloyd import local_passes
+    from coterie.centers.lloyd import passes_of
     from coterie.rows import as_rows
 
     X, centers = np.load(data), np.load(first_centers)
-    rows = Dataset(as_rows(X), None, n_clusters=len(centers), n_threads=1)
+    rows = measure(LocalBackend(as_rows(X), n_threads=1), len(centers))
     frame = CenterFrame(centers, rows.shift)
-    tries = [local_passes(rows, centers, algorithm) for _ in range(_PASSES)]
+    tries = [passes_of(rows, len(centers), algorithm) for _ in range(_PASSES)]
     with measured(1) as cost:
         seconds = [seconds_of(lambda passes=passes: passes.assign(frame, afresh=True), 1) for passes in tries]  # type: ignore[misc]
     return vars(cost) | {"seconds": min(seconds), "cpu_seconds": min(seconds)}

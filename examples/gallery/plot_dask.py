@@ -2,8 +2,8 @@
 Fit on a Dask cluster
 =====================
 
-``coterie.dask`` fits on the workers that hold the rows: centers are sent to the workers, cluster sums come back. It
-needs the extra ``dask``.
+Estimators fit ``coterie.dask.rows`` on the workers that hold the rows: centers are sent to the workers, cluster sums
+come back. It needs the extra ``dask``.
 """
 
 import dask.array
@@ -20,13 +20,13 @@ X, _ = make_blobs(20_000, centers=8, n_features=6, random_state=0)
 # Two workers in threads of this process; ``Client("tcp://scheduler:8786")`` connects to a
 # running cluster. Each of the ten chunks stays on one worker during the fit.
 client = Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
-rows = dask.array.from_array(X, chunks=(2_000, 6))
-model = coterie.dask.KMeans(8, init="k-means||", random_state=0).fit(rows)
+rows = coterie.dask.rows(dask.array.from_array(X, chunks=(2_000, 6)))
+model = coterie.KMeans(8, init="k-means||", random_state=0).fit(rows)
 
 # %%
 # Bytes sent and received in each pass. Rows are not sent. The last pass returns the
 # labels.
-passes = model.traffic_
+passes = rows.traffic
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 traveled = passes.n_sent + passes.n_received
 axes.bar(range(1, len(passes) + 1), traveled / 1e3, label="a pass over the rows")

@@ -54,7 +54,7 @@ def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
 
-# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.stored_bounds with this bias.
+# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.bounded.StoredBounds with this bias.
 # Returns the number of labels that changed.
 def bounded_assign(
     rows: Rows,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,9 @@ import scipy.sparse as sp
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.backend import Backend, Chunk, open_backend
-from coterie.blocks.dataset import check_vanishing, squares_to_point
-from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.backend.measure import check_differences
+from coterie.blocks.dataset import squares_to_point
+from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer
 from coterie.fitting.randomness import random_stream
 from coterie.rows import Block, RowSource, as_rows
@@ -315,14 +315,7 @@ def _check_scale(backend: Backend, scatter: float) -> None:
             "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
             "number, such as a power of 2."
         )
-    if scatter < float(np.finfo(backend.dtype).tiny):
-        first = dense(backend.take(np.zeros(1, dtype=np.intp)))
-        backend.run(_check_vanishing, {"first": first, "scatter": scatter})
-
-
-def _check_vanishing(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> None:
-    blocks = (block for _, block, _ in chunk.blocks())
-    check_vanishing(np.array([payload["scatter"]]), chunk.rows.dtype, chain([payload["first"]], blocks))
+    check_differences(backend, scatter)
 
 
 def _rows_per_block(rows: RowSource) -> int:

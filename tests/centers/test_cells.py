@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.centers.cells import cell_centers
+from coterie.centers.lloyd import cell_centers
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits
 

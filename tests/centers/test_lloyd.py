@@ -6,15 +6,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.blocks.dataset import Dataset
-from coterie.centers.lloyd import ALGORITHMS, choose_algorithm, lloyd, local_passes
+from coterie.backend import LocalBackend
+from coterie.backend.measure import measure
+from coterie.centers.lloyd import ALGORITHMS, choose_algorithm, lloyd, passes_of
 from coterie.fitting.report import Report, Stop
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
 
 def some_data(X, weights=None, *, k=5):
-    return Dataset(as_rows(X), weights, n_clusters=k, n_threads=2)
+    return measure(LocalBackend(as_rows(X), weights, 2), k)
 
 
 class Recorded(Report):
@@ -44,7 +45,7 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
     masses = np.ones(n) if weights is None else weights
     data, centers = some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d))
     seen, report = [centers], Recorded(fields=(("n_changed", int), ("center_shift", float)))
-    result = lloyd(local_passes(data, centers, algorithm), centers, stop=Stop(100), report=report.into(seen))
+    result = lloyd(passes_of(data, k, algorithm), centers, stop=Stop(100), report=report.into(seen))
     for before, after, row in zip(seen, seen[1:], result.history):
         squares = oracle.square_distances(X, before)
         np.testing.assert_allclose(row.objective, masses @ squares.min(axis=1), rtol=1e-9, atol=1e-9)
@@ -61,7 +62,7 @@ def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    result = lloyd(local_passes(some_data(X, k=9), X[:9]), X[:9], stop=Stop(1), report=Report())
+    result = lloyd(passes_of(some_data(X, k=9), 9), X[:9], stop=Stop(1), report=Report())
     assert result.labels.dtype == np.int32
     assert result.reason == "max_iter"
     np.testing.assert_array_equal(result.labels, oracle.square_distances(X, result.centers).argmin(axis=1))
@@ -70,14 +71,14 @@ def test_labels_fit_the_centroids_also_before_the_end():
 def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some():
     X = np.array([[0.0], [1], [2], [50], [90]])
     data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), np.array([[1.0], [500]])
-    result = lloyd(local_passes(data, centers), centers, stop=Stop(1), report=Report())
+    result = lloyd(passes_of(data, 2), centers, stop=Stop(1), report=Report())
     np.testing.assert_allclose(result.centers, [[1], [50]])
 
 
 def test_what_auto_stands_for():
-    wide, narrow = np.zeros((300, 256)), np.zeros((300, 255))
-    assert choose_algorithm(some_data(narrow), 3) == "lloyd"
-    assert choose_algorithm(some_data(sp.csr_array(narrow)), 50) == "lloyd"
-    assert choose_algorithm(some_data(narrow), 50) == "yinyang"
-    assert choose_algorithm(some_data(wide), 50) == "elkan"
-    assert choose_algorithm(some_data(wide), 513) == "yinyang"
+    wide, narrow, options = (300, 256), (300, 255), dict(itemsize=8, is_sparse=False)
+    assert choose_algorithm(narrow, 3, **options) == "lloyd"
+    assert choose_algorithm(narrow, 50, itemsize=8, is_sparse=True) == "lloyd"
+    assert choose_algorithm(narrow, 50, **options) == "yinyang"
+    assert choose_algorithm(wide, 50, **options) == "elkan"
+    assert choose_algorithm(wide, 513, **options) == "yinyang"

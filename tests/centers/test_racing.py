@@ -1,17 +1,19 @@
 """A race of bounds: whoever wins, the labels are those of the plain search."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from coterie import KMeans
+from coterie.backend import LocalBackend
+from coterie.backend.measure import measure
 from coterie.blocks.dataset import Dataset
 from coterie.centers import racing
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
-from coterie.centers.lloyd import choose_algorithm, iterate, local_passes, races
+from coterie.centers.lloyd import choose_algorithm, iterate, passes_of, races
+from coterie.centers.passes import ClusterPasses
 from coterie.fitting.report import Report, Stop
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
@@ -30,13 +32,16 @@ def raced(X, k, passes, monkeypatch, seconds):
     """Run passes with a clock that says what it is told; return labels, centroids and what ran."""
     ticks = itertools.accumulate(itertools.chain(seconds, itertools.repeat(1.0)))
     monkeypatch.setattr(racing, "_clock", lambda: next(ticks))
-    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
-    frame = CenterFrame(X[:k].copy(), data.shift, 2)
-    report, run = Report(fields=(("algorithm", int),)), local_passes(data, X[:k].copy(), "lloyd")
-    run._assignment = racing.RacingAssignment(data, frame)
-    frame, _, _ = iterate(run, X[:k].copy(), stop=Stop(passes, -1.0), report=report)
+    report, data = Report(fields=(("algorithm", int),)), measure(LocalBackend(as_rows(X), n_threads=2), k)
+    frame, _, _ = iterate(
+        ClusterPasses(data, k, racing.RacingAssignment), X[:k].copy(), stop=Stop(passes, -1.0), report=report
+    )
     ran = [ALGORITHMS[number] for number in report.history().algorithm]
-    return run._assignment.labels.copy(), frame.centers, ran
+    return labels_of(data), frame.centers, ran
+
+
+def labels_of(data):
+    return data.backend.run(lambda chunk, *_: chunk.state["assignment"].labels)[0].copy()
 
 
 # The clock is asked when some rows begin and when they end: in the first pass those that have bounds of groups and
@@ -52,10 +57,10 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
     n_compared = 1 if bounds is CHEAP_BOUNDS else 2
     before, after = [0, 1, 0, 1] * n_compared, [0, trial, 0, 1] * (n_compared + 1)
     labels, centers, ran = raced(X, k, 24, monkeypatch, [*bounds, *before, 0, 0, *after])
-    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=2)
-    plain = local_passes(data, X[:k].copy(), "lloyd")
+    data = measure(LocalBackend(as_rows(X), n_threads=2), k)
+    plain = passes_of(data, k, "lloyd")
     frame, _, _ = iterate(plain, X[:k].copy(), stop=Stop(24, -1.0), report=Report())
-    np.testing.assert_array_equal(labels, plain._assignment.labels)
+    np.testing.assert_array_equal(labels, labels_of(data))
     np.testing.assert_array_equal(centers, frame.centers)
     assert ran[0] == ("elkan" if bounds is CHEAP_BOUNDS else "yinyang")
     assert (len(set(ran)) == 2) == (trial < 1)
@@ -90,9 +95,8 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
 
 
 def test_a_race_is_for_many_passes():
-    rows = SimpleNamespace(is_sparse=False)
-    data = SimpleNamespace(n_rows=105_000, n_columns=256, dtype=np.dtype(np.float32), rows=rows)
-    chosen = [choose_algorithm(data, 60, max_iter) for max_iter in (3, 19, 20)]
+    options = dict(itemsize=4, is_sparse=False)
+    chosen = [choose_algorithm((105_000, 256), 60, max_iter, **options) for max_iter in (3, 19, 20)]
     assert chosen == ["lloyd", "yinyang", "race"]
 
 

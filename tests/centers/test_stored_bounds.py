@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from coterie.blocks.dataset import Dataset
 from coterie.centers.assignment import PlainAssignment
-from coterie.centers.bounded import BoundedAssignment
+from coterie.centers.bounded import BoundedAssignment, StoredBounds
 from coterie.centers.frame import CenterFrame
-from coterie.centers.stored_bounds import StoredBounds
 from coterie.rows import as_rows
 from tests.support.centers import DTYPES, check_bounds
 

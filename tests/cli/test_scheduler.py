@@ -61,12 +61,8 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--method", "mini-batch"], 2, "coterie.dask.NestedMiniBatchKMeans does"),
-        (
-            ["--method", "total-variation"],
-            2,
-            "--method total-variation: TotalVariationClustering needs a graph of nearest",
-        ),
+        (["--method", "mini-batch"], 2, "--scheduler takes no --method mini-batch, which reads all rows"),
+        (["--method", "total-variation"], 2, "or fit a sample of the rows"),
         (["--scale", "standard"], 2, "--scheduler takes no --missing, --scale, --categories and --normalize"),
         (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
         (["--image", "2x2"], 2, "--scheduler takes no --image"),

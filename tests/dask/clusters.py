@@ -31,16 +31,21 @@ def in_processes(stack, n_workers, **options):
 
 
 def lost_in(monkeypatch, name, number):
-    """Let the scheduler be lost when so many passes of a name have begun; return the names of the passes."""
-    from coterie.dask.crew import ClusterLostError, Crew
+    """Let the scheduler be lost when this many passes of a name have begun; return the names of the passes."""
+    from coterie.dask.crew import Crew
+    from coterie.dask.pool import ClusterLostError, WorkerPool
 
-    run, begun = Crew.run, []
+    begun = []
 
-    def lost(crew, this, *arguments, **options):
-        begun.append(this)
-        if begun.count(name) == number:
-            raise ClusterLostError("The Dask scheduler tcp://here is lost.")
-        return run(crew, this, *arguments, **options)
+    def losing(run):
+        def lost(pool, this, *arguments, **options):
+            begun.append(this if isinstance(this, str) else this.__name__.strip("_"))
+            if begun.count(name) == number:
+                raise ClusterLostError("The Dask scheduler tcp://here is lost.")
+            return run(pool, this, *arguments, **options)
 
-    monkeypatch.setattr(Crew, "run", lost)
+        return lost
+
+    for kind in (Crew, WorkerPool):
+        monkeypatch.setattr(kind, "run", losing(kind.run))
     return begun

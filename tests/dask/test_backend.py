@@ -13,7 +13,8 @@ pytest.importorskip("distributed", reason="fits on a cluster need the extra dask
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.worker import SESSIONS  # noqa: E402
+from coterie.dask.exact_sums import ExactSum, Steps  # noqa: E402
+from coterie.dask.tasks import SESSIONS  # noqa: E402
 
 # The method from outside: clusters in which the label of a row changes only towards a center that is much nearer,
 # so that labels depend on those of all passes before.
@@ -110,6 +111,18 @@ def test_recorded_passes_are_repeated_when_a_worker_leaves():
     assert not SESSIONS
 
 
+class TestExactSum:
+    def test_parts_of_few_rows_and_a_base(self):
+        base = np.arange(6.0).reshape(3, 2)
+        total = ExactSum((3, 2), Steps.below(100.0), base.copy())
+        for _ in range(3):
+            with total.part() as part:
+                part[1] += 0.1
+        np.testing.assert_allclose(total.total(), base + [[0, 0], [0.3, 0.3], [0, 0]], rtol=1e-15)
+        total.clear(np.array([1]))
+        np.testing.assert_array_equal(total.total(), [[0, 1], [0, 0], [4, 5]])
+
+
 def test_renewed_records_are_not_repeated(client):
     lazy = da.from_array(data(), chunks=(170, 3))
     with open_backend(coterie.dask.rows(lazy)) as backend:
@@ -117,12 +130,13 @@ def test_renewed_records_are_not_repeated(client):
         for renews in (False, False, True):
             into = {"sums": backend.total(centers.shape, 1e5), "counts": backend.total((2,), 1e5)}
             backend.run(assign_with_inertia, centers, into=into, writes="labels", renews=renews)
-        assert len(backend._data.crew.past) == 1
+        assert len(backend.pool.record) == 1
 
 
 def test_rows_on_workers_are_not_read_into_one_process(client):
     rows = coterie.dask.rows(da.from_array(data(), chunks=(170, 3)))
     assert rows.shape == (1000, 3)
     np.testing.assert_array_equal(rows.take([0, 400, 999]), data()[[0, 400, 999]])
-    with pytest.raises(TypeError, match=r"rows on Dask workers.*lightweight_coreset"):
-        coterie.KMeans(2).fit(rows)
+    for model in (coterie.MiniBatchKMeans(2), coterie.BisectingKMeans(2), coterie.SizeConstrainedKMeans(2)):
+        with pytest.raises(TypeError, match=r"rows on Dask workers.*lightweight_coreset"):
+            model.fit(rows)

@@ -19,7 +19,6 @@ distributed = pytest.importorskip("distributed", reason="fits on a cluster need 
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask import KMeans  # noqa: E402
 from coterie.dask.crew import Crew  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -44,9 +43,11 @@ def shards(tmp_path_factory):
         yield str(folder / "part-*.npy")
 
 
-def model(rows, **options):
-    seeds = coterie.open_rows(rows).take(np.arange(K))
-    return KMeans(K, init=seeds, algorithm="yinyang", tol=0, max_iter=12, **options)
+def fitted(path, **options):
+    """Return a fitted model and the traffic of the fit."""
+    seeds, rows = coterie.open_rows(path).take(np.arange(K)), coterie.dask.rows(path)
+    model = coterie.KMeans(K, init=seeds, algorithm="yinyang", tol=0, max_iter=12, **options)
+    return model.fit(rows), rows.traffic
 
 
 def pids(client):
@@ -56,11 +57,11 @@ def pids(client):
 def test_workers_are_killed_at_random(shards, monkeypatch):
     with contextlib.ExitStack() as stack:
         cluster, client = in_processes(stack, 2)
-        expected = model(shards).fit(shards)
+        expected, _ = fitted(shards)
         draw = random.Random(SEED)
         for number in range(KILLS):
             # Payloads that workers fetch from each other are lost with the one that has them.
-            monkeypatch.setattr("coterie.dask.crew._SCATTERED_BYTES", 0 if number % 2 else 1 << 18)
+            monkeypatch.setattr("coterie.dask.pool._SCATTERED_BYTES", 0 if number % 2 else 1 << 18)
             at, timers = draw.randrange(1, 10), []
 
             def kill(progress, at=at, timers=timers):
@@ -69,7 +70,7 @@ def test_workers_are_killed_at_random(shards, monkeypatch):
                     timers.append(threading.Timer(draw.random() * 0.05, os.kill, (pid, signal.SIGKILL)))
                     timers[0].start()
 
-            found = model(shards, callback=kill).fit(shards)
+            found, _ = fitted(shards, callback=kill)
             np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
             timers[0].join()
@@ -83,15 +84,16 @@ def test_chunks_that_dask_computed_are_computed_again(shards):
         _, client = in_processes(stack, 2)
         X = da.random.default_rng(0).normal(size=(6000, 4), chunks=(1000, 4))
         options = {"init": "random", "random_state": 0, "n_init": 1, "tol": 0, "max_iter": 8}
-        expected = KMeans(5, **options).fit(X)
+        rows = coterie.dask.rows(X)
+        expected = coterie.KMeans(5, **options).fit(rows)
 
         def kill(progress):
             if progress.iteration == 3:
                 os.kill(pids(client)[0], signal.SIGKILL)
 
-        found = KMeans(5, **options, callback=kill).fit(X)
+        found = coterie.KMeans(5, **options, callback=kill).fit(rows)
         np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-        assert found.traffic_.n_opened.sum() > 6
+        assert rows.traffic.n_opened.sum() > 6
 
 
 def test_a_worker_is_killed_while_rows_travel_to_cells(shards, monkeypatch):
@@ -121,17 +123,17 @@ def test_a_worker_is_killed_while_rows_travel_to_cells(shards, monkeypatch):
 def test_a_worker_is_added(shards):
     with contextlib.ExitStack() as stack:
         cluster, client = in_processes(stack, 1)
-        expected = model(shards).fit(shards)
+        expected, usual = fitted(shards)
 
         def add(progress):
             if progress.iteration == 3:
                 cluster.scale(2)
                 client.wait_for_workers(2, timeout=240)
 
-        found = model(shards, callback=add).fit(shards)
+        found, traffic = fitted(shards, callback=add)
         np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-        assert found.traffic_.n_tasks.max() == 2
-        assert found.traffic_.n_opened.sum() > expected.traffic_.n_opened.sum()
+        assert traffic.n_tasks.max() == 2
+        assert traffic.n_opened.sum() > usual.n_opened.sum()
 
 
 def test_clusters_with_tls(shards):
@@ -140,7 +142,7 @@ def test_clusters_with_tls(shards):
         _, client = in_processes(stack, 1, security=distributed.Security.temporary())
         assert client.scheduler.address.startswith("tls://")
         here = coterie.KMeans(K, init=coterie.open_rows(shards).take(np.arange(K)), tol=0, max_iter=12)
-        found = model(shards).fit(shards)
+        found, _ = fitted(shards)
         np.testing.assert_array_equal(found.labels_, here.fit(coterie.open_rows(shards)).labels_)
 
 
@@ -155,8 +157,8 @@ if __name__ == "__main__":
     client = distributed.Client(sys.argv[1])
     print("begun", flush=True)
     report = lambda progress: print(progress.iteration, flush=True) or time.sleep(1)
-    model = coterie.dask.KMeans(20, init="random", random_state=0, tol=0, n_init=1, callback=report)
-    model.fit(sys.argv[2])
+    model = coterie.KMeans(20, init="random", random_state=0, tol=0, n_init=1, callback=report)
+    model.fit(coterie.dask.rows(sys.argv[2]))
 """
 
 
@@ -183,7 +185,7 @@ def held(dask_scheduler=None):
 
 
 def sessions():
-    from coterie.dask.worker import SESSIONS
+    from coterie.dask.tasks import SESSIONS
 
     return len(SESSIONS)
 
@@ -230,3 +232,24 @@ def test_the_scheduler_is_lost(shards, tmp_path):
         assert "ClusterLostError: The Dask scheduler" in errors
         assert "checkpoint=PATH" in errors
         client.close(timeout=1)
+
+
+def test_nested_mini_batches_when_workers_are_killed(shards):
+    options = {"batch_size": 200, "random_state": 0, "bounds": "yinyang"}
+    with contextlib.ExitStack() as stack:
+        cluster, client = in_processes(stack, 2)
+        rows = coterie.dask.rows(shards)
+        expected = coterie.NestedMiniBatchKMeans(K, **options).fit(rows)
+        for number, at in enumerate((2, 5)):
+
+            def kill(progress, at=at):
+                if progress.iteration == at:
+                    os.kill(pids(client)[0], signal.SIGKILL)
+
+            found = coterie.NestedMiniBatchKMeans(K, **options, callback=kill).fit(rows)
+            np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+            np.testing.assert_array_equal(found.labels_, expected.labels_)
+            np.testing.assert_array_equal(found.history_.n_changed, expected.history_.n_changed)
+            assert rows.traffic.n_opened.sum() > 10
+            cluster.scale(3 + number)
+            client.wait_for_workers(2, timeout=240)

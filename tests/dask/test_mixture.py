@@ -14,7 +14,7 @@ from tests.dask.clusters import in_processes, in_threads, lost_in
 distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
-from coterie.dask import TruncatedGaussianMixture, score  # noqa: E402
+from coterie.dask import TruncatedGaussianMixture  # noqa: E402
 from coterie.dask.worker import SESSIONS  # noqa: E402
 
 C = 8
@@ -87,7 +87,7 @@ def test_by_a_coreset(client):
     np.testing.assert_array_equal(models[0].means_, models[1].means_)
     assert len(models[0].labels_) == len(X)
     whole = coterie.TruncatedGaussianMixture(C, random_state=0, n_init=3).fit(X)
-    assert score(models[0], in_chunks(X)) > whole.score(X) - 0.1
+    assert models[0].score(in_chunks(X)) > whole.score(X) - 0.1
 
 
 def test_what_it_says_of_other_rows(client):

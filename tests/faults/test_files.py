@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from coterie.blocks import kernel_rows
-from coterie.centers.passes import LocalPasses
+from coterie.centers.passes import ClusterPasses
 from coterie.rows import RowSource
 from tests.faults.children import failed_in_one_line, in_child, listed
 
@@ -39,14 +39,14 @@ def between_passes(change):
     def prepare():
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
         first = iter([change])
-        assign = LocalPasses.assign
+        assign = ClusterPasses.assign
 
         def assign_and_change(*arguments, **options):
             result = assign(*arguments, **options)
             next(first, lambda: None)()
             return result
 
-        mock.patch.object(LocalPasses, "assign", assign_and_change).start()
+        mock.patch.object(ClusterPasses, "assign", assign_and_change).start()
 
     return prepare
 

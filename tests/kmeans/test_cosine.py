@@ -13,11 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.blocks.shuffled import ShuffledRows
-from coterie.centers.assignment import PlainAssignment
+from coterie.backend import LocalBackend
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
-from coterie.kmeans.nested import LocalSampleSums
+from coterie.kmeans.nested import GrowingSample, SampleSums
 from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.reference import k_means as oracle
@@ -390,14 +389,13 @@ class TestMovingDirections:
         for _ in range(200):
             X = oracle.unit_rows(true + spread * random.normal(size=(n, d)))
             rows = as_rows(X if kind is DenseMeans else sp.csr_array(X))
-            data = ShuffledRows(rows, None, np.arange(n), n_clusters=1, n_threads=1, shift=np.zeros(d))
-            data.grow(n)
+            data = GrowingSample(LocalBackend(rows), np.arange(n), n, n_clusters=1, shift=np.zeros(d))
             means = kind(true.copy(), np.zeros(d), 1, unit_length=True)
-            votes = LocalSampleSums(data, means, PlainAssignment(data))
-            for _ in range(2):  # the second time the centroid is at its votes
-                votes.update()
-                _, within = means.move(votes.squares)
-            told.append(votes.standard_errors(within)[0])
+            sums = SampleSums(data, means, 0)
+            for _ in range(2):  # the second time the center is at the mean of its rows
+                sums.update()
+                _, within = means.move(sums.squares)
+            told.append(sums.standard_errors(within)[0])
             found.append(np.linalg.norm(means.centers - true))
         ratio = np.sqrt(np.mean(np.square(told)) / np.mean(np.square(found)))
         assert 0.97 < ratio < 1.1

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from coterie import BisectingKMeans, KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.blocks.dataset import Dataset
-from coterie.centers.lloyd import lloyd, local_passes
+from coterie.backend import LocalBackend
+from coterie.backend.measure import measure
+from coterie.centers.lloyd import lloyd, passes_of
 from coterie.fitting.report import Report, Stop
 from coterie.kmeans import mini_batch as mini_batch_module
 from coterie.kmeans.mini_batch import MiniBatchState, mini_batch
@@ -27,8 +28,8 @@ def report_of(callback=None, max_time=None):
      ({"max_time": 1e-9}, 100, "max_time")],
 )  # fmt: skip
 def test_why_lloyd_stopped(blobs, options, max_iter, reason):
-    data, centers = Dataset(as_rows(blobs), None, n_clusters=9, n_threads=1), blobs[:9].copy()
-    result = lloyd(local_passes(data, centers), centers, stop=Stop(max_iter), report=report_of(**options))
+    data, centers = measure(LocalBackend(as_rows(blobs), n_threads=1), 9), blobs[:9].copy()
+    result = lloyd(passes_of(data, 9), centers, stop=Stop(max_iter), report=report_of(**options))
     assert result.reason == reason
     assert len(result.history) <= max_iter
     with pytest.raises(FrozenInstanceError):

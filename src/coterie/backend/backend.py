@@ -7,6 +7,7 @@ adds to the totals in `into`. It may keep values that belong to its rows in `chu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -17,7 +18,7 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource
 
-__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "open_backend"]
+__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "lie_elsewhere", "open_backend"]
 
 Task: TypeAlias = Callable[["Chunk", Any, Any, Mapping[str, Any]], Any]
 """`task(chunk, payload, given, into)`: `payload` is the same for all chunks, `given` is for this chunk alone."""
@@ -37,16 +38,26 @@ class Chunk:
         Threads of the kernels.
     state : dict
         Values that tasks keep for these rows between passes. A task that changes it is run with `writes`.
+    first : int
+        The number of the first row.
+    check : callable
+        Raises an error if the fit has ended meanwhile; a task calls it before each block.
+    exchange : Any
+        On workers, what tasks need that ask other workers for rows.
     """
 
     rows: RowSource
     weights: Array | None
     n_threads: int
     state: dict[str, Any] = field(default_factory=dict)
+    first: int = 0
+    check: Callable[[], None] = lambda: None
+    exchange: Any = None
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, Block, Array | None]]:
         """Yield first row within the chunk, rows and weights of each block."""
         for start, block in self.rows.blocks(rows_per_block):
+            self.check()
             yield (
                 start,
                 block,
@@ -55,10 +66,25 @@ class Chunk:
 
 
 class Total(Protocol):
-    """A sum over all chunks, float64."""
+    """A sum over all chunks, float64.
+
+    Attributes
+    ----------
+    resolution : float
+        Differences of less than this may be lost; 0 if rounding is relative.
+    """
+
+    @property
+    def resolution(self) -> float: ...
 
     def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
         """Add a part to some rows of the sum, each at most once."""
+
+    def part(self) -> AbstractContextManager[FloatArray]:
+        """Return an array to which the rows of a chunk are added: the sum itself in this process, zeros on workers."""
+
+    def clear(self, rows: IndexArray | slice = slice(None), /) -> None:
+        """Set some rows of the sum to 0."""
 
     def total(self) -> FloatArray:
         """Return the sum."""
@@ -77,6 +103,14 @@ class Backend(Protocol):
         Weights of the rows; None for 1.
     firsts : ndarray of int
         The first row of each chunk, then the number of rows.
+    rows : RowSource
+        The rows; single ones can be taken.
+    is_here : bool
+        Whether the rows are read in this process, as one chunk.
+    n_threads : int
+        Threads of the kernels of this process.
+    rows_per_worker : int
+        About how many rows each process holds.
     """
 
     n_rows: int
@@ -84,6 +118,12 @@ class Backend(Protocol):
     dtype: np.dtype[Any]
     weights: Array | None
     firsts: IndexArray
+    rows: RowSource
+    is_here: bool
+    n_threads: int
+
+    @property
+    def rows_per_worker(self) -> int: ...
 
     def __enter__(self) -> Self:
         """Return the backend."""
@@ -123,16 +163,33 @@ class Backend(Protocol):
     def take(self, indices: IndexArray) -> Block:
         """Return a few rows by their numbers, ascending."""
 
-    def total(self, shape: tuple[int, ...], largest: float) -> Total:
-        """Return an empty sum for `into`; `largest` is an upper bound of the size of parts and totals."""
+    def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
+        """Return an empty sum for `into`.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Its shape.
+        largest : float
+            Upper bound of the absolute values of parts and totals.
+        base : ndarray, optional
+            What the sum begins with; the array may be changed.
+        """
 
 
 @runtime_checkable
 class _HasBackend(Protocol):
-    def backend(self, sample_weight: Any, n_threads: int | None) -> Backend: ...
+    def backend(self, sample_weight: Any, n_threads: int | None, fit: Any) -> Backend: ...
 
 
-def open_backend(rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> Backend:
+def lie_elsewhere(rows: RowSource) -> bool:
+    """Return whether rows have a backend of their own, such as those of `coterie.dask.rows`."""
+    return isinstance(rows, _HasBackend)
+
+
+def open_backend(
+    rows: RowSource, sample_weight: Any = None, n_threads: int | None = None, *, fit: Any = None
+) -> Backend:
     """Return the backend of rows: their own where they lie elsewhere, otherwise that of this process.
 
     Parameters
@@ -143,6 +200,8 @@ def open_backend(rows: RowSource, sample_weight: Any = None, n_threads: int | No
         Non-negative weights.
     n_threads : int, optional
         Threads of the kernels. None: all processors, of this process or of each worker.
+    fit : estimator, optional
+        The estimator that is fitted, to which a checkpoint of the rows is bound.
 
     Raises
     ------
@@ -150,18 +209,26 @@ def open_backend(rows: RowSource, sample_weight: Any = None, n_threads: int | No
         If weights are negative, not finite or all 0, or there is not one for each row.
     """
     if isinstance(rows, _HasBackend):
-        return rows.backend(sample_weight, n_threads)
+        return rows.backend(sample_weight, n_threads, fit)
     return LocalBackend(rows, sample_weight, n_threads)
 
 
 class _Sum:
     """A sum in one array."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self._values = np.zeros(shape)
+    resolution = 0.0
+
+    def __init__(self, values: FloatArray) -> None:
+        self._values = values
 
     def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
         self._values[rows] += part
+
+    def part(self) -> AbstractContextManager[FloatArray]:
+        return nullcontext(self._values)
+
+    def clear(self, rows: IndexArray | slice = slice(None), /) -> None:
+        self._values[rows] = 0
 
     def total(self) -> FloatArray:
         return self._values
@@ -170,12 +237,16 @@ class _Sum:
 class LocalBackend:
     """Passes over rows in this process: one chunk that holds them all. See `Backend` and `open_backend`."""
 
+    is_here = True
+
     def __init__(self, rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> None:
+        self.rows = rows
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
         self.weights = check_sample_weight(sample_weight, rows)
         self.firsts: IndexArray = np.array([0, self.n_rows], dtype=np.intp)
-        self._chunk = Chunk(rows, self.weights, effective_n_threads(n_threads))
+        self.n_threads, self.rows_per_worker = effective_n_threads(n_threads), self.n_rows
+        self._chunk = Chunk(rows, self.weights, self.n_threads)
 
     def __enter__(self) -> Self:
         return self
@@ -200,6 +271,6 @@ class LocalBackend:
         """Return a few rows."""
         return self._chunk.rows.take(indices)
 
-    def total(self, shape: tuple[int, ...], largest: float) -> Total:
+    def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
         """Return an empty sum."""
-        return _Sum(shape)
+        return _Sum(np.zeros(shape) if base is None else base)

@@ -31,10 +31,12 @@ class RowReader:
     ----------
     rows : RowSource of shape (n, d)
         The data.
+    first : int
+        The number of the first row, for errors.
     """
 
-    def __init__(self, rows: RowSource) -> None:
-        self._rows = rows
+    def __init__(self, rows: RowSource, first: int = 0) -> None:
+        self._rows, self._first = rows, first
 
     @cached_property
     def _in_place(self) -> Any:
@@ -54,7 +56,7 @@ class RowReader:
             squares = squares_to_point(x, len(numbers), shift, n_threads).astype(self._rows.dtype)
         if not np.isfinite(squares).all():
             self._rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
-            check_squares(squares, numbers)
+            check_squares(squares, numbers + self._first)
         return squares
 
 

@@ -16,6 +16,7 @@ from coterie.blocks.measures import Squares, measures, sample_positions
 from coterie.rows import Block, RowSource
 
 __all__ = [
+    "ChunkRows",
     "Dataset",
     "FitRows",
     "SquareDistances",
@@ -93,17 +94,73 @@ class FitRows:
         """Yield (slice of positions, kernel rows) for each block."""
         raise NotImplementedError
 
-    def _mean_row(self, blocks: Iterable[tuple[slice, Any]], n_rows: int) -> FloatArray:
+    def _sum_of_rows(self, blocks: Iterable[tuple[slice, Any]]) -> FloatArray:
         sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
         zero = np.zeros(self.n_columns)
         for part, x in blocks:
             labels = np.zeros(part.stop - part.start, dtype=np.int32)
             _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
-        return sums[0] / n_rows
+        return sums[0]
 
 
-class Dataset(FitRows):
-    """The rows of a fit in their own order, all of them measured at once.
+class ChunkRows(FitRows):
+    """Consecutive rows in their own order: all rows of a fit, or a chunk of them. `measure_from` gives the shift.
+
+    Parameters
+    ----------
+    first : int
+        The number of the first row, for errors.
+    """
+
+    def __init__(
+        self,
+        rows: RowSource,
+        sample_weight: Array | None,
+        *,
+        n_clusters: int,
+        n_threads: int,
+        first: int = 0,
+    ) -> None:
+        super().__init__(
+            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
+        )
+        self.first = first
+        self.squares = np.empty(self.n_rows, dtype=self.dtype)
+
+    @cached_property
+    def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
+        return list(kernel_blocks(self.rows, self.block_rows))
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield (slice of the rows, kernel rows) for each block."""
+        return (
+            iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
+        )
+
+    def sum_of_rows(self) -> FloatArray:
+        """Return the sum of the rows, without weights."""
+        return self._sum_of_rows(self.blocks())
+
+    def measure_from(self, point: FloatArray) -> FloatArray:
+        """Make a point the shift; return the squared distances of the rows to it in float64."""
+        exact = self.own_square_distances(point[None, :], np.zeros(self.n_rows, dtype=np.int32))
+        with np.errstate(over="ignore"):
+            self.squares[:] = exact
+        check_squares(self.squares, self.first)
+        self.shift = point
+        return exact
+
+    def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
+        """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
+        squares = np.empty(self.n_rows)
+        distances = SquareDistances(centers, self.n_threads)
+        for part, x in self.blocks():
+            distances.write(x, labels[part], squares[part])
+        return squares
+
+
+class Dataset(ChunkRows):
+    """The rows of a fit in this process, all of them measured at once.
 
     Attributes
     ----------
@@ -121,36 +178,18 @@ class Dataset(FitRows):
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
     ) -> None:
-        super().__init__(
-            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
-        )
-        self.squares = np.empty(self.n_rows, dtype=self.dtype)
+        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
         found = measures(self, is_sparse=self.rows.is_sparse)
-        del self._exact
-        self.shift, self.total_square = found.shift, found.total_square
+        self.total_square = found.total_square
         self.mean_variance, self.has_far_rows = found.mean_variance, found.has_far_rows
-
-    @cached_property
-    def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
-        return list(kernel_blocks(self.rows, self.block_rows))
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of the rows, kernel rows) for each block."""
-        return (
-            iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
-        )
 
     def mean_row(self) -> FloatArray:
         """Return the mean of the rows."""
-        return self._mean_row(self.blocks(), self.n_rows)
+        return self.sum_of_rows() / self.n_rows
 
     def squares_to(self, point: FloatArray) -> Squares:
         """Measure the rows from a point, and keep their squared distances in the dtype of the rows."""
-        self._exact = self.own_square_distances(point[None, :], np.zeros(self.n_rows, dtype=np.int32))
-        with np.errstate(over="ignore"):
-            self.squares[:] = self._exact
-        check_squares(self.squares)
-        return squares_of(self._exact, self.weights)
+        return squares_of(self.measure_from(point), self.weights)
 
     def check_vanishing(self, largest: float) -> None:
         """Raise a ValueError if rows differ although the largest of their squares has no digits."""
@@ -160,15 +199,8 @@ class Dataset(FitRows):
 
     def mean_below(self, largest: float) -> float:
         """Return the mean of the squared distances that are at most so large."""
-        return float(self._exact[self._exact <= largest].mean())
-
-    def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
-        """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
-        squares = np.empty(self.n_rows)
-        distances = SquareDistances(centers, self.n_threads)
-        for part, x in self.blocks():
-            distances.write(x, labels[part], squares[part])
-        return squares
+        exact = self.measure_from(self.shift)
+        return float(exact[exact <= largest].mean())
 
 
 class SquareDistances:
@@ -200,12 +232,12 @@ def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> 
     return squares
 
 
-def check_squares(squares: Array, numbers: IndexArray | None = None) -> None:
-    """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows."""
+def check_squares(squares: Array, numbers: IndexArray | int = 0) -> None:
+    """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows, or of the first."""
     finite = np.isfinite(squares)
     if not finite.all():
         too_large = np.flatnonzero(~finite)
-        row = too_large[0] if numbers is None else numbers[too_large[0]]
+        row = too_large[0] + numbers if isinstance(numbers, int) else numbers[too_large[0]]
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
         )

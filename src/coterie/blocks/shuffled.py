@@ -62,6 +62,8 @@ class ShuffledRows(FitRows):
     shift : ndarray of shape (d,), float64, or None
         None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `robust_shift` for
         the exception.
+    first : int
+        The number of the first row, for errors.
 
     Attributes
     ----------
@@ -80,12 +82,13 @@ class ShuffledRows(FitRows):
         n_clusters: int,
         n_threads: int,
         shift: FloatArray | None = None,
+        first: int = 0,
     ) -> None:
         super().__init__(
             kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
         )
         self.order = order
-        self._reader = RowReader(self.rows)
+        self._reader = RowReader(self.rows, first)
         self._weights_by_row, self.weights = self.weights, None
         if self._weights_by_row is not None:
             self.weights = np.empty_like(self._weights_by_row)
@@ -98,7 +101,21 @@ class ShuffledRows(FitRows):
         self.shift = np.zeros(self.n_columns) if shift is None else shift
 
     def grow(self, size: int) -> None:
-        """Take in the rows up to a position."""
+        """Take in the rows up to a position, and measure them; the first ones find the shift."""
+        new = self.extend(size)
+        is_first = not self._shift_is_known and not self.rows.is_sparse
+        self._shift_is_known = True
+        if is_first:
+            self.shift = self.sum_of(new) / (new.stop - new.start)
+        self.measure(new)
+        if is_first:
+            middle = robust_shift(self.take, self.shift, self.squares[new], self.dtype)
+            if middle is not None:
+                self.shift = middle
+                self.measure(new)
+
+    def extend(self, size: int) -> slice:
+        """Take in the rows up to a position without measuring them; return their positions."""
         self.order[self.size : size].sort()
         new = slice(self.size, size)
         if self.weights is not None and self._weights_by_row is not None:
@@ -107,26 +124,22 @@ class ShuffledRows(FitRows):
         # is enough.
         self._cuts = [0, new.start, new.stop] if self.rows.in_memory else [*self._cuts, size]
         self.size = size
-        is_first = not self._shift_is_known and not self.rows.is_sparse
-        self._shift_is_known = True
-        if is_first:
-            self.shift = self._mean_row(self._blocks_of(new), new.stop - new.start)
-        self._measure(new)
-        if is_first:
-            middle = robust_shift(self.take, self.shift, self.squares[new], self.dtype)
-            if middle is not None:
-                self.shift = middle
-                self._measure(new)
+        return new
+
+    def sum_of(self, piece: slice) -> FloatArray:
+        """Return the sum of the rows of some positions, without weights."""
+        return self._sum_of_rows(self._blocks_of(piece))
+
+    def measure(self, piece: slice) -> None:
+        """Measure the rows of some positions from the shift."""
+        for part, x in self._blocks_of(piece):
+            self.squares[part] = self._reader.measure(x, self.order[part], self.shift, self.n_threads)
 
     def take(self, positions: IndexArray) -> Block:
         """Return rows of some positions."""
         numbers = self.order[positions]
         ascending = np.argsort(numbers, kind="stable")
         return self.rows.take(numbers[ascending])[np.argsort(ascending, kind="stable")]
-
-    def _measure(self, new: slice) -> None:
-        for part, x in self._blocks_of(new):
-            self.squares[part] = self._reader.measure(x, self.order[part], self.shift, self.n_threads)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of positions, kernel rows) for each block of the prefix; none holds old and new rows."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +13,8 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import FitRows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
-from coterie.centers.stored_bounds import StoredBounds
 
-__all__ = ["BoundedAssignment", "n_bounds_of", "panels_of_neighbors"]
+__all__ = ["BoundedAssignment", "StoredBounds", "n_bounds_of", "panels_of_neighbors"]
 
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
@@ -26,6 +26,57 @@ _CONVERTED = 1 << 15
 # Rows by which the length of centroids is chosen that bounds are of, and the least length.
 _ROWS_OF_LENGTH = 1024
 _SHORTEST = 0.1
+
+# Octaves of the bounds that can be stored, and how many of them are above a typical distance: outliers may be so much
+# farther away; with 26 below, nothing is lost that a float32 could tell.
+_OCTAVES, _OCTAVES_ABOVE = 32, 6
+
+
+@dataclass(frozen=True)
+class StoredBounds:
+    """Lower bounds in 16 bits, which `cpp/include/coterie/machine/stored_bounds.hpp` reads and writes.
+
+    Five bits of the exponent and eleven of the fraction, rounded down: monotonous, and never more than the bound.
+
+    Parameters
+    ----------
+    bias : int
+        What the bits of the least number begin with that can be stored.
+    dtype_of_values : dtype
+        Of the bounds.
+    """
+
+    bias: int
+    dtype_of_values: np.dtype
+
+    dtype: ClassVar[np.dtype] = np.dtype(np.uint16)
+    none: ClassVar[int] = 0  # no bound
+    endless: ClassVar[int] = 65535  # the greatest one
+
+    @classmethod
+    def around(cls, distance: float, dtype: np.dtype) -> StoredBounds:
+        """Return what suits rows that are typically so far from all others."""
+        bits, dropped = _bits_of(dtype)
+        tiny, largest = np.finfo(dtype).tiny, np.finfo(dtype).max
+        least = np.clip(distance * 2.0 ** (_OCTAVES_ABOVE - _OCTAVES), tiny, largest * 2.0**-_OCTAVES)
+        return cls(int(np.array([least], dtype=dtype).view(bits)[0] >> dropped), dtype)
+
+    def store(self, bounds: Array) -> Array:
+        """Return the bounds as they are stored; what is below the least is no bound."""
+        bits, dropped = _bits_of(self.dtype_of_values)
+        values = np.ascontiguousarray(np.maximum(bounds, 0), dtype=self.dtype_of_values)
+        return np.clip((values.view(bits) >> dropped) - self.bias, self.none, self.endless).astype(self.dtype)
+
+    def values(self, stored: Array) -> Array:
+        """Return what is known of the bounds that are stored: no more than they were; minus infinity for none."""
+        bits, dropped = _bits_of(self.dtype_of_values)
+        values = ((stored.astype(bits) + self.bias) << dropped).view(self.dtype_of_values)
+        return np.where(stored == self.none, -np.inf, values).astype(self.dtype_of_values, copy=False)
+
+
+def _bits_of(dtype: np.dtype) -> tuple[np.dtype, int]:
+    """Return the integers that have as many bits as numbers of a type, and how many of these are dropped."""
+    return (np.dtype(np.int32), 12) if dtype.itemsize == 4 else (np.dtype(np.int64), 41)
 
 
 class BoundedAssignment:
@@ -39,7 +90,7 @@ class BoundedAssignment:
         The first centroids; they are sorted into panels of neighbours.
     n_groups : int or None
         Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Each takes 2 bytes
-        (`coterie.centers.stored_bounds`); panels of 16 (float32) or 8 (float64) centroids are never split.
+        (`StoredBounds`); panels of 16 (float32) or 8 (float64) centroids are never split.
     unit_length : bool
         Whether rows and centroids have length 1: then bounds are those of shortened centroids, see `_shorten`.
     """

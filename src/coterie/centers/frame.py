@@ -1,4 +1,4 @@
-"""Centroids as kernels want them."""
+"""Centers: as kernels take them, and where they move, to the means of their rows or in their directions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 
-__all__ = ["CenterFrame", "nearest_centers"]
+__all__ = ["CenterFrame", "direction_lengths", "moved_centers", "nearest_centers", "unit_centers"]
+
+# Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
+_CANCELLED = 1e-12
 
 
 class CenterFrame:
@@ -34,6 +37,9 @@ class CenterFrame:
         self.offsets = np.empty(len(centers), dtype=centers.dtype)
         _kernels.relate_centers(self.centers, shift, self.relative, self.squares, self.offsets, n_threads)
         self._shift = shift
+
+    def __reduce__(self) -> Any:
+        return CenterFrame, (self.centers, self._shift)
 
     def __len__(self) -> int:
         return len(self.centers)
@@ -72,3 +78,68 @@ class CenterFrame:
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:
     """Write the ids.shape[1] nearest centroids of each row and their scores (see `_kernels.nearest`)."""
     _kernels.nearest(x, frame.relative, frame.offsets, ids, scores, n_threads)
+
+
+def moved_centers(
+    sums: FloatArray,
+    masses: FloatArray,
+    shift: FloatArray,
+    before: Array,
+    n_threads: int,
+    *,
+    unit_length: bool = False,
+) -> Array:
+    """Return the centroids of clusters; one without mass, or without a direction, stays where it is.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (k, d), float64
+        (Weighted) sum of the rows of each cluster, relative to the shift.
+    masses : ndarray of shape (k,), float64
+        Sum of their weights.
+    shift : ndarray of shape (d,), float64
+        See `coterie.blocks.dataset.FitRows`.
+    before : ndarray of shape (k, d), compute dtype
+        The centroids so far.
+    n_threads : int
+        Threads of the kernel.
+    unit_length : bool
+        Whether the mean of each cluster is scaled to length 1. Of all vectors of length 1 that one has the least sum
+        of squared distances to the rows, if these have length 1 too (Dhillon and Modha 2001, section 2.3).
+
+    Returns
+    -------
+    ndarray of shape (k, d), dtype of the centroids
+    """
+    if unit_length:
+        sums = sums + masses[:, None] * shift
+        shift = np.zeros_like(shift)
+        masses = direction_lengths(np.einsum("ij,ij->i", sums, sums), masses)
+    after = np.empty_like(before)
+    _kernels.move_centers(sums, masses, shift, before, after, n_threads)
+    return after
+
+
+def direction_lengths(square_lengths: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return the lengths of sums of rows of length 1; 0 where the rows cancel out, so that there is no direction."""
+    lengths = np.sqrt(np.maximum(square_lengths, 0.0))
+    return np.where(lengths > _CANCELLED * masses, lengths, 0.0)
+
+
+def unit_centers(centers: Array) -> Array:
+    """Return centroids scaled to length 1.
+
+    Raises
+    ------
+    ValueError
+        If one of them is 0.
+    """
+    # The largest entry is taken out first: squares near the ends of the range overflow or vanish.
+    scaled = centers.astype(np.float64)
+    largest = np.abs(scaled).max(axis=1, keepdims=True)
+    if not np.all(largest > 0):
+        bad = int(np.argmin(largest))
+        raise ValueError(f"The initial center {bad} is 0, which has no direction.")
+    scaled /= largest
+    scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled.astype(centers.dtype)

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.backend import Backend, Chunk
+from coterie.backend.measure import kept_rows_of
 from coterie.blocks.dataset import SquareDistances, check_overflow, worthwhile_threads
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import Doubts
 from coterie.rows import Block, RowSource
 
-__all__ = ["labels_and_squares", "nearest_labels", "squares_to_centers"]
+__all__ = ["label_all", "labels_and_squares", "nearest_labels", "squares_to_centers"]
 
 
 def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
@@ -70,6 +72,20 @@ def labels_and_squares(
         doubts.settle(x, block.__getitem__, labels[part], squares[part])
         check_overflow(squares[part], part.start)
     return labels, squares
+
+
+def label_all(backend: Backend, centers: Array, shift: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return what `labels_and_squares` does of all rows of a backend."""
+    parts = backend.run(_label, {"centers": centers, "shift": shift})
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    labels, squares = zip(*parts)
+    return np.concatenate(labels), np.concatenate(squares)
+
+
+def _label(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> tuple[IntArray, FloatArray]:
+    rows = kept_rows_of(chunk)
+    return labels_and_squares(rows, payload["centers"], payload["shift"], chunk.n_threads)
 
 
 def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import Dataset
+from coterie.backend import open_backend
+from coterie.backend.measure import MeasuredRows, measure
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.bounded import BoundedAssignment, StoredBounds, n_bounds_of
 from coterie.centers.frame import CenterFrame
-from coterie.centers.passes import ClusterPasses, LocalPasses
+from coterie.centers.passes import ClusterPasses
 from coterie.centers.racing import RacingAssignment
-from coterie.centers.stored_bounds import StoredBounds
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
+from coterie.rows import as_rows
 
 __all__ = [
-    "ALGORITHMS", "KMeansResult", "algorithm_of", "best_of", "choose_algorithm", "iterate", "lloyd", "local_passes",
+    "ALGORITHMS", "KMeansResult", "best_of", "cell_centers", "choose_algorithm", "iterate", "lloyd", "passes_of",
     "races",
 ]  # fmt: skip
 
@@ -34,6 +38,9 @@ _RACED, _RACED_BYTES = 2e8, 64
 
 # Bounds of "elkan" may take this, or so much of the memory of the rows. More costs more time than it saves.
 _ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
+
+# Iterations that spread the centers of cells: where exactly these are matters little.
+_STEPS_OF_CELLS = 5
 
 # Passes that earn a race, and the first touch of the memory of these bounds: in fewer, those of "yinyang" were as fast
 # or faster on all machines, and to go over to them takes as long as a pass.
@@ -101,7 +108,7 @@ def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) 
     if n_changed != 0:
         _assign(passes, frame, n_changed)
     labels, squares, total = passes.finish(frame)
-    inertia = passes.sums.inertia_scale * total
+    inertia = passes.inertia_scale * total
     return KMeansResult(frame.centers, labels, squares, inertia, report.history(), reason)
 
 
@@ -135,17 +142,17 @@ def iterate(
     passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report
 ) -> tuple[CenterFrame, int | None, str]:
     """Return the centers of `lloyd`, how many labels changed in its last iteration, and why it stopped."""
-    data, scale = passes.data, passes.sums.inertia_scale
+    data, scale = passes.data, passes.inertia_scale
     frame = CenterFrame(centers, data.shift, data.n_threads)
     reason, n_changed = "max_iter", None
     for _ in range(stop.max_iter):
         n_changed = _assign(passes, frame, n_changed)
         # From the sums, unless rounding would hide it.
         measured = passes.measured_inertia(frame)
-        objective, moved = passes.sums.inertia(frame) if measured is None else measured, 0.0
+        objective, moved = passes.inertia(frame) if measured is None else measured, 0.0
         if n_changed > 0:
-            _relocate_empty(passes, frame)
-            after = CenterFrame(passes.sums.centers(frame.centers), data.shift, data.n_threads)
+            passes.relocate_empty(frame)
+            after = CenterFrame(passes.means(frame.centers), data.shift, data.n_threads)
             moved, frame = float(np.sum(after.square_distances(frame))), after
         is_over = report(
             scale * objective, frame.centers, n_changed=n_changed, center_shift=moved, **passes.progress()
@@ -168,80 +175,83 @@ def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) ->
     return n_changed
 
 
-def _relocate_empty(passes: ClusterPasses, frame: CenterFrame) -> None:
-    """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
-    sums = passes.sums
-    doubtful = np.flatnonzero(sums.masses <= 1e-9 * passes.data.total_weight / len(sums.masses))
-    if len(doubtful) == 0:
-        return
-    empty = doubtful[passes.exact_masses()[doubtful] == 0]
-    # Rounding may have left something of their sums.
-    sums.masses[empty] = 0
-    sums.sums[empty] = 0
-    if len(empty) > 0:
-        rows, labels = passes.farthest(frame, len(empty))
-        passes.move(rows, labels, empty[: len(rows)].astype(np.int32))
-
-
-def local_passes(
-    data: Dataset,
-    centers: Array,
+def passes_of(
+    data: MeasuredRows,
+    n_clusters: int,
     algorithm: str = "auto",
     *,
     max_iter: float = math.inf,
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
-) -> LocalPasses:
-    """Return the passes of Lloyd's algorithm over rows of this process.
+) -> ClusterPasses:
+    """Return the passes of Lloyd's algorithm over the rows of a backend.
 
     Parameters
     ----------
-    data : Dataset
+    data : MeasuredRows
         The rows.
-    centers : ndarray of shape (k, d), dtype of the rows
-        Where the centroids begin.
+    n_clusters : int
+        Number of clusters k.
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
-        How rows find their nearest centroids; the labels are the same, bit for bit.
+        How rows find their nearest centers; the labels are the same, bit for bit.
     max_iter : int
-        Iterations at most: "auto" goes by it.
+        Maximum number of iterations, by which "auto" chooses.
     unit_length : bool
-        Whether centroids are scaled to length 1 after each move. Bounds hold all the same: what they add up is how far
-        the centroids are from where they were.
+        Whether centers are scaled to length 1 after each update. Bounds hold all the same: what they add up is how far
+        the centers are from where they were.
     deadline : Deadline
-        When the fit is to end: with a time limit "auto" takes no bounds in the first pass, whose time tells whether
+        When the fit is to end: with a time limit "auto" takes no bounds in the first pass, whose time shows whether
         there are enough passes for them.
     """
-
-    def assignment(frame: CenterFrame) -> Assignment:
-        return _assignment(data, frame, algorithm, max_iter, unit_length)
-
-    if algorithm == "auto" and deadline.is_set:
-        plain, n_clusters = PlainAssignment(data), len(centers)
-        return LocalPasses(
-            data, plain, n_clusters, unit_length=unit_length, later=assignment, deadline=deadline
+    is_auto = algorithm == "auto"
+    if is_auto:
+        algorithm = choose_algorithm(
+            (data.backend.rows_per_worker, data.n_columns), n_clusters, max_iter,
+            itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse,
+        )  # fmt: skip
+    if n_clusters == 1:
+        algorithm = "lloyd"
+    n_bounds = (
+        None if algorithm == "race" else n_bounds_of(algorithm, data.backend.rows_per_worker, n_clusters)
+    )
+    new = partial(
+        _new_assignment, algorithm=algorithm, n_bounds=n_bounds, max_iter=max_iter, unit_length=unit_length
+    )
+    if is_auto and deadline.is_set:
+        return ClusterPasses(
+            data, n_clusters, _plain_assignment, unit_length=unit_length, later=new, deadline=deadline
         )
-    frame = CenterFrame(centers, data.shift, data.n_threads)
-    return LocalPasses(data, assignment(frame), len(centers), unit_length=unit_length)
+    return ClusterPasses(data, n_clusters, new, unit_length=unit_length)
 
 
-def choose_algorithm(data: Dataset, n_clusters: int, max_iter: float = math.inf) -> str:
+def _plain_assignment(rows: ChunkRows, _: CenterFrame) -> Assignment:
+    return PlainAssignment(rows)
+
+
+def _new_assignment(
+    rows: ChunkRows,
+    frame: CenterFrame,
+    *,
+    algorithm: str,
+    n_bounds: int | None,
+    max_iter: float,
+    unit_length: bool,
+) -> Assignment:
+    if algorithm == "lloyd":
+        return PlainAssignment(rows)
+    if algorithm == "race":
+        return RacingAssignment(rows, frame, max_iter=max_iter, unit_length=unit_length)
+    return BoundedAssignment(rows, frame, n_bounds, unit_length=unit_length)
+
+
+def choose_algorithm(
+    shape: tuple[int, int], n_clusters: int, max_iter: float = math.inf, *, itemsize: int, is_sparse: bool
+) -> str:
     """Return what `algorithm="auto"` stands for, "race" where that is measured; see the notes of `coterie.KMeans`."""
     if max_iter < _PASSES_FOR_BOUNDS:
         return "lloyd"
-    shape = data.n_rows, data.n_columns
-    if races(shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse):
+    if races(shape, n_clusters, itemsize=itemsize, is_sparse=is_sparse):
         return "race" if max_iter >= _PASSES_OF_RACE else "yinyang"
-    return algorithm_of(
-        "auto", shape, n_clusters, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
-    )
-
-
-def algorithm_of(
-    algorithm: str, shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool
-) -> str:
-    """Return which algorithm so many rows, columns and clusters get: "auto" chooses."""
-    if algorithm != "auto":
-        return algorithm
     n_columns = shape[1]
     if n_clusters < 4 or is_sparse:
         return "lloyd"
@@ -267,15 +277,26 @@ def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
     return n_bytes <= max(_ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize)
 
 
-def _assignment(
-    data: Dataset, frame: CenterFrame, algorithm: str, max_iter: float, unit_length: bool
-) -> PlainAssignment | BoundedAssignment | RacingAssignment:
-    n_clusters = len(frame)
-    if algorithm == "auto":
-        algorithm = choose_algorithm(data, n_clusters, max_iter)
-    if algorithm == "lloyd" or n_clusters == 1:
-        return PlainAssignment(data)
-    if algorithm == "race":
-        return RacingAssignment(data, frame, max_iter=max_iter, unit_length=unit_length)
-    n_bounds = n_bounds_of(algorithm, data.n_rows, n_clusters)
-    return BoundedAssignment(data, frame, n_bounds, unit_length=unit_length)
+def cell_centers(rows: Array, n_cells: int, *, seed: int, n_threads: int) -> Array:
+    """Return centers of cells for a search: a few iterations spread them. Equal rows share a cell.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64
+        What they are learned from.
+    n_cells : int
+        At most n.
+    seed : int
+        Of the rows that they begin with.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    ndarray of shape (n_cells, d), dtype of the rows
+    """
+    drawn = np.random.RandomState(seed).choice(len(rows), n_cells, replace=False)
+    with single_threaded_blas(), open_backend(as_rows(rows), n_threads=n_threads) as backend:
+        passes = passes_of(measure(backend, n_cells), n_cells)
+        frame, _, _ = iterate(passes, rows[drawn], stop=Stop(_STEPS_OF_CELLS), report=Report())
+    return frame.centers

@@ -14,8 +14,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.centers.frame import CenterFrame
-from coterie.centers.positions import moved_centers
+from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.sparse_means import NONE, SparseMeans
 
 __all__ = ["DenseMeans", "Means", "means_of"]

@@ -1,197 +1,295 @@
-"""What a fit of centres asks of its rows: passes over blocks, which may be at hand or on other machines.
+"""Passes of Lloyd's algorithm over the rows of a backend: assignment, cluster sums, and what the solver asks of rows.
 
-`lloyd` decides what is to be done next; a `ClusterPasses` goes through the rows and holds what belongs to each of them,
-its label and its bounds. `LocalPasses` does so for blocks of this process. `coterie.dask` has another one, whose
-blocks, labels and bounds stay where the rows are: centres go there, sums of clusters come back.
+Labels and bounds stay with the rows, in the state of each chunk; centers go there, cluster sums come back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from coterie.arrays import FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.backend import Chunk
+from coterie.backend.measure import MeasuredRows, rows_of, split_by_chunk
+from coterie.blocks.dataset import ChunkRows, weighted_sum
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.blocks.measures import sample_positions
 from coterie.centers.assignment import Assignment
-from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import Doubts, SettledAssignment, rounding_decides
-from coterie.centers.sums import ClusterSums, Totals
+from coterie.centers.frame import CenterFrame, moved_centers
+from coterie.centers.rounding import Doubts, SettledAssignment, are_some_doubtful
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
-__all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "LocalPasses", "MeasuredRows"]
+__all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "NewAssignment"]
 
-# In fewer passes than this, bounds cost more time than they save.
+# With fewer passes than this, bounds cost more time than they save.
 _PASSES_FOR_BOUNDS = 4
 
 # What the numbers in the history's column `algorithm` stand for.
 ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
 
-
-class MeasuredRows(Protocol):
-    """What is known of the rows of a fit as a whole; `coterie.blocks.dataset.Dataset` says what each word means."""
-
-    n_rows: int
-    n_threads: int
-    total_weight: float
-    has_far_rows: bool
-    shift: FloatArray
+NewAssignment: TypeAlias = Callable[[ChunkRows, CenterFrame], Assignment]
+"""Returns an assignment of the rows of a chunk, given the first centers; it must be picklable."""
 
 
-class ClusterPasses(Protocol):
-    """Rows with the numbers of their clusters. Rows and labels come in the order of the data."""
-
-    @property
-    def data(self) -> MeasuredRows:
-        """The rows as a whole."""
-
-    def progress(self) -> dict[str, Any]:
-        """Return what the history of a fit has of the last pass beside the rest, such as the `algorithm`."""
-
-    @property
-    def sums(self) -> Totals:
-        """The sums of the clusters, up to date after `assign` and `move`."""
-
-    def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
-        """Give all rows the labels of their nearest centroids; return how many are others than before.
-
-        The sums take in the rows that have moved, or all rows (`afresh`).
-        """
-
-    def rounding_decides(self, frame: CenterFrame) -> bool:
-        """Tell by some rows whether rounding may choose labels; see `coterie.centers.rounding`."""
-
-    def settle(self) -> None:
-        """From now on give rows that are in doubt their nearest centroids."""
-
-    def measured_inertia(self, frame: CenterFrame) -> float | None:
-        """Return the inertia of the labels by the distances of all rows, None where sums tell it as well."""
-
-    def exact_masses(self) -> FloatArray:
-        """Return the sum of the weights of the rows of each cluster, counted anew."""
-
-    def farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
-        """Return the numbers and labels of the rows that are the farthest from their centroids, the farthest first.
-
-        At most `n_rows`, each with a weight and a distance; of equal ones the first.
-        """
-
-    def move(self, rows: IndexArray, before: IntArray, labels: IntArray) -> None:
-        """Give some rows other labels, which no distance chose, and move them between the sums."""
-
-    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
-        """Return the labels of the last pass, near-ties resolved, their squared distances, and the sum of these."""
-
-
-class LocalPasses:
-    """Passes over blocks of this process.
+class ClusterPasses:
+    """Passes over the rows of a backend, and the sums of the clusters.
 
     Parameters
     ----------
-    data : Dataset
+    data : MeasuredRows
         The rows.
-    assignment : Assignment
-        Finds their labels, and holds them.
     n_clusters : int
         Number of clusters k.
+    assignment : callable
+        Makes the assignment of each chunk.
     unit_length : bool
-        Whether centroids have length 1.
+        Whether centers have length 1.
     later : callable, optional
-        Returns the assignment that goes on after the first pass, if the deadline leaves time for some passes.
-    deadline : Deadline, optional
+        Makes the assignment from the second pass on, if the deadline leaves time for some passes.
+    deadline : Deadline
         When the fit is to end.
-    """
 
-    data: Dataset
-    sums: ClusterSums
+    Attributes
+    ----------
+    sums : ndarray of shape (k, d), float64
+        (Weighted) sum of the rows of each cluster relative to the shift, up to date after `assign` and `move`.
+    masses : ndarray of shape (k,), float64
+        Sum of their weights.
+    inertia_scale : float
+        What squared distances count in the inertia: half at length 1, where that is 1 - cos.
+    """
 
     def __init__(
         self,
-        data: Dataset,
-        assignment: Assignment,
+        data: MeasuredRows,
         n_clusters: int,
+        assignment: NewAssignment,
         *,
         unit_length: bool = False,
-        later: Callable[[CenterFrame], Assignment] | None = None,
+        later: NewAssignment | None = None,
         deadline: Deadline = UNLIMITED,
     ) -> None:
-        self.data = data
-        self._later, self._deadline = later, deadline
-        self._first_seconds: float | None = None
-        self.sums = ClusterSums(data, n_clusters, unit_length=unit_length)
-        self._assignment = assignment
+        self.data, self._backend = data, data.backend
+        self._shape = n_clusters, data.n_columns
+        self._new, self._later, self._deadline = assignment, later, deadline
+        self._unit_length = unit_length
+        self.inertia_scale = 0.5 if unit_length else 1.0
+        self._n_passes, self._first_seconds = 0, 0.0
+        self._settles = False
+        self._algorithm = "lloyd"
+        self._begin_sums()
+
+    def _begin_sums(self) -> None:
+        mass = 2 * self.data.total_weight
+        largest = mass * float(np.sqrt(self.data.largest_square))
+        self._into = {
+            "sums": self._backend.total(self._shape, largest),
+            "masses": self._backend.total(self._shape[:1], mass),
+        }
+
+    def _finish_sums(self) -> None:
+        self.sums, self.masses = self._into["sums"].total(), self._into["masses"].total()
 
     def progress(self) -> dict[str, Any]:
-        return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._assignment.algorithm)}
+        """Return what the history of a fit has of the last pass beside the rest."""
+        return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
-        if self._later is None:
-            return self._assign(frame, afresh=afresh)
-        if self._first_seconds is None:
-            begin = self._deadline.seconds
-            n_changed = self._assign(frame, afresh=afresh)
-            self._first_seconds = self._deadline.seconds - begin
-            return n_changed
-        is_plain = not isinstance(self._assignment, SettledAssignment)
-        if is_plain and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
-            labels, self._assignment = self._assignment.labels, self._later(frame)
-            self._assignment.labels[:] = labels
-        self._later = None
-        return self._assign(frame, afresh=afresh)
+        """Give all rows the labels of their nearest centers; return how many labels have changed.
 
-    def _assign(self, frame: CenterFrame, *, afresh: bool) -> int:
-        assignment = self._assignment
+        The sums take in the rows that have moved, or all rows (`afresh`).
+        """
+        begins, keeps_labels, begin = self._n_passes == 0, False, self._deadline.seconds
+        if self._later is not None and not begins:
+            if not self._settles and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
+                self._new, begins, keeps_labels = self._later, True, True
+            self._later = None
         if afresh:
-            self.sums.clear()
-        assignment.start(frame)
-        n_changed = 0
-        for part, x in self.data.blocks():
+            self._begin_sums()
+        payload = {
+            "frame": frame, "new": self._new, "begins": begins, "keeps_labels": keeps_labels,
+            "settles": self._settles, "afresh": afresh,
+        }  # fmt: skip
+        found = self._backend.run(_assign, payload, into=self._into, writes="labels", renews=True)
+        self._finish_sums()
+        self._n_passes += 1
+        if self._n_passes == 1:
+            self._first_seconds = self._deadline.seconds - begin
+        n_changed, algorithms = zip(*found)
+        self._algorithm = algorithms[0]
+        return sum(n_changed)
+
+    def rounding_decides(self, frame: CenterFrame) -> bool:
+        """Return whether rounding may choose labels, of a thousand or two rows; see `coterie.centers.rounding`."""
+        given = split_by_chunk(self._backend, sample_positions(self.data.n_rows))
+        return any(self._backend.run(_are_some_doubtful, frame, given=given))
+
+    def settle(self) -> None:
+        """From now on give rows that are in doubt their nearest centers."""
+        self._settles = True
+
+    def measured_inertia(self, frame: CenterFrame) -> float | None:
+        """Return the inertia of the labels by the distances of all rows, None where sums give it as well."""
+        if not self._settles and not self.data.has_far_rows:
+            return None
+        return float(np.sum(self._backend.run(_inertia, frame.centers)))
+
+    def inertia(self, frame: CenterFrame) -> float:
+        """Return the inertia of the labels with any centers by the sums, without a pass over the rows."""
+        cross, distances = np.empty(len(frame)), np.empty(len(frame))
+        _kernels.compare_centers(self.sums, frame.relative, cross, distances, frame.n_threads)
+        return max(0.0, self.data.total_square + float(np.sum(self.masses * frame.squares - 2 * cross)))
+
+    def means(self, before: Array) -> Array:
+        """Return the center of each cluster; one without mass, or whose rows cancel out, keeps its old one."""
+        return moved_centers(
+            self.sums,
+            self.masses,
+            self.data.shift,
+            before,
+            self.data.n_threads,
+            unit_length=self._unit_length,
+        )
+
+    def relocate_empty(self, frame: CenterFrame) -> None:
+        """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
+        n_clusters = len(self.masses)
+        doubtful = np.flatnonzero(self.masses <= 1e-9 * self.data.total_weight / n_clusters)
+        if len(doubtful) == 0:
+            return
+        masses = self._backend.total(self._shape[:1], 2 * self.data.total_weight)
+        self._backend.run(_add_masses, into={"masses": masses})
+        empty = doubtful[masses.total()[doubtful] == 0]
+        # Rounding may have left something of their sums.
+        for total in self._into.values():
+            total.clear(empty)
+        self._finish_sums()
+        if len(empty) == 0:
+            return
+        rows, before = self._farthest(frame, len(empty))
+        labels = empty[: len(rows)].astype(np.int32)
+        if len(rows) == 0:
+            return
+        order = np.argsort(rows)
+        by_chunk = split_by_chunk(self._backend, rows[order])
+        ends = np.cumsum([len(part) for part in by_chunk])[:-1]
+        # In the order of the distances within each chunk.
+        given = []
+        for part, places in zip(by_chunk, np.split(order, ends)):
+            ranks = np.argsort(places)
+            given.append((part[ranks], before[places[ranks]], labels[places[ranks]]))
+        self._backend.run(_move, given=given, into=self._into, writes="labels")
+        self._finish_sums()
+
+    def _farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
+        """Return the rows that are the farthest from their centers, with a weight and a distance, and their labels."""
+        found = self._backend.run(_farthest, {"centers": frame.centers, "n_rows": n_rows})
+        rows = np.concatenate([part + first for (part, _, _), first in zip(found, self._backend.firsts)])
+        squares, labels = (np.concatenate([part[i] for part in found]) for i in (1, 2))
+        best = np.lexsort((rows, -squares))[:n_rows]
+        best = best[squares[best] > 0]
+        return rows[best], labels[best]
+
+    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
+        """Return the labels of the last pass, near-ties resolved, their squared distances, and the sum of these."""
+        labels, squares, totals = zip(*self._backend.run(_finish, frame))
+        return _joined(labels), _joined(squares), float(np.sum(totals))
+
+
+def _joined(parts: tuple[Array, ...]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _assign(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> tuple[int, str]:
+    rows, frame, afresh = rows_of(chunk), _frame(payload["frame"], chunk), payload["afresh"]
+    assignment = _assignment(chunk, payload, frame)
+    assignment.start(frame)
+    n_changed = 0
+    with into["sums"].part() as sums, into["masses"].part() as masses:
+        for part, x in rows.blocks():
+            chunk.check()
             before = assignment.labels[part].copy()
             assignment.assign(part, x)
             labels = assignment.labels[part]
-            self.sums.add(part, x, labels, None if afresh else before)
+            _kernels.add_to_clusters(
+                x, labels, None if afresh else before, rows.weights_of(part), rows.shift, sums, masses,
+                rows.n_threads,
+            )  # fmt: skip
             n_changed += int(np.count_nonzero(labels != before))
-        return n_changed
+    return n_changed, assignment.algorithm
 
-    def rounding_decides(self, frame: CenterFrame) -> bool:
-        return rounding_decides(self.data, frame, self._assignment.labels)
 
-    def settle(self) -> None:
-        self._assignment = SettledAssignment(self.data, self._assignment)
+def _frame(frame: CenterFrame, chunk: Chunk) -> CenterFrame:
+    """Return centers for the kernels of this process."""
+    frame.n_threads = rows_of(chunk).n_threads
+    return frame
 
-    def measured_inertia(self, frame: CenterFrame) -> float | None:
-        if isinstance(self._assignment, SettledAssignment):
-            squares = self._assignment.squares
-        elif self.data.has_far_rows:
-            squares = self.data.own_square_distances(frame.centers, self._assignment.labels)
-        else:
-            return None
-        return weighted_sum(squares, self.data.weights)
 
-    def exact_masses(self) -> FloatArray:
-        n_clusters = len(self.sums.masses)
-        masses = np.bincount(self._assignment.labels, weights=self.data.weights, minlength=n_clusters)
-        return masses.astype(np.float64, copy=False)
+def _assignment(chunk: Chunk, payload: dict[str, Any], frame: CenterFrame) -> Assignment:
+    current: Assignment | None = chunk.state.get("assignment")
+    if current is None or payload["begins"]:
+        new: Assignment = payload["new"](rows_of(chunk), frame)
+        if current is not None and payload["keeps_labels"]:
+            new.labels[:] = current.labels
+        current = new
+    if payload["settles"] and not isinstance(current, SettledAssignment):
+        current = SettledAssignment(rows_of(chunk), current)
+    chunk.state["assignment"] = current
+    return current
 
-    def farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
-        labels = self._assignment.labels
-        squares = self.data.own_square_distances(frame.centers, labels)
-        if self.data.weights is not None:
-            squares[self.data.weights == 0] = 0
-        farthest = np.argsort(-squares, kind="stable")[:n_rows]
-        farthest = farthest[squares[farthest] > 0]
-        return farthest, labels[farthest]
 
-    def move(self, rows: IndexArray, before: IntArray, labels: IntArray) -> None:
-        for row, source, target in zip(rows.tolist(), before.tolist(), labels.tolist()):
-            self.sums.move(row, source, target)
-        self._assignment.relabel(rows, labels)
+def _are_some_doubtful(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
+    return are_some_doubtful(rows_of(chunk), frame, chunk.state["assignment"].labels, numbers)
 
-    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
-        labels, data = self._assignment.labels, self.data
-        doubts, squares = Doubts(frame), np.empty(data.n_rows)
-        for part, x in data.blocks():
-            doubts.measure(x, labels[part], squares[part])
-            doubts.settle(x, data.take, labels[part], squares[part], part.start)
-        return labels, squares, weighted_sum(squares, data.weights)
+
+def _inertia(chunk: Chunk, centers: Array, _: Any, __: Any) -> float:
+    rows, assignment = rows_of(chunk), chunk.state["assignment"]
+    if isinstance(assignment, SettledAssignment):
+        return weighted_sum(assignment.squares, rows.weights)
+    return weighted_sum(rows.own_square_distances(centers, assignment.labels), rows.weights)
+
+
+def _add_masses(chunk: Chunk, _: Any, __: Any, into: Any) -> None:
+    with into["masses"].part() as masses:
+        labels, weights = chunk.state["assignment"].labels, rows_of(chunk).weights
+        masses += np.bincount(labels, weights=weights, minlength=len(masses))
+
+
+def _farthest(
+    chunk: Chunk, payload: dict[str, Any], _: Any, __: Any
+) -> tuple[IndexArray, FloatArray, IntArray]:
+    rows, labels = rows_of(chunk), chunk.state["assignment"].labels
+    squares = rows.own_square_distances(payload["centers"], labels)
+    if rows.weights is not None:
+        squares[rows.weights == 0] = 0
+    farthest = np.argsort(-squares, kind="stable")[: payload["n_rows"]]
+    return farthest, squares[farthest], labels[farthest]
+
+
+def _move(chunk: Chunk, _: Any, given: tuple[IndexArray, IntArray, IntArray], into: Any) -> None:
+    rows = rows_of(chunk)
+    with into["sums"].part() as sums, into["masses"].part() as masses:
+        for row, before, label in zip(*(values.tolist() for values in given)):
+            part = slice(row, row + 1)
+            _kernels.add_to_clusters(
+                kernel_rows(rows.take(np.array([row]))), np.array([label], dtype=np.int32),
+                np.array([before], dtype=np.int32), rows.weights_of(part), rows.shift, sums, masses,
+                rows.n_threads,
+            )  # fmt: skip
+    chunk.state["assignment"].relabel(given[0], given[2])
+
+
+def _finish(chunk: Chunk, frame: CenterFrame, _: Any, __: Any) -> tuple[IntArray, FloatArray, float]:
+    rows, labels = rows_of(chunk), chunk.state["assignment"].labels.copy()
+    doubts, squares = Doubts(_frame(frame, chunk)), np.empty(rows.n_rows)
+    for part, x in rows.blocks():
+        chunk.check()
+        doubts.measure(x, labels[part], squares[part])
+        doubts.settle(x, rows.take, labels[part], squares[part], part.start)
+    return labels, squares, weighted_sum(squares, rows.weights)

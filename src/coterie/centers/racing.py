@@ -16,7 +16,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import IndexArray, IntArray
-from coterie.blocks.dataset import Dataset
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.assignment import Frame
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
@@ -61,7 +61,7 @@ class RacingAssignment:
 
     Parameters
     ----------
-    data : Dataset
+    data : ChunkRows
         Dense rows.
     frame : CenterFrame
         The first centroids.
@@ -72,7 +72,7 @@ class RacingAssignment:
     """
 
     def __init__(
-        self, data: Dataset, frame: CenterFrame, *, max_iter: float = math.inf, unit_length: bool = False
+        self, data: ChunkRows, frame: CenterFrame, *, max_iter: float = math.inf, unit_length: bool = False
     ) -> None:
         self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame))
         self._used = BoundedAssignment(data, frame, self._n_groups, unit_length=unit_length)

@@ -19,11 +19,10 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, SquareDistances
 from coterie.blocks.kernel_rows import dense, kernel_rows
-from coterie.blocks.measures import sample_positions
 from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
-__all__ = ["Doubts", "SettledAssignment", "rounding_decides"]
+__all__ = ["Doubts", "SettledAssignment", "are_some_doubtful"]
 
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
@@ -257,21 +256,22 @@ class SettledAssignment:
         self._assignment.relabel(rows, labels)
 
 
-def rounding_decides(data: FitRows, frame: Frame, labels: IntArray) -> bool:
-    """Tell by a thousand or two rows whether `SettledAssignment` is needed; sums of sparse rows never need it.
+def are_some_doubtful(data: FitRows, frame: CenterFrame, labels: IntArray, numbers: IndexArray) -> bool:
+    """Return whether some rows are in doubt: if a few are, `SettledAssignment` is needed.
 
     Parameters
     ----------
     data : FitRows
         The rows.
-    frame : Frame
-        The centroids.
+    frame : CenterFrame
+        The centers.
     labels : ndarray of int32
-        Of the first rows, by their scores.
+        Labels of the rows by their scores.
+    numbers : ndarray of int, ascending
+        Which rows are looked at.
     """
-    if not isinstance(frame, CenterFrame):
+    if len(numbers) == 0:
         return False
-    numbers = sample_positions(len(labels))
     some, squares, doubts = labels[numbers], np.empty(len(numbers)), Doubts(frame)
     doubts.measure(kernel_rows(data.take(numbers)), some, squares)
     return len(doubts.doubtful(some, squares, is_sparse=data.rows.is_sparse)) > 0

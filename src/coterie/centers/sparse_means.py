@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
-from coterie.centers.positions import direction_lengths
+from coterie.centers.frame import direction_lengths
 
 __all__ = ["SparseMeans"]
 

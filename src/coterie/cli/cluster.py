@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import coterie
+from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.fit import NO_COUNT, FitJob
@@ -20,9 +21,8 @@ from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
 from coterie.cli.values import DASH
-from coterie.dask import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
+from coterie.dask import LaplacianKModes, TruncatedGaussianMixture, rows
 from coterie.dask.extra import distributed
-from coterie.dask.refused import refusal_of
 from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
 from coterie.rows.addresses import without_secrets
@@ -42,6 +42,9 @@ _ESTIMATORS = {
     "laplacian-kmodes": LaplacianKModes,
 }
 
+# Those whose classes open the rows themselves.
+_ON_DASK = ("gmm", "laplacian-kmodes")
+
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
     """Cluster files on a Dask cluster; write model, labels and summary to a folder here.
@@ -55,7 +58,8 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
     Returns
     -------
-    model : estimator of coterie.dask
+    model : estimator
+        Fitted.
     summary : dict
         What `summary.json` holds.
     """
@@ -66,11 +70,11 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
         with _connected(address), about(job.file):
             started = time.perf_counter()
             with display(job.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-                model.fit(job.file)
+                traffic = _fit(model, job)
             seconds = time.perf_counter() - started
             with outputs.writing(_LABELS) as path:
                 sizes = _write_labels(path, model)
-        summary = _summary(job, method, model, address, seconds, sizes) | {"warnings": warned}
+        summary = _summary(job, method, model, address, seconds, sizes, traffic) | {"warnings": warned}
         _write(outputs, model, summary)
         write_run_file(outputs, method=method.name, seed=job.seed)
     return model, summary
@@ -80,8 +84,10 @@ def _method(job: FitJob) -> Method:
     """Return the method of a job, one that a cluster has."""
     method = find_offered(job.method or next(iter(_ESTIMATORS)))
     if method.name not in _ESTIMATORS:
-        estimator: Any = method.estimator
-        raise UsageError(f"--scheduler with --method {method.name}: {refusal_of(estimator.__name__)}")
+        raise UsageError(
+            f"--scheduler takes no --method {method.name}, which reads all rows in one process: use "
+            f"{', '.join(_ESTIMATORS)}, or fit a sample of the rows."
+        )
     return method
 
 
@@ -108,17 +114,31 @@ def _model(job: FitJob, method: Method) -> Any:
     known = estimator().get_params(deep=False)
     for name in job.parameters.keys() - known.keys():
         raise UsageError(f"--method {method.name} takes no {flag_of(name)} with --scheduler.")
-    reading = job.tables.for_jobs()
-    options = {
-        name: reading[name] for name in ("columns", "exclude", "sep", "decimal") if reading[name] is not None
-    }
     settings = read_settings(method, job.parameters)
-    model = estimator(job.n_clusters, random_state=job.seed, open_options=options, **settings)
+    if method.name in _ON_DASK:
+        settings["open_options"] = _open_options(job)
+    model = estimator(job.n_clusters, random_state=job.seed, **settings)
     try:
         model.check_parameters()
     except (ValueError, TypeError) as error:
         raise UsageError(in_options(str(error))) from error
     return model
+
+
+def _open_options(job: FitJob) -> dict[str, Any]:
+    reading = job.tables.for_jobs()
+    return {
+        name: reading[name] for name in ("columns", "exclude", "sep", "decimal") if reading[name] is not None
+    }
+
+
+def _fit(model: Any, job: FitJob) -> Array:
+    """Fit a model to the rows of a job; return the traffic of the passes."""
+    if hasattr(model, "to_local"):
+        return model.fit(job.file).traffic_  # type: ignore[no-any-return]
+    on_workers = rows(job.file, **_open_options(job))
+    model.fit(on_workers)
+    return on_workers.traffic
 
 
 @contextmanager
@@ -148,7 +168,7 @@ def _write_labels(path: Any, model: Any) -> Array:
 
 
 def _summary(
-    job: FitJob, method: Method, model: Any, address: str, seconds: float, sizes: Array
+    job: FitJob, method: Method, model: Any, address: str, seconds: float, sizes: Array, traffic: Array
 ) -> dict[str, Any]:
     (n_rows,) = model.labels_.shape
     files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
@@ -161,7 +181,7 @@ def _summary(
         "scheduler": address,
         "method": method.name,
         "input": {"file": without_secrets(job.file), "rows": int(n_rows), "columns": model.n_features_in_},
-        "parameters": settings_of(model.to_local()),
+        "parameters": settings_of(model.to_local() if hasattr(model, "to_local") else model),
         "clusters": job.n_clusters,
         "clusters_left": len(sizes),
         "objective": float(getattr(model, objective.attribute)),
@@ -170,7 +190,7 @@ def _summary(
         "iterations": int(model.n_iter_),
         "seconds": round(seconds, 6),
         "cluster_sizes": _sizes(sizes),
-        "traffic": {name: int(model.traffic_[name].sum()) for name in _TRAFFIC},
+        "traffic": {name: int(traffic[name].sum()) for name in _TRAFFIC},
         "outliers": None,
         "files": {name: str(path) for name, path in files.items()},
     }

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame
+from coterie.centers.lloyd import cell_centers
 from coterie.dask.exact_sums import Steps, exact
 from coterie.dask.parcels import (
     Nearest,

@@ -65,12 +65,12 @@ class FileRange:
     token: str
 
     @property
-    def n_rows(self) -> int | None:
+    def n_rows(self) -> int:
         """How many rows."""
         return self.stop - self.start
 
     @property
-    def first_row(self) -> int | None:
+    def first_row(self) -> int:
         """Number of the first row."""
         return self.start
 
@@ -119,23 +119,21 @@ class Partition:
     ----------
     number : int
         Which one.
-    first_row : int or None
-        Number of its first row, where that is known before all are counted.
-    n_rows : int or None
-        How many rows, in the same case.
+    first_row : int
+        Number of its first row.
+    n_rows : int
+        How many rows.
     columns : tuple of (str, Any)
         `columns` or `exclude` of `coterie.as_rows`, for frames.
     """
 
     number: int
-    first_row: int | None
-    n_rows: int | None = None
+    first_row: int
+    n_rows: int
     columns: tuple[tuple[str, Any], ...] = ()
 
     def open(self, data: Any) -> OpenedRows:
         """Return the rows of what Dask has computed."""
-        if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == 0:
-            raise ValueError(f"Chunk {self.number} of X has no rows: leave it out.")
         rows = as_rows(data, **dict(self.columns))
         if rows.is_sparse:
             raise TypeError("Dask collections of sparse chunks are not supported: pass dense chunks.")
@@ -145,7 +143,7 @@ class Partition:
             if rows.in_memory
             else np.concatenate([block for _, block in rows.unchecked_blocks()])
         )
-        first = self.first_row or 0
+        first = self.first_row
         check_finite(block, first, lambda row: (row - first, f"chunk {self.number} of X"))
         names, chosen = rows.column_names, None if rows.chosen is None else list(rows.chosen)
         return OpenedRows(block, names, chosen, rows.is_table, rows.preparation)
@@ -160,17 +158,25 @@ class Chunks:
 
     Attributes
     ----------
-    chunks : list of Chunk
+    chunks : list of FileRange or Partition
         What is known of each.
+    rows : RowSource
+        What is known of the columns: number, names, type; of files all rows.
     lazy : list of Delayed or None
         What Dask computes for each; None for files.
     """
 
     chunks: list[Chunk]
+    rows: RowSource
     lazy: list[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are in all."""
+        return sum(chunk.n_rows for chunk in self.chunks)
 
 
 def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
@@ -193,15 +199,15 @@ def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
     if kind.startswith("dask") and hasattr(X, "partitions"):
         return _of_frame(X, given)
     raise TypeError(
-        f"X ({type(X).__name__}) is neither a Dask array, a Dask DataFrame nor a path: rows of this process are "
-        "clustered by the estimator of the same name in coterie, or pass dask.array.from_array(X, chunks=...)."
+        f"X ({type(X).__name__}) is neither a Dask array, a Dask DataFrame nor a path: estimators take rows of this "
+        "process as they are, or pass dask.array.from_array(X, chunks=...)."
     )
 
 
 def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
     source = open_rows(path, **dict(options))
     if source.is_sparse:
-        raise TypeError(f"{path} holds sparse rows, which a cluster does not take: coterie.KMeans does.")
+        raise TypeError(f"{path} holds sparse rows, which workers do not take: fit coterie.open_rows(path).")
     # Workers may have another working folder.
     path, token = path if "://" in path else os.path.abspath(path), uuid.uuid4().hex
     n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
@@ -210,7 +216,7 @@ def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
         n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
         size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
     starts = range(0, n_rows, size)
-    return Chunks([FileRange(path, options, low, min(low + size, n_rows), token) for low in starts])
+    return Chunks([FileRange(path, options, low, min(low + size, n_rows), token) for low in starts], source)
 
 
 def _of_array(X: Any) -> Chunks:
@@ -218,18 +224,17 @@ def _of_array(X: Any) -> Chunks:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}.")
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    sizes = np.asarray(X.chunks[0], dtype=float)
-    known = not np.any(np.isnan(sizes))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if known else None
-    numbers = [int(i) for i in (np.flatnonzero(sizes) if known else np.arange(len(sizes)))]
     delayed = X.to_delayed()[:, 0]
-    if not numbers:
+    sizes = np.asarray(X.chunks[0], dtype=float)
+    if np.any(np.isnan(sizes)):
+        import dask
+
+        sizes = np.array(dask.compute(*[dask.delayed(len)(part) for part in delayed]))
+    numbers, starts = np.flatnonzero(sizes), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    if len(numbers) == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if starts is None:
-        chunks: list[Chunk] = [Partition(i, None) for i in numbers]
-    else:
-        chunks = [Partition(i, int(starts[i]), int(sizes[i])) for i in numbers]
-    return Chunks(chunks, [delayed[i] for i in numbers])
+    chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(sizes[i])) for i in numbers]
+    return Chunks(chunks, as_rows(np.zeros((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers])
 
 
 def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
@@ -241,4 +246,5 @@ def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     delayed = X.to_delayed()
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(lengths[i]), columns) for i in numbers]
-    return Chunks(chunks, [delayed[i] for i in numbers])
+    first = X.partitions[int(numbers[0])].head(1, npartitions=1, compute=True)
+    return Chunks(chunks, as_rows(first, **dict(columns)), [delayed[i] for i in numbers])

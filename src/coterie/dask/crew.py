@@ -12,9 +12,10 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray
 from coterie.dask.chunks import Chunks
 from coterie.dask.extra import distributed
+from coterie.dask.pool import ClusterLostError
 from coterie.dask.worker import (
     Answer,
     Order,
@@ -46,10 +47,6 @@ _SCATTERED_BYTES = 1 << 18
 
 # So are those to a single worker that are too much for a message to the scheduler.
 _MESSAGE_BYTES = 8 << 20
-
-
-class ClusterLostError(ConnectionError):
-    """The scheduler is lost, or its workers are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +96,7 @@ class Crew:
         self.chunks = chunks
         self.plan = plan
         self.shift: FloatArray | None = None
-        self.before: Array | None = None
-        self.was_settled = False
         self.weights: list[Array] | None = None
-        self.moved: dict[int, tuple[Any, Any]] = {}
-        self.sampled: dict[int, list[IndexArray]] = {}
         self.past: list[tuple[Callable[..., Any], Any]] = []
         self.kept: list[dict[str, Array]] | None = None
         self.passes: list[Pass] = []
@@ -126,14 +119,6 @@ class Crew:
             future.cancel()
         self._first = {}
         self.client.run(close_session, self._session, on_error="ignore")
-
-    def have_labels(self, centers: Array) -> None:
-        """Note that all rows have labels by these centres, which other workers can find again."""
-        self.before, self.was_settled, self.moved = centers, self.plan.is_settled, {}
-
-    def reopen(self) -> None:
-        """Let all chunks be opened again in the next pass: their rows find labels by `before`, as after a death."""
-        self._held = set()
 
     @property
     def homes(self) -> dict[int, str]:
@@ -335,7 +320,7 @@ class Crew:
             held = frozenset(number for number, home in self._home.items() if home == worker)
             orders[worker] = Order(
                 self._session, self._n_orders, operation, parts, held, self.plan, self.shift,
-                self.before if opens else None, self.was_settled, sums, tuple(self.past) if opens else (),
+                sums, tuple(self.past) if opens else (),
                 dict(self._home) if meets else {},
             )  # fmt: skip
         return orders
@@ -346,8 +331,8 @@ class Crew:
             return part
         weights = None if self.weights is None else self.weights[number]
         return replace(
-            part, chunk=self.chunks.chunks[number], weights=weights, moved=self.moved.get(number),
-            sampled=self.sampled.get(number, ()), kept=None if self.kept is None else self.kept[number],
+            part, chunk=self.chunks.chunks[number], weights=weights,
+            kept=None if self.kept is None else self.kept[number],
         )  # fmt: skip
 
     def _answers(
@@ -470,9 +455,9 @@ def bytes_of(value: Any) -> int:
     if isinstance(value, list | tuple):
         return sum(map(bytes_of, value))
     if isinstance(value, Order):
-        return bytes_of(
-            [value.shift, value.before, value.past, *(part.given for part in value.parts)]
-        ) + bytes_of([[part.weights, part.moved, part.sampled, part.kept] for part in value.parts])
+        return bytes_of([value.shift, value.past, *(part.given for part in value.parts)]) + bytes_of(
+            [[part.weights, part.kept] for part in value.parts]
+        )
     if isinstance(value, MixtureParameters):
         return bytes_of([value.means, value.variances, value.weights])
     return 8 if isinstance(value, float | int) else 0

@@ -8,26 +8,23 @@ from dataclasses import astuple
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array
+from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import Crew
-from coterie.dask.elsewhere import by_chunk, is_elsewhere, score_of
+from coterie.dask.predictions import by_chunk, score_of
 from coterie.dask.seeding import SEEDINGS
 from coterie.dask.worker_rows import WorkerRows
 from coterie.estimators.base import link_template
 from coterie.estimators.parameters import Param
 from coterie.estimators.preparation import remember_preparation
 from coterie.fitting.deadline import UNHURRIED, Phase
-from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
-from coterie.kmeans.base import CentroidEstimator
-from coterie.kmeans.exact import KMeans
 
-__all__ = ["ClusterMonitor", "OnCluster", "OnClusterByCentroids", "WorkerInit"]
+__all__ = ["OnCluster", "WorkerInit"]
 
 # Its words depend on the estimator: see `OnCluster.seedings`.
 WorkerInit = Annotated[Any, Param("How centers are initialized.")]
@@ -100,8 +97,8 @@ class OnCluster:
             if value is not None and value is not False:
                 raise ValueError(f"{name} is for rows of this process: {_HERE_ALONE[name]}.")
         if method == "score":
-            return score_of(self._lean(), X, self.open_options)
-        return by_chunk(self._lean(), method, X, self.open_options)
+            return score_of(self._lean(), chunks_of(X, self.open_options))
+        return by_chunk(self._lean(), method, chunks_of(X, self.open_options))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to a file that `coterie.load` reads, as an estimator of `coterie`."""
@@ -160,83 +157,6 @@ class OnCluster:
         return checked
 
 
-class OnClusterByCentroids(OnCluster, CentroidEstimator):
-    """K-means of rows on a cluster."""
-
-    def transform(self, X: Any) -> Any:
-        """Return the distance of each row of X to every centroid: of rows elsewhere as a lazy Dask array."""
-        return self._asked("transform", X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return minus the inertia that the centroids leave on X, computed where the rows are."""
-        return float(self._asked("score", X, sample_weight=sample_weight))
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if self.zero_rows != "error":
-            raise ValueError(
-                f"zero_rows='ignore' is for coterie.{type(self).__name__}: leave such rows out, or use "
-                "metric='euclidean'."
-            )
-
-    def _store_found(
-        self, labels: IntArray, squares: FloatArray, inertia: float, data: WorkerRows, X: Any
-    ) -> None:
-        """Store labels and inertia; labels that are not here as a lazy Dask array."""
-        if len(labels):
-            self._leave_unlabelled()
-            self.__dict__.update(
-                self._labels_fitted(data.rows, self.cluster_centers_, labels, squares, data.weights)
-            )
-            self._warn_of_empty_clusters(labels)
-        else:
-            self._forget_distances()
-            self.labels_ = by_chunk(self._lean(), "predict", X, self.open_options)
-            self.inertia_ = inertia
-
-    def _store_centers(self, centers: Array, shift: FloatArray) -> None:
-        self.__dict__.update(self._centers_fitted(centers, shift))
-
-    def _leave_unlabelled(self) -> None:
-        self.__dict__.pop("labels_", None)
-        self._forget_distances()
-        self.inertia_ = float(self.history_["objective"][-1])
-
-
-class ClusterMonitor(Report):
-    """Writes the centroids after each iteration, where that was asked for, as a `coterie.KMeans`.
-
-    Attributes
-    ----------
-    last : tuple of ndarray, or None
-        The latest centroids and the history up to them, where `max_time` is given; of several runs those of the lowest
-        objective.
-    shift : ndarray of shape (d,)
-        That of the rows.
-    unfinished : callable or None
-        Returns what else a fit that goes on needs to know.
-    """
-
-    shift: FloatArray
-    unfinished: Callable[[], dict[str, Any]] | None = None
-    last: tuple[Array, Array] | None = None
-
-    def __call__(self, objective: float, centers: Any, **fields: Any) -> bool:
-        model = self._estimator
-        is_kept = model.checkpoint is not None or model.max_time is not None
-        now = centers() if is_kept and callable(centers) else centers
-        if model.checkpoint is not None:
-            columns = ("n_features_in_", "feature_names_in_", "preparation_")
-            fitted = {name: value for name, value in vars(model).items() if name in columns}
-            fitted |= {"cluster_centers_": now, "_shift": self.shift, "_n_features_out": len(now)}
-            if self.unfinished is not None:
-                fitted["_unfinished"] = self.unfinished()
-            kept = KMeans(model.n_clusters, metric=model.metric)
-            for name, value in fitted.items():
-                setattr(kept, name, value)
-            kept.save(model.checkpoint)
-        stop = super().__call__(objective, now, **fields)
-        is_best = self.n_runs == 1 or self.last is None or objective <= self.last[1]["objective"][-1]
-        if model.max_time is not None and is_best:
-            self.last = now, self.history()
-        return stop
+def is_elsewhere(X: Any) -> bool:
+    """Tell whether rows are those of a cluster: a Dask collection, or files by their path."""
+    return isinstance(X, str | os.PathLike) or type(X).__module__.partition(".")[0].startswith("dask")

@@ -7,7 +7,8 @@ and again after one has died: the bits are the same (Demmel and Nguyen, Parallel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -63,11 +64,13 @@ class ExactSum:
     shape : tuple of int
         Of the arrays.
     steps : Steps
-        As large as the sums may get.
+        For sums as large as these may get.
+    base : ndarray, optional
+        What is added to the total.
     """
 
-    def __init__(self, shape: tuple[int, ...], steps: Steps) -> None:
-        self.steps = steps
+    def __init__(self, shape: tuple[int, ...], steps: Steps, base: FloatArray | None = None) -> None:
+        self.steps, self._base = steps, base
         self.high = np.zeros(shape)
         self.low = np.zeros(shape)
 
@@ -76,23 +79,60 @@ class ExactSum:
         """What travels of it."""
         return self.high.nbytes + self.low.nbytes
 
-    def add(self, part: FloatArray, rows: IndexArray | slice = slice(None)) -> None:
-        """Add a part; `rows` says which rows of the sum it belongs to, each at most once."""
+    @property
+    def resolution(self) -> float:
+        """Differences of less than this may be lost."""
+        return self.steps.fine
+
+    @property
+    def empty(self) -> Callable[[], ExactSum]:
+        """What makes an empty sum of the same kind, here and on workers."""
+        return partial(ExactSum, self.high.shape, self.steps)
+
+    def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
+        """Add a part to some rows of the sum, each at most once."""
         high, low = self.steps.split(part)
         self.high[rows] += high
         self.low[rows] += low
 
-    def take_in(self, other: ExactSum) -> None:
-        """Add what another sum of the same steps holds."""
+    @contextmanager
+    def part(self) -> Iterator[FloatArray]:
+        """Return zeros to which the rows of a chunk are added; rows of the sum that stay 0 cost nothing."""
+        part = np.zeros(self.high.shape)
+        yield part
+        rows = np.flatnonzero(part.any(axis=1) if part.ndim > 1 else part)
+        self.add(part[rows], rows) if len(rows) < len(part) else self.add(part)
+
+    def clear(self, rows: IndexArray | slice = slice(None), /) -> None:
+        """Set some rows of the sum to 0."""
+        self.high[rows] = 0
+        self.low[rows] = 0
+        if self._base is not None:
+            self._base[rows] = 0
+
+    def merge(self, other: ExactSum) -> None:
+        """Add another sum of the same steps."""
         self.high += other.high
         self.low += other.low
+
+    take_in = merge
+
+    def arrays(self) -> tuple[FloatArray, FloatArray]:
+        """Return the multiples of both steps."""
+        return self.high, self.low
+
+    def merge_arrays(self, high: FloatArray, low: FloatArray) -> None:
+        """Add multiples of both steps."""
+        self.high += high
+        self.low += low
 
     def total(self) -> FloatArray:
         """Return the sum, rounded once."""
         carried = np.rint(self.low / self.steps.coarse) * self.steps.coarse
         self.high += carried
         self.low -= carried
-        return self.high + self.low
+        total = self.high + self.low
+        return total if self._base is None else self._base + total
 
 
 def exact(shape: tuple[int, ...], steps: Steps) -> Callable[[], ExactSum]:

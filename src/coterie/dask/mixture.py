@@ -13,13 +13,13 @@ import numpy.typing as npt
 from coterie.arrays import Array
 from coterie.blocks.dataset import Dataset
 from coterie.coresets import draw_coreset
-from coterie.dask.backend import WorkerBackend
+from coterie.dask.backend import rows as rows_on_workers
 from coterie.dask.chunks import chunks_of
 from coterie.dask.crew import ClusterLostError, Crew
-from coterie.dask.elsewhere import is_elsewhere, totals_of
-from coterie.dask.estimator import OnCluster, WorkerInit
+from coterie.dask.estimator import OnCluster, WorkerInit, is_elsewhere
 from coterie.dask.extra import client_of
 from coterie.dask.posteriors import WorkerPosteriors, label_by_mixture
+from coterie.dask.predictions import totals_of
 from coterie.dask.worker import Plan
 from coterie.dask.worker_rows import WorkerRows, gathered
 from coterie.estimators.outliers import OwnDistances
@@ -195,7 +195,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
                 if self.coreset_size is None:
                     best = self._best_run(X, data, given, random, monitor)
                 else:
-                    best = self._run_on_coreset(data, given, random, monitor)
+                    best = self._run_on_coreset(X, data, given, random, monitor)
                 self._store_run(best, monitor)
                 if self.compute_labels:
                     self._label(data, X)
@@ -228,14 +228,16 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         """Return the Bayesian information criterion of the model on X: the lower, the better."""
         if not is_elsewhere(X):
             return super().bic(X)
-        total, n_rows = totals_of(self._lean(), X, self.open_options)
+        total, n_rows = totals_of(self._lean(), chunks_of(X, self.open_options))
         return float(-2 * total + self._n_parameters() * np.log(n_rows))
 
     def aic(self, X: Any) -> float:
         """Return the Akaike information criterion of the model on X: the lower, the better."""
         if not is_elsewhere(X):
             return super().aic(X)
-        return float(-2 * totals_of(self._lean(), X, self.open_options)[0] + 2 * self._n_parameters())
+        return float(
+            -2 * totals_of(self._lean(), chunks_of(X, self.open_options))[0] + 2 * self._n_parameters()
+        )
 
     # --- the algorithm, whose loop is that of one machine ------------------------------------------------------------
 
@@ -286,12 +288,15 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
 
     def _run_on_coreset(
         self,
+        X: Any,
         data: WorkerRows,
         given: MixtureParameters | None,
         random: np.random.RandomState,
         monitor: Report,
     ) -> EMResult:
-        rows, weights, _ = draw_coreset(WorkerBackend(data), int(self.coreset_size or 0), random)
+        lying = rows_on_workers(X, data.crew.client, **dict(self.open_options or {}))
+        with lying.backend(data.weights, self.n_threads) as backend:
+            rows, weights, _ = draw_coreset(backend, int(self.coreset_size or 0), random)
         sample = Dataset(as_rows(rows), weights, n_clusters=self.n_components, n_threads=data.n_threads)
         return self._best_run(rows, sample, given, random, monitor)
 

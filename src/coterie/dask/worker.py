@@ -14,14 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import FitRows, squares_to_point
 from coterie.blocks.kernel_rows import kernel_blocks
-from coterie.blocks.shuffled import ShuffledRows
-from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import SettledAssignment
 from coterie.dask.chunks import Chunk, OpenedRows
 from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import available_memory
@@ -70,26 +66,14 @@ class Plan:
         Whether rows are scaled to length 1.
     dtype : str or None
         Type to compute in, once it is known.
-    n_bounds : int or None
-        Lower bounds per row: 0 for none, None for one per centroid.
     n_threads : int or None
         Threads of a worker's kernels; None for as many as the worker has.
-    run : int
-        Number of the start, of which there may be several.
-    is_settled : bool
-        Whether rows in doubt are given their nearest centroids in each pass.
-    is_sampled : bool
-        Whether only rows of a growing sample get labels.
     """
 
     n_clusters: int
     by_angle: bool = False
     dtype: str | None = None
-    n_bounds: int | None = 0
     n_threads: int | None = None
-    run: int = 0
-    is_settled: bool = False
-    is_sampled: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,10 +90,6 @@ class Part:
         Weights of its rows, where it is opened.
     given : Any
         What the pass has for this chunk alone.
-    moved : tuple of ndarray, or None
-        Rows that got labels which no distance chose after the last pass, and these, where it is opened.
-    sampled : sequence of ndarray
-        Rows of the sample that had labels after the last pass, growth by growth, where it is opened.
     kept : mapping of str to ndarray, or None
         What the rows of a mixture had before the operations that are repeated, where it is opened.
     """
@@ -118,8 +98,6 @@ class Part:
     chunk: Chunk | None = None
     weights: Array | None = None
     given: Any = None
-    moved: tuple[Any, Any] | None = None
-    sampled: Sequence[IndexArray] = ()
     kept: Mapping[str, Array] | None = None
 
 
@@ -143,10 +121,6 @@ class Order:
         See there.
     shift : ndarray or None
         The shift of the rows, once it is known.
-    before : ndarray or None
-        Centres of the last pass that gave labels, for chunks that are opened.
-    was_settled : bool
-        Whether rows in doubt got their nearest centroids in that pass.
     sums : mapping of str to callable
         Returns each of the sums over all chunks that the pass makes, empty.
     past : sequence of (callable, Any)
@@ -163,8 +137,6 @@ class Order:
     held: frozenset[int]
     plan: Plan
     shift: FloatArray | None = None
-    before: Array | None = None
-    was_settled: bool = False
     sums: Mapping[str, Callable[[], Sum]] = field(default_factory=dict)
     past: Sequence[tuple[Callable[[Visit, Any], Any], Any]] = ()
     homes: Mapping[int, str] = field(default_factory=dict)
@@ -210,16 +182,12 @@ class HeldChunk(FitRows):
             as_rows(opened.block), first.weights, n_clusters=plan.n_clusters, n_threads=n_threads
         )
         self.squares = np.empty(self.n_rows, dtype=self.dtype)
-        self.assignment: Assignment | None = None
-        self.run = -1
         self.nearest: Array = np.empty(0)  # squared distances to candidates of a seeding, and to how many
         self.n_candidates = 0
-        self.sample: ShuffledRows | None = None
         self.posteriors: TruncatedPosteriors | None = None
         self.kept = first.kept
         self.visits: IntArray | None = None  # the cells nearest to each row, where a graph is made
         self.parcel: Any = None  # rows of some cells that have come here
-        self.state: dict[str, Any] = {}  # of tasks that run by a backend
         self.n_clusters = plan.n_clusters
         self.convert(plan.dtype)
 
@@ -233,25 +201,6 @@ class HeldChunk(FitRows):
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
         return kernel_blocks(self.rows, self.block_rows)
-
-    def extend(self, numbers: IndexArray) -> None:
-        """Let the sample grow by some rows of the chunk, in ascending order."""
-        if self.sample is None:
-            order = np.empty(self.n_rows, dtype=np.intp)
-            self.sample = ShuffledRows(
-                self.rows, self.weights, order,
-                n_clusters=self.n_clusters, n_threads=self.n_threads, shift=self.shift,
-            )  # fmt: skip
-        if len(numbers):
-            stop = self.sample.size + len(numbers)
-            self.sample.order[self.sample.size : stop] = numbers
-            self.sample.grow(stop)
-
-    @property
-    def labels(self) -> IntArray:
-        """The labels of the last pass."""
-        assert self.assignment is not None
-        return self.assignment.labels
 
 
 class Visit:
@@ -276,20 +225,6 @@ class Visit:
             self._frames[id(centers)] = CenterFrame(centers, self.shift, self._session.n_threads)
         return self._frames[id(centers)]
 
-    @property
-    def labelled(self) -> FitRows:
-        """The rows of the chunk that get labels: all of them, or those of the sample."""
-        if not self.plan.is_sampled:
-            return self.chunk
-        if self.chunk.sample is None:
-            self.chunk.extend(np.empty(0, dtype=np.intp))
-        assert self.chunk.sample is not None
-        return self.chunk.sample
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield the blocks of the rows that get labels, unless the fit has ended meanwhile."""
-        return self.checked(self.labelled)
-
     def checked(self, rows: FitRows) -> Iterator[tuple[slice, Any]]:
         """Yield the blocks of rows, unless the fit has ended meanwhile."""
         for block in rows.blocks():
@@ -311,45 +246,13 @@ class Visit:
             raise PeerLostError(f"This worker does not hold chunk {number} any more.")
         return self._session.chunks[number]
 
-    def assignment(self) -> Assignment:
-        """Return what gives the rows of the chunk their labels, with those of the pass before."""
-        chunk, plan = self.chunk, self.plan
-        if chunk.run != plan.run:
-            chunk.assignment, chunk.run = None, plan.run
-        if chunk.assignment is None:
-            chunk.assignment = self._new_assignment(self.payload["centers"])
-        if plan.is_settled and not isinstance(chunk.assignment, SettledAssignment):
-            chunk.assignment = SettledAssignment(self.labelled, chunk.assignment)
-        return chunk.assignment
-
-    def _new_assignment(self, centers: Array) -> Assignment:
-        if self.plan.n_bounds == 0:
-            return PlainAssignment(self.labelled)
-        return BoundedAssignment(
-            self.labelled, self.frame(centers), self.plan.n_bounds, unit_length=self.plan.by_angle
-        )
-
-    def recall(self, part: Part) -> None:
-        """Give the rows of a chunk that was opened anew the labels, or whatever they have, that they had elsewhere."""
+    def recall(self) -> None:
+        """Give the rows of a chunk that was opened anew what they had elsewhere."""
         now = self.payload, self.sums
         for operation, payload in self._order.past:
             self.payload, self.sums = payload, _Unheard()
             operation(self, None)
         self.payload, self.sums = now
-        before, chunk = self._order.before, self.chunk
-        if before is None:
-            return
-        for numbers in part.sampled:
-            chunk.extend(numbers)
-        assignment: Assignment = self._new_assignment(before)
-        if self._order.was_settled:
-            assignment = SettledAssignment(self.labelled, assignment)
-        chunk.assignment, chunk.run = assignment, self.plan.run
-        assignment.start(self.frame(before))
-        for block, x in self.blocks():
-            assignment.assign(block, x)
-        if part.moved is not None:
-            assignment.relabel(*part.moved)
 
     def at(self, chunk: HeldChunk) -> None:
         """Come to the next chunk."""
@@ -411,7 +314,7 @@ def carry_out(order: Order, payload: Any, data: list[Any] | None = None) -> Answ
             try:
                 visit.at(session.chunk(part, visit, here))
                 if part.chunk is not None:
-                    visit.recall(part)
+                    visit.recall()
                 results[part.number] = order.operation(visit, part.given)
             except Exception as error:
                 vars(error)["chunk_number"] = (

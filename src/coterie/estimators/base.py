@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
+from coterie.backend import lie_elsewhere
 from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import validate
@@ -23,6 +25,9 @@ __all__ = ["Estimator", "check_fitted_numbers", "link_template", "overflow_messa
 
 # What a subclass may have, and what is whole or not at all: see `_whole`.
 _FITS = ("fit", "partial_fit")
+
+# What takes rows on workers, chunk by chunk: see `_by_chunk`.
+_BY_CHUNK = ("predict", "transform", "score", "score_samples", "predict_proba", "responsibilities")
 
 # What every fit may leave.
 _ATTRIBUTES: dict[str, Declared] = {
@@ -56,11 +61,17 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     _doc_link_module = "coterie"
     _doc_link_template = link_template("coterie")
 
+    # Attributes that belong to the rows of the fit, and that no other rows need.
+    _of_rows: tuple[str, ...] = ()
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in _FITS:
             if name in cls.__dict__:
                 setattr(cls, name, _whole(cls.__dict__[name]))
+        for name in _BY_CHUNK:
+            if name in cls.__dict__:
+                setattr(cls, name, _by_chunk(cls.__dict__[name]))
 
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.
@@ -195,3 +206,26 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
         return fitted
 
     return whole_fit
+
+
+def _by_chunk(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of a fitted model run where the rows are, if these are not read in this process."""
+
+    @functools.wraps(method)
+    def method_by_chunk(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(X, RowSource) and lie_elsewhere(X):
+            check_is_fitted(self)
+            return X.results_of(_lean(self), method.__name__, *args, **options)  # type: ignore[attr-defined]
+        return method(self, X, *args, **options)
+
+    return method_by_chunk
+
+
+def _lean(model: Any) -> Any:
+    """Return a copy of a fitted model without what belongs to the rows of its fit alone."""
+    lean = copy.copy(model)
+    for name in model._of_rows:
+        vars(lean).pop(name, None)
+    if hasattr(lean, "callback"):
+        lean.callback = None
+    return lean

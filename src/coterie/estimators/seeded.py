@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
+from coterie.backend.measure import MeasuredRows
 from coterie.blocks.dataset import Dataset
 from coterie.estimators.base import Estimator
 from coterie.fitting.deadline import UNLIMITED, Deadline
@@ -16,6 +17,7 @@ from coterie.fitting.warn import warn
 from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
+from coterie.seeding.rounds import sample_of, seed_in_rounds
 from coterie.seeding.seeds import Seeds
 from coterie.seeding.uniform import seed_at_random
 
@@ -41,6 +43,7 @@ class SeededEstimator(Estimator):
     init: Any
     random_state: int | np.random.RandomState | None
     _count_name = "n_clusters"
+    _inits: tuple[str, ...] = tuple(SEEDINGS)
 
     def __sklearn_clone__(self) -> Any:
         # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
@@ -53,9 +56,9 @@ class SeededEstimator(Estimator):
         return int(getattr(self, self._count_name))
 
     def _check_init(self) -> None:
-        if isinstance(self.init, str) and self.init not in SEEDINGS:
+        if isinstance(self.init, str) and self.init not in self._inits:
             raise ValueError(
-                f"init must be one of {', '.join(SEEDINGS)}, an array, a fitted model or a callable, "
+                f"init must be one of {', '.join(self._inits)}, an array, a fitted model or a callable, "
                 f"got {self.init!r}."
             )
 
@@ -81,7 +84,11 @@ class SeededEstimator(Estimator):
         return self._checked_centers(self.init.cluster_centers_, rows)
 
     def _drawn_centers(
-        self, X: Any, data: Dataset, random: np.random.RandomState, deadline: Deadline = UNLIMITED
+        self,
+        X: Any,
+        data: Dataset | MeasuredRows,
+        random: np.random.RandomState,
+        deadline: Deadline = UNLIMITED,
     ) -> Array:
         """Draw centroids as `init` says, by the deadline; X is what a function gets."""
         if callable(self.init):
@@ -93,18 +100,24 @@ class SeededEstimator(Estimator):
 
 
 def draw_centers(
-    init: Any, X: Any, data: Dataset, n_centers: int, random: np.random.RandomState, deadline: Deadline
+    init: Any,
+    X: Any,
+    data: Dataset | MeasuredRows,
+    n_centers: int,
+    random: np.random.RandomState,
+    deadline: Deadline,
 ) -> Array:
     """Return initial centers drawn as `init` says.
 
     Parameters
     ----------
     init : str or callable
-        A name in `SEEDINGS`, or a function of X, the number of centers and `random_state`.
+        A name in `SEEDINGS`, "k-means||" for measured rows, or a function of X, the number of centers and
+        `random_state`.
     X : array-like or RowSource
         What the function gets.
-    data : Dataset
-        The rows.
+    data : Dataset or MeasuredRows
+        The rows. Of rows on workers, "k-means++" chooses among a bounded sample.
     n_centers : int
         Number of centers.
     random : RandomState
@@ -118,7 +131,14 @@ def draw_centers(
     """
     if callable(init):
         return checked_centers(init(X, n_centers, random_state=random), data.rows, n_centers)
-    return SEEDINGS[init](data, n_centers, random, deadline=deadline)[0]
+    if isinstance(data, MeasuredRows):
+        if init == "k-means||":
+            return seed_in_rounds(data, n_centers, random, deadline=deadline)
+        if data.backend.is_here:
+            data = data.here()  # type: ignore[assignment]
+        elif init == "k-means++":
+            data = sample_of(data, n_centers, random)
+    return SEEDINGS[init](data, n_centers, random, deadline=deadline)[0]  # type: ignore[arg-type]
 
 
 def checked_centers(centers: Any, rows: RowSource, n_centers: int, name: str = "init") -> Array:

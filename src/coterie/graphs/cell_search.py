@@ -11,8 +11,8 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, IndexArray, IntArray, lanes_of
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.centers.lloyd import cell_centers
 from coterie.graphs.exact import CALL_MULTIPLY_ADDS
 
 __all__ = [

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.blocks.kernel_rows import dense
+from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
-from coterie.centers.positions import unit_centers
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
@@ -29,7 +29,7 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.fitting.warn import warn
 from coterie.rows import Block, RowSource
-from coterie.rows.derived import NormalizedRows, RowsWithDirection, rows_of_zeros
+from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
 
 __all__ = ["CentroidEstimator"]
 
@@ -72,6 +72,8 @@ class CentroidEstimator(
         "it has not labelled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
         "KMeans(n_clusters, init=model, max_iter=1).fit(X) learns them from rows."
     )
+
+    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_")
 
     n_clusters: int
     metric: str
@@ -273,7 +275,7 @@ class CentroidEstimator(
     def _normalized(self, rows: RowSource) -> RowSource:
         if not self._by_angle:
             return rows
-        return NormalizedRows(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
+        return normalized(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
 
     def _with_direction(self, rows: RowSource) -> RowSource:
         """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie.backend import LocalBackend
+from coterie.backend.measure import measure
+from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.labels import nearest_labels, squares_to_centers
-from coterie.centers.lloyd import KMeansResult, best_of, lloyd, local_passes
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
 from coterie.estimators.declared import Declared, Numbers
 from coterie.estimators.parameters import (
     Algorithm,
@@ -418,19 +420,22 @@ class BisectingKMeans(CentroidEstimator):
         deadline: Deadline,
     ) -> tuple[KMeansResult, FloatArray]:
         """Return k-means of some rows, and the shift by which these were compared with its centers."""
-        data = Dataset(as_rows(some), weights, n_clusters=n_clusters, n_threads=self._n_threads)
-        report, stop = Report(deadline=deadline), Stop(self.max_iter, self.tol * data.mean_variance)
+        report = Report(deadline=deadline)
         init, n_init, algorithm = self.init, self.n_init, self.algorithm
         if n_clusters == 1:
             init, n_init, algorithm = "random", 1, "lloyd"
+        with LocalBackend(as_rows(some), weights, self._n_threads) as backend:
+            data = measure(backend, n_clusters)
+            stop = Stop(self.max_iter, self.tol * data.mean_variance)
 
-        def run() -> KMeansResult:
-            centers = draw_centers(init, some, data, n_clusters, random, deadline.share(_SEEDING_SHARE))
-            self._check_distances(centers, data.shift)
-            passes = local_passes(data, centers, algorithm, max_iter=self.max_iter)
-            return lloyd(passes, centers, stop=stop, report=report.start_run())
+            def run() -> KMeansResult:
+                share = deadline.share(_SEEDING_SHARE)
+                centers = draw_centers(init, some, data, n_clusters, random, share)
+                self._check_distances(centers, data.shift)
+                passes = passes_of(data, n_clusters, algorithm, max_iter=self.max_iter)
+                return lloyd(passes, centers, stop=stop, report=report.start_run())
 
-        return best_of(run, int(n_init), report), data.shift
+            return best_of(run, int(n_init), report), data.shift
 
     def labels_at(self, n_clusters: int) -> IntArray:
         """Return the labels of the rows of the fit when there were so many clusters.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from contextlib import ExitStack
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
-from coterie.blocks.dataset import Dataset
-from coterie.centers.labels import labels_and_squares
-from coterie.centers.lloyd import KMeansResult, best_of, lloyd, local_passes
-from coterie.centers.passes import ClusterPasses
-from coterie.coresets import lightweight_coreset
+from coterie.backend import LocalBackend, open_backend
+from coterie.backend.measure import measure
+from coterie.centers.labels import label_all
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
+from coterie.coresets import draw_coreset
 from coterie.estimators.declared import Declared, History
 from coterie.estimators.parameters import (
     Algorithm,
@@ -23,10 +24,10 @@ from coterie.estimators.parameters import (
     Clusters,
     CopyX,
     Coreset,
-    Init,
     Iterations,
     MaxTime,
     Metric,
+    Param,
     RandomState,
     Runs,
     Threads,
@@ -41,9 +42,19 @@ from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
-from coterie.rows import RowSource, as_rows
+from coterie.rows import as_rows
 
 __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
+
+KMeansInit = Annotated[
+    Literal["k-means++", "k-means||", "afk-mc2", "random"] | Any,
+    Param(
+        "How centers are initialized: k-means++, k-means|| (rounds of draws), afk-mc2 (k-means++ by a Markov chain), "
+        "random rows, or given ones.",
+        also="an array of centers, a fitted model or a callable",
+        reads=("array", "model"),
+    ),
+]
 
 # Seconds that `k_means_until` gives where none are left: there must be a model.
 _LEAST_SECONDS = 1e-3
@@ -67,9 +78,11 @@ class KMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Where to begin: see `coterie.seeding`; of a fitted model, at its `cluster_centers_`. A callable gets
-        `(X, n_clusters, random_state=...)` and returns the centroids.
+    init : {"k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        How centers are initialized: see `coterie.seeding`; "k-means||" draws candidates from all rows in five rounds;
+        of a fitted model, its `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns the
+        centers. Of rows on Dask workers, "k-means++" chooses among a random sample of 100,000 rows, or 64 for each
+        center, at most 256 MiB.
     n_init : "auto" or int
         Number of starts; the one with the lowest inertia wins. None is stopped for being behind, as what a start will
         end with does not show early. "auto": 10 for "random" and callables, 1 otherwise.
@@ -202,11 +215,13 @@ class KMeans(CentroidEstimator):
     True
     """
 
+    _inits = ("k-means++", "k-means||", "afk-mc2", "random")
+
     def __init__(
         self,
         n_clusters: Clusters = 8,
         *,
-        init: Init = "k-means++",
+        init: KMeansInit = "k-means++",
         n_init: Runs = "auto",
         max_iter: Iterations = 300,
         tol: Tolerance = 1e-4,
@@ -244,7 +259,8 @@ class KMeans(CentroidEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data; see `coterie.open_rows` for files. Never changed; float32 and float64 arrays are never copied.
+            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float32
+            and float64 arrays are never copied.
             What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats (arrays of
             smaller types: 96 MiB). Of more, what must be parsed goes to a temporary file in TMPDIR (or /var/tmp) once,
             the rest is converted block by block in every pass: the bits are the same.
@@ -268,12 +284,33 @@ class KMeans(CentroidEstimator):
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
             )
-        with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            data = self._data_of(rows, weights, random, report)
-            best = self._best_run(X, data, given, random, report)
+        with ExitStack() as stack:
+            stack.enter_context(report.scikit_learn_callbacks(X))
+            stack.enter_context(single_threaded_blas(math.prod(rows.shape) * self.n_clusters))
+            backend = stack.enter_context(open_backend(rows, weights, self.n_threads, fit=self))
+            fitted = backend
+            if self.coreset_size is not None:
+                report.n_final_steps = rows.shape[0] / self.coreset_size
+                some, some_weights, _ = draw_coreset(backend, self.coreset_size, random)
+                fitted = stack.enter_context(LocalBackend(as_rows(some), some_weights, self.n_threads))
+            data = measure(fitted, self.n_clusters)
+            stop = Stop(self.max_iter, self.tol * data.mean_variance)
+
+            def run() -> KMeansResult:
+                centers = given
+                if centers is None:
+                    centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
+                self._check_distances(centers, data.shift)
+                passes = passes_of(
+                    data, len(centers), self.algorithm,
+                    max_iter=self.max_iter, unit_length=self._by_angle, deadline=report.deadline,
+                )  # fmt: skip
+                return lloyd(passes, centers, stop=stop, report=report.start_run())
+
+            best = best_of(run, self._n_runs(), report)
             labels, squares = best.labels, best.squares
             if self.coreset_size is not None:
-                labels, squares = labels_and_squares(rows, best.centers, data.shift, self._n_threads)
+                labels, squares = label_all(backend, best.centers, data.shift)
         self._warn_of_empty_clusters(labels)
         self._store_fitted(
             columns
@@ -283,42 +320,6 @@ class KMeans(CentroidEstimator):
         )
         report.warn_if_out_of_time()
         return self
-
-    def _data_of(
-        self, rows: RowSource, weights: Array | None, random: np.random.RandomState, report: Report
-    ) -> Dataset:
-        """Return the rows that centers are fitted to: all of them, or a coreset."""
-        n_threads = self._n_threads
-        if self.coreset_size is not None:
-            report.n_final_steps = rows.shape[0] / self.coreset_size
-            coreset, weights, _ = lightweight_coreset(
-                rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
-            )
-            rows = as_rows(coreset)
-        return Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=n_threads)
-
-    def _best_run(
-        self, X: Any, data: Any, given: Array | None, random: np.random.RandomState, report: Report
-    ) -> KMeansResult:
-        """Return the best of the runs; `data` are the rows as a whole, wherever they are."""
-        stop = Stop(self.max_iter, self.tol * data.mean_variance)
-
-        def run() -> KMeansResult:
-            centers = given
-            if centers is None:
-                centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
-            self._check_distances(centers, data.shift)
-            passes = self._passes(data, centers, report.deadline)
-            return lloyd(passes, centers, stop=stop, report=report.start_run())
-
-        return best_of(run, self._n_runs(), report)
-
-    def _passes(self, data: Any, centers: Array, deadline: Deadline) -> ClusterPasses:
-        """Return the passes over the rows of a fit, wherever they are."""
-        return local_passes(
-            data, centers, self.algorithm,
-            max_iter=self.max_iter, unit_length=self._by_angle, deadline=deadline,
-        )  # fmt: skip
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {**super()._fitted_attributes(), "runs_": _RUNS}

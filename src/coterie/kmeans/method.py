@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie.centers.bounded import n_bounds_of
-from coterie.centers.lloyd import algorithm_of, races
-from coterie.centers.stored_bounds import StoredBounds
+from coterie.backend import lie_elsewhere
+from coterie.centers.bounded import StoredBounds, n_bounds_of
+from coterie.centers.lloyd import choose_algorithm
 from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.method import Method, Need, Objective, Progress
 from coterie.kmeans.bisecting import BisectingKMeans
@@ -43,18 +43,19 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
     n_rows, n_columns = rows.shape
     n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
     needs = [labels_and_centers(rows, n_clusters)]
+    if lie_elsewhere(rows):
+        return needs
     if model.coreset_size is not None:
         n_rows = model.coreset_size
         way_out = "take a smaller coreset_size (--coreset)"
         needs.append(Need(2.0 * n_rows * (rows.row_bytes() + 16), "the coreset", way_out))
     else:
         needs.append(copy_of_compared_rows(model, rows))
-    algorithm = algorithm_of(
-        model.algorithm, (n_rows, n_columns), n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse
-    )
-    shape = n_rows, n_columns
-    if model.algorithm == "auto" and races(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse):
-        algorithm = "elkan"  # the one that takes more
+    algorithm: str = model.algorithm
+    if algorithm == "auto":
+        shape = n_rows, n_columns
+        algorithm = choose_algorithm(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse)
+        algorithm = "elkan" if algorithm == "race" else algorithm  # the one that takes more
     if algorithm != "lloyd" and n_clusters > 1:
         n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
         way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
@@ -65,8 +66,11 @@ def _memory_of_k_means(model: KMeans, rows: RowSource) -> list[Need]:
 def _memory_of_nested(model: NestedMiniBatchKMeans, rows: RowSource) -> list[Need]:
     n_rows, n_columns = rows.shape
     n_clusters, itemsize = min(model.n_clusters, n_rows), rows.dtype.itemsize
-    needs = [labels_and_centers(rows, n_clusters), copy_of_compared_rows(model, rows)]
+    needs = [labels_and_centers(rows, n_clusters)]
     needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
+    if lie_elsewhere(rows):
+        return needs
+    needs.append(copy_of_compared_rows(model, rows))
     n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, model.bounds)
     if n_bounds != 0 and not rows.is_sparse:
         way_out = "take bounds='off', which has none"

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset
-from coterie.blocks.kernel_rows import kept_rows
+from coterie import _kernels
+from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
+from coterie.backend import Backend, Chunk, open_backend
+from coterie.backend.measure import kept_rows_of, largest_square, split_by_chunk
+from coterie.blocks.dataset import Dataset, total_weight, worthwhile_threads
+from coterie.blocks.measures import robust_shift, sample_positions
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
-from coterie.centers.labels import labels_and_squares
+from coterie.centers.frame import CenterFrame
+from coterie.centers.labels import label_all
 from coterie.centers.means import Means
-from coterie.centers.rounding import SettledAssignment, rounding_decides
+from coterie.centers.rounding import SettledAssignment, are_some_doubtful
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
 from coterie.estimators.parameters import (
@@ -46,10 +51,8 @@ __all__ = [
     "BOUNDS",
     "EarlierSums",
     "HISTORY_FIELDS",
-    "LocalSampleSums",
-    "NestedProgress",
+    "GrowingSample",
     "NestedResult",
-    "Sample",
     "SampleSums",
     "n_bounds_per_row",
     "nested",
@@ -101,22 +104,6 @@ _LANE_BOUNDS_OF_ROW = 0.1
 HISTORY_FIELDS = (("batch_size", np.int64), ("n_changed", np.int64), ("center_shift", np.float64))
 
 
-class Sample(Protocol):
-    """What is known of a sample that grows, wherever its rows are; see `coterie.blocks.shuffled.ShuffledRows`."""
-
-    rows: RowSource
-    order: IndexArray
-    size: int
-    weights: Array | None
-    n_rows: int
-    n_threads: int
-    total_weight: float
-    shift: FloatArray
-
-    def grow(self, size: int) -> None:
-        """Take in the rows up to a position."""
-
-
 @dataclass
 class EarlierSums:
     """Cluster sums of the rows of earlier calls; see `SampleSums`."""
@@ -127,61 +114,180 @@ class EarlierSums:
     shift: FloatArray
 
 
+class GrowingSample:
+    """Rows of a backend in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
+
+    Each chunk keeps its rows of the sample in its state. On workers, only the numbers of new rows are sent.
+
+    Parameters
+    ----------
+    backend : Backend
+        All rows.
+    order : ndarray of shape (n,), intp
+        Their numbers, shuffled; each growth is put in ascending order.
+    size : int
+        Length of the prefix to begin with.
+    n_clusters : int
+        Sets the number of rows of a block.
+    shift : ndarray of shape (d,), float64, optional
+        None: the mean of the first rows (0 for sparse rows), but for the exception of `robust_shift`.
+
+    Attributes
+    ----------
+    size : int
+        Length of the prefix.
+    total_weight : float
+        Sum of the weights of all rows.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        order: IndexArray,
+        size: int,
+        *,
+        n_clusters: int,
+        shift: FloatArray | None = None,
+    ) -> None:
+        self.backend, self.order, self.size = backend, order, 0
+        self.n_rows, self.rows = backend.n_rows, backend.rows
+        self.total_weight = total_weight(self.n_rows, backend.weights)
+        self.n_threads = worthwhile_threads(self.n_rows * backend.n_columns * n_clusters, backend.n_threads)
+        self._n_clusters = n_clusters
+        if shift is None and self.rows.is_sparse:
+            shift = np.zeros(backend.n_columns)
+        self._shift = shift
+        sums = self.grow(min(size, self.n_rows))
+        if shift is None:
+            self._measure(np.sum(sums, axis=0) / self.size if len(sums) > 1 else sums[0] / self.size)
+
+    @property
+    def shift(self) -> FloatArray:
+        """A point amid the rows."""
+        assert self._shift is not None
+        return self._shift
+
+    def grow(self, size: int) -> list[Any]:
+        """Take in the rows up to a position."""
+        self.order[self.size : size].sort()
+        new = split_by_chunk(self.backend, self.order[self.size : size])
+        self.size = size
+        # In this process, the order is that of the only chunk.
+        order = self.order if self.backend.is_here else None
+        payload = {"shift": self._shift, "n_clusters": self._n_clusters, "order": order}
+        given = new if self.backend.is_here else [numbers.astype(np.int32) for numbers in new]
+        self.n_new = [len(numbers) for numbers in new]
+        return self.backend.run(_extend, payload, given=given, writes="sample")
+
+    def first_rows(self) -> tuple[Any, Array | None]:
+        """Return the rows of the sample, and their weights; on workers few enough to be sent here."""
+        numbers, weights = self.order[: self.size], self.backend.weights
+        return self.backend.take(numbers), None if weights is None else weights[numbers]
+
+    def _measure(self, mean: FloatArray) -> None:
+        """Measure the first rows from their mean, or another point amid them."""
+
+        def squares_to(point: FloatArray) -> Array:
+            self._shift = point
+            return np.concatenate(self.backend.run(_measure, point, writes="shift", renews=True))
+
+        def take(positions: IndexArray) -> Any:
+            return self.backend.take(self.order[positions])
+
+        middle = robust_shift(take, mean, squares_to(mean), self.backend.dtype)
+        if middle is not None:
+            squares_to(middle)
+
+
 class SampleSums:
     """Sums over the rows of the sample, each in the cluster that it was last assigned to.
 
-    A subclass knows where the rows are: it has `update`, `rounding_decides`, `settle`, `counts` and `measured`.
+    Parameters
+    ----------
+    data : GrowingSample
+        The rows.
+    means : Means
+        The centers.
+    n_bounds : int or None
+        Lower bounds per row: 0 for none, None for one per center.
+    earlier : EarlierSums, optional
+        Sums of earlier calls.
 
     Attributes
     ----------
     means : Means
-        The centroids.
+        The centers.
     squares : ndarray of shape (k,), float64
         Weighted sum of the squared distances of each cluster's rows to the shift.
     is_settled : bool
-        Whether rows in doubt are given their nearest centroids; see `coterie.centers.rounding`.
+        Whether rows in doubt are given their nearest centers; see `coterie.centers.rounding`.
     """
 
-    is_settled = False
-
-    def __init__(self, data: Sample, means: Means, earlier: EarlierSums | None) -> None:
-        self._sample = data
-        self.means = means
+    def __init__(
+        self, data: GrowingSample, means: Means, n_bounds: int | None, earlier: EarlierSums | None = None
+    ) -> None:
+        self.means, self.is_settled = means, False
         self.squares = np.zeros(len(means.masses))
-        self._goes_on = earlier is not None
+        self._sample, self._n_bounds, self._continues = data, n_bounds, earlier is not None
         if earlier is not None:
             means.restore(earlier.sums, earlier.masses)
             self.squares = earlier.squares
         self._earlier_masses = means.masses.copy()
+        backend, mass = data.backend, 2 * data.total_weight
+        largest = 1.0 if backend.is_here else largest_square(backend, data.shift)
+        self._largest = 4 * mass * largest
+        self._into = {"squares": backend.total(self.squares.shape, self._largest, self.squares)}
+        if not isinstance(means, SparseMeans):
+            bound = mass * float(np.sqrt(largest))
+            self._into["sums"] = backend.total(means.sums.shape, bound, means.sums)
+            self._into["masses"] = backend.total(means.masses.shape, mass, means.masses)
 
     def update(self) -> int:
         """Assign all rows of the sample and bring the sums up to date; return how many labels have changed."""
-        raise NotImplementedError
+        means, backend, into = self.means, self._sample.backend, self._into
+        is_sparse, shape = isinstance(means, SparseMeans), self.squares.shape
+        payload = {
+            "frame": means.frame, "means": means if is_sparse else None, "n_bounds": self._n_bounds,
+            "unit_length": means.unit_length, "settles": self.is_settled,
+        }  # fmt: skip
+        of_round = {
+            "counts": backend.total(shape, 2 * self._sample.n_rows),
+            "within": backend.total(shape, self._largest),
+        }
+        changed = backend.run(_update, payload, into=into | of_round, writes="labels", renews=True)
+        self.squares = into["squares"].total()
+        if not isinstance(means, SparseMeans):
+            means.sums, means.masses = into["sums"].total(), into["masses"].total()
+        self._counts, self._within = of_round["counts"].total(), of_round["within"].total()
+        return sum(changed)
 
     def rounding_decides(self) -> bool:
-        """Tell by some rows of the first sample whether rounding may choose labels."""
-        raise NotImplementedError
+        """Return whether rounding may choose labels, of some rows of the first sample."""
+        if not isinstance(self.means.frame, CenterFrame):
+            return False
+        numbers = sample_positions(self._sample.size)
+        ends = np.cumsum(self._sample.n_new)
+        parts = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
+        given = [part - end + n_new for part, end, n_new in zip(parts, ends, self._sample.n_new)]
+        return any(self._sample.backend.run(_are_some_doubtful, self.means.frame, given=given))
 
     def settle(self) -> None:
-        """From now on give rows that are in doubt their nearest centroids."""
-        raise NotImplementedError
-
-    def counts(self) -> IndexArray:
-        """Return how many rows of positive weight each cluster has among these rows."""
-        raise NotImplementedError
-
-    def measured(self) -> FloatArray:
-        """Return what `Means.move` returns as within, without sums that rounding would spoil; of these rows alone."""
-        raise NotImplementedError
+        """From now on give rows that are in doubt their nearest centers."""
+        self.is_settled = True
 
     def move(self) -> tuple[FloatArray, FloatArray]:
         """Bring each center to the mean of its rows; see `Means.move`."""
-        shifts, within = self.means.move(self.squares, self.empty_clusters())
-        return shifts, self.measured() if self.is_settled and not self._goes_on else within
+        empty = self.empty_clusters()
+        for name in ("sums", "masses"):
+            if name in self._into:
+                self._into[name].clear(empty)
+        shifts, within = self.means.move(self.squares, empty)
+        # Without sums that rounding would spoil; of these rows alone.
+        return shifts, self._within if self.is_settled and not self._continues else within
 
     def empty_clusters(self) -> IndexArray:
         """Return the clusters without a row of positive weight, now or earlier."""
-        return np.flatnonzero((self.counts() == 0) & (self._earlier_masses == 0))
+        return np.flatnonzero((self._counts == 0) & (self._earlier_masses == 0))
 
     def standard_errors(self, within: FloatArray) -> FloatArray:
         """Return sigma_C of each cluster: sqrt(sse / (v (v - 1))), infinite for fewer than two rows."""
@@ -209,73 +315,91 @@ class SampleSums:
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)
 
 
-class LocalSampleSums(SampleSums):
-    """SampleSums of rows of this process.
+def _sample_of(chunk: Chunk) -> ShuffledRows:
+    sample: ShuffledRows = chunk.state["sample"]
+    return sample
 
-    Parameters
-    ----------
-    data : ShuffledRows
-        The rows.
-    means : Means
-        The centroids.
-    assignment : Assignment
-        Gives rows their clusters.
-    earlier : EarlierSums or None
-        What earlier calls have left.
-    """
 
-    def __init__(
-        self, data: ShuffledRows, means: Means, assignment: Assignment, earlier: EarlierSums | None = None
-    ) -> None:
-        super().__init__(data, means, earlier)
-        self._data = data
-        self._assignment = assignment
-        self.is_settled = isinstance(assignment, SettledAssignment)
+def _extend(chunk: Chunk, payload: dict[str, Any], numbers: IndexArray, _: Any) -> FloatArray | None:
+    """Take rows into the sample; return their sum where the shift is not known yet."""
+    shift = payload["shift"]
+    if "sample" not in chunk.state:
+        order = payload["order"]
+        chunk.state["sample"] = ShuffledRows(
+            kept_rows_of(chunk), chunk.weights,
+            np.empty(chunk.rows.shape[0], dtype=np.intp) if order is None else order,
+            n_clusters=payload["n_clusters"], n_threads=chunk.n_threads, shift=shift, first=chunk.first,
+        )  # fmt: skip
+    sample = _sample_of(chunk)
+    stop = sample.size + len(numbers)
+    sample.order[sample.size : stop] = numbers
+    new = sample.extend(stop)
+    if shift is None:
+        return sample.sum_of(new)
+    sample.measure(new)
+    return None
 
-    def update(self) -> int:
-        """See `SampleSums`."""
-        data, assignment = self._data, self._assignment
-        labels = assignment.labels[: data.size]
-        before = labels.copy()
-        assignment.start(self.means.frame)
-        for part, x in data.blocks():
+
+def _measure(chunk: Chunk, shift: FloatArray, _: Any, __: Any) -> Array:
+    sample = _sample_of(chunk)
+    sample.shift = shift
+    sample.measure(slice(0, sample.size))
+    return sample.squares[: sample.size]
+
+
+def _update(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> int:
+    """Assign the rows of the sample, and move those whose labels have changed between the sums."""
+    sample, frame = _sample_of(chunk), payload["frame"]
+    if isinstance(frame, CenterFrame):
+        frame.n_threads = sample.n_threads
+    assignment: Assignment | None = chunk.state.get("assignment")
+    if assignment is None:
+        n_bounds, unit_length = payload["n_bounds"], payload["unit_length"]
+        if n_bounds == 0:
+            assignment = PlainAssignment(sample)
+        else:
+            assignment = BoundedAssignment(sample, frame, n_bounds, unit_length=unit_length)
+    if payload["settles"] and not isinstance(assignment, SettledAssignment):
+        assignment = SettledAssignment(sample, assignment)
+    chunk.state["assignment"] = assignment
+    labels = assignment.labels[: sample.size]
+    before = labels.copy()
+    assignment.start(frame)
+    with ExitStack() as stack:
+        sums = {name: stack.enter_context(total.part()) for name, total in into.items()}
+        for part, x in sample.blocks():
+            chunk.check()
             assignment.assign(part, x)
-            self.means.add(x, labels[part], before[part], data.weights_of(part))
+            weights = sample.weights_of(part)
+            if payload["means"] is not None:
+                payload["means"].add(x, labels[part], before[part], weights)
+                continue
+            _kernels.add_to_clusters(
+                x,
+                labels[part],
+                before[part],
+                weights,
+                sample.shift,
+                sums["sums"],
+                sums["masses"],
+                sample.n_threads,
+            )
         changed = np.flatnonzero(labels != before)
-        self._move_squares(changed, labels[changed], before[changed])
-        return len(changed)
+        squares, k = sample.squares[changed].astype(np.float64), len(sums["squares"])
+        if sample.weights is not None:
+            squares *= sample.weights[changed]
+        sums["squares"] += np.bincount(labels[changed], squares, minlength=k)
+        sums["squares"] -= np.bincount(before[changed] + 1, squares, minlength=k + 1)[1:]
+        own = None if sample.weights is None else sample.weights[: sample.size]
+        sums["counts"] += np.bincount(labels, None if own is None else own > 0, minlength=k)
+        if isinstance(assignment, SettledAssignment):
+            exact = assignment.squares[: sample.size]
+            sums["within"] += np.bincount(labels, exact if own is None else exact * own, minlength=k)
+    return len(changed)
 
-    def _move_squares(self, rows: IndexArray, labels: IntArray, before: IntArray) -> None:
-        squares = self._data.squares[rows].astype(np.float64)
-        if self._data.weights is not None:
-            squares *= self._data.weights[rows]
-        k = len(self.squares)
-        self.squares += np.bincount(labels, squares, minlength=k)
-        self.squares -= np.bincount(before + 1, squares, minlength=k + 1)[1:]
 
-    def rounding_decides(self) -> bool:
-        """See `SampleSums`."""
-        data = self._data
-        return rounding_decides(data, self.means.frame, self._assignment.labels[: data.size])
-
-    def settle(self) -> None:
-        """See `SampleSums`."""
-        self._assignment, self.is_settled = SettledAssignment(self._data, self._assignment), True
-
-    def measured(self) -> FloatArray:
-        """See `SampleSums`."""
-        assert isinstance(self._assignment, SettledAssignment)
-        squares = self._assignment.squares[: self._data.size]
-        if self._data.weights is not None:
-            squares = squares * self._data.weights[: self._data.size]
-        labels = self._assignment.labels[: self._data.size]
-        return np.bincount(labels, squares, minlength=len(self.squares)).astype(np.float64)
-
-    def counts(self) -> IndexArray:
-        """See `SampleSums`."""
-        weights = None if self._data.weights is None else self._data.weights[: self._data.size] > 0
-        labels = self._assignment.labels[: self._data.size]
-        return np.bincount(labels, weights, minlength=len(self.squares))
+def _are_some_doubtful(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
+    return are_some_doubtful(_sample_of(chunk), frame, chunk.state["assignment"].labels, numbers)
 
 
 def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
@@ -324,7 +448,7 @@ class Descent:
     lowest : float
         The lowest energy by now.
     n_without_progress : int
-        NestedProgress since then.
+        Rounds since then.
     """
 
     def __init__(self) -> None:
@@ -340,13 +464,6 @@ class Descent:
         self.n_without_progress = 0 if energy < self.lowest else self.n_without_progress + 1
         self.lowest = min(energy, self.lowest)
         return self.n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
-
-
-class NestedProgress:
-    """Energies of the rounds so far, by which a sample is kept or grows."""
-
-    def __init__(self) -> None:
-        self.descent, self.growth = Descent(), Growth()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +489,7 @@ class NestedResult:
 
 
 def nested(
-    data: Sample,
+    data: GrowingSample,
     sums: SampleSums,
     *,
     doubling_threshold: float,
@@ -380,13 +497,12 @@ def nested(
     stop: Stop,
     report: Report,
     labels_follow: bool,
-    progress: NestedProgress | None = None,
 ) -> NestedResult:
     """Assign the sample and move the centers, round by round; double the sample once the centers have settled.
 
     Parameters
     ----------
-    data : Sample
+    data : GrowingSample
         The rows; its sample grows.
     sums : SampleSums
         Sums over the sample, and the initial centers; changed.
@@ -400,8 +516,6 @@ def nested(
         `n_changed` and `center_shift`.
     labels_follow : bool
         Whether labels of all rows follow, for which time is kept.
-    progress : NestedProgress, optional
-        That of earlier rounds, where there were some.
 
     Returns
     -------
@@ -411,8 +525,7 @@ def nested(
     ----------
     Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5.
     """
-    means, progress = sums.means, progress or NestedProgress()
-    descent, growth, first_size = progress.descent, progress.growth, data.size
+    means, descent, growth, first_size = sums.means, Descent(), Growth(), data.size
     scale, reason, begin = 0.5 if means.unit_length else 1.0, "max_iter", report.seconds
     # The first round compares its rows with all centers, as labels do.
     report.n_final_steps = data.n_rows / first_size if labels_follow else 0.0
@@ -650,7 +763,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data; see `coterie.open_rows` for files. Never changed; float arrays are never copied.
+            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float
+            arrays are never copied.
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
@@ -692,44 +806,49 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
         if goes_on:
-            fit_rows = self._with_direction(self._rows_of(X, reset=False))
+            rows = self._with_direction(self._rows_of(X, reset=False))
             columns = self._known_columns()
         else:
-            fit_rows, columns = self._rows_to_fit(X)
-        self._check_bounds(fit_rows)
-        rows = kept_rows(fit_rows, self._n_threads)
+            rows, columns = self._rows_to_fit(X)
+        self._check_bounds(rows)
         centers = self.cluster_centers_.astype(rows.dtype) if goes_on else self._given_centers(rows)
         if not goes_on:
             self._check_n_rows(rows)
-        weights, random = self._weights_of(fit_rows, sample_weight), random_stream(self.random_state)
-        with report.scikit_learn_callbacks(X), single_threaded_blas():
+        weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
+        with (
+            report.scikit_learn_callbacks(X),
+            single_threaded_blas(),
+            open_backend(rows, weights, self.n_threads, fit=self) as backend,
+        ):
             earlier = self._earlier_sums(rows) if goes_on else None
-            data = self._shuffled(rows, weights, random, None if earlier is None else earlier.shift)
+            size = self._first_size()
+            order = shuffled(rows.shape[0], run_length(rows, size), random)
+            data = GrowingSample(
+                backend, self._those_that_count_first(order, weights), size,
+                n_clusters=self.n_clusters, shift=None if earlier is None else earlier.shift,
+            )  # fmt: skip
             if centers is None:
                 centers = self._centers_from_first_batch(data, random, report)
             self._check_distances(centers, data.shift)
-            means = self._new_means(rows, centers, data.shift, self._n_threads)
-            sums = LocalSampleSums(data, means, self._assignment(data, means), earlier)
-            result = self._solve(data, sums, report)
+            means = self._new_means(rows, centers, data.shift, data.n_threads)
+            n_bounds = n_bounds_per_row(
+                backend.rows_per_worker, rows.shape[1], self.n_clusters, rows.dtype.itemsize, self.bounds
+            )
+            sums = SampleSums(data, means, 0 if rows.is_sparse else n_bounds, earlier)
+            result = nested(
+                data, sums,
+                doubling_threshold=self.doubling_threshold, least_gain=self.least_gain,
+                stop=Stop(self.max_iter, self.tol), report=report.start_run(), labels_follow=self.compute_labels,
+            )  # fmt: skip
             fitted = columns | self._result_fitted(result, data.shift)
             if self.compute_labels:
-                labels, squares = labels_and_squares(rows, result.centers, data.shift, self._n_threads)
-                fitted |= self._labels_fitted(fit_rows, result.centers, labels, squares, weights)
+                labels, squares = label_all(backend, result.centers, data.shift)
+                fitted |= self._labels_fitted(rows, result.centers, labels, squares, weights)
                 if not goes_on:
                     self._warn_of_empty_clusters(labels)
         self._store_fitted(fitted)
         report.warn_if_out_of_time()
         return self
-
-    def _solve(
-        self, data: Sample, sums: SampleSums, report: Report, progress: NestedProgress | None = None
-    ) -> NestedResult:
-        return nested(
-            data, sums,
-            doubling_threshold=self.doubling_threshold, least_gain=self.least_gain,
-            stop=Stop(self.max_iter, self.tol), report=report.start_run(),
-            labels_follow=self.compute_labels, progress=progress,
-        )  # fmt: skip
 
     def _result_fitted(self, result: NestedResult, shift: FloatArray) -> dict[str, Any]:
         """Return the fitted attributes of a result without labels."""
@@ -738,23 +857,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             "_votes": (means.sums, means.masses, result.sums.squares), "counts_": means.masses,
             "history_": history, "n_iter_": len(history), "inertia_": float(history["objective"][-1]),
         }  # fmt: skip
-
-    def _shuffled(
-        self,
-        rows: RowSource,
-        weights: Array | None,
-        random: np.random.RandomState,
-        shift: FloatArray | None,
-    ) -> ShuffledRows:
-        """Return the rows in random order, the first batch taken in."""
-        size = self._first_size()
-        order = shuffled(rows.shape[0], run_length(rows, size), random)
-        order = self._those_that_count_first(order, weights)
-        data = ShuffledRows(
-            rows, weights, order, n_clusters=self.n_clusters, n_threads=self._n_threads, shift=shift
-        )
-        data.grow(min(size, data.n_rows))
-        return data
 
     @staticmethod
     def _those_that_count_first(order: IndexArray, weights: Array | None) -> IndexArray:
@@ -787,18 +889,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {**super()._fitted_attributes(), **self._sums_declared(3)}
 
-    def _centers_from_first_batch(self, data: Sample, random: np.random.RandomState, report: Report) -> Array:
-        batch = data.rows.take(data.order[: data.size])
-        weights = None if data.weights is None else data.weights[: data.size]
+    def _centers_from_first_batch(
+        self, data: GrowingSample, random: np.random.RandomState, report: Report
+    ) -> Array:
+        batch, weights = data.first_rows()
         sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
         return self._drawn_centers(batch, sample, random, report.deadline.share(_SEEDING_SHARE))
-
-    def _assignment(self, data: ShuffledRows, means: Means) -> Assignment:
-        if isinstance(means, SparseMeans):
-            return PlainAssignment(data)
-        n_bounds = n_bounds_per_row(
-            data.n_rows, data.n_columns, self.n_clusters, data.dtype.itemsize, self.bounds
-        )
-        if n_bounds == 0:
-            return PlainAssignment(data)
-        return BoundedAssignment(data, means.frame, n_bounds, unit_length=self._by_angle)

@@ -18,8 +18,8 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import robust_shift
-from coterie.centers.cells import cell_centers
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.centers.lloyd import cell_centers
 from coterie.centers.rounding import Doubts
 from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters

@@ -484,7 +484,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
 
     def _drawn_centers(
-        self, X: Any, data: Dataset, random: np.random.RandomState, deadline: Deadline = UNLIMITED
+        self, X: Any, data: Any, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
         if isinstance(self.init, str) and self.init == "afk-mc2":
             return seed_by_markov_chain(data, self.n_components, random, self.chain_length, deadline)[0]

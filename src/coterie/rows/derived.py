@@ -17,8 +17,8 @@ from coterie.rows.checks import BadRowError
 from coterie.rows.source import Block, DerivedRows, RowSource
 
 __all__ = [
-    "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "part_of",
-    "rows_of_zeros",
+    "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "normalized",
+    "part_of", "rows_of_zeros",
 ]  # fmt: skip
 
 _BATCH_BYTES = 2**20
@@ -230,6 +230,13 @@ class NormalizedRows(DerivedRows):
             with ThreadPoolExecutor(self._n_threads) as pool:
                 list(pool.map(scale, starts))
         return out
+
+
+def normalized(rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> RowSource:
+    """Return `NormalizedRows`, or what rows that are not read in this process have instead."""
+    if hasattr(rows, "normalized"):
+        return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
+    return NormalizedRows(rows, refuse_zeros=refuse_zeros, n_threads=n_threads)
 
 
 def part_of(rows: RowSource, block: Block) -> RowSource:

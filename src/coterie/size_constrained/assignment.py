@@ -9,17 +9,20 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset, SquareDistances, total_weight, weighted_sum
+from coterie.backend import Chunk
+from coterie.backend.measure import MeasuredRows, rows_of
+from coterie.blocks.dataset import ChunkRows, SquareDistances, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
-from coterie.centers.passes import LocalPasses
+from coterie.centers.passes import ClusterPasses
 from coterie.centers.price_ascent import PriceProblem, climb
 from coterie.centers.priced_lists import Followed, PricedLists, Pricing
 from coterie.centers.prices import PricedAssignment, assign_within
@@ -420,15 +423,15 @@ class SizedAssignment:
 
     Parameters
     ----------
-    data : Dataset
-        The rows.
     search : SizedSearch
-        Assigns them.
+        Assigns the rows.
+    data : ChunkRows
+        The rows, all of the fit.
     """
 
     algorithm = "lloyd"
 
-    def __init__(self, data: Dataset, search: SizedSearch) -> None:
+    def __init__(self, search: SizedSearch, data: ChunkRows, _: CenterFrame) -> None:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
@@ -452,23 +455,23 @@ class SizedAssignment:
         self.labels[rows] = labels
 
 
-class SizedPasses(LocalPasses):
-    """Passes over blocks of this process whose labels satisfy size constraints.
+class SizedPasses(ClusterPasses):
+    """Passes over rows of this process whose labels satisfy size constraints.
 
     Parameters
     ----------
-    data : Dataset
+    data : MeasuredRows
         The rows.
     search : SizedSearch
         Assigns them.
     n_clusters, unit_length
-        See `LocalPasses`.
+        See `ClusterPasses`.
     """
 
     def __init__(
-        self, data: Dataset, search: SizedSearch, n_clusters: int, *, unit_length: bool = False
+        self, data: MeasuredRows, search: SizedSearch, n_clusters: int, *, unit_length: bool = False
     ) -> None:
-        super().__init__(data, SizedAssignment(data, search), n_clusters, unit_length=unit_length)
+        super().__init__(data, n_clusters, partial(SizedAssignment, search), unit_length=unit_length)
         self._search = search
 
     def progress(self) -> dict[str, Any]:
@@ -479,12 +482,16 @@ class SizedPasses(LocalPasses):
         return False
 
     def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
-        labels = self._assignment.labels
-        squares = self.data.own_square_distances(frame.centers, labels)
+        ((labels, squares),) = self.data.backend.run(_labels_and_squares, frame.centers)
         return labels, squares, weighted_sum(squares, self.data.weights)
 
 
-def _difference(data: Dataset, centers: Array, before: IntArray, after: IntArray) -> float:
+def _labels_and_squares(chunk: Chunk, centers: Array, _: Any, __: Any) -> tuple[IntArray, FloatArray]:
+    labels: IntArray = chunk.state["assignment"].labels
+    return labels, rows_of(chunk).own_square_distances(centers, labels)
+
+
+def _difference(data: ChunkRows, centers: Array, before: IntArray, after: IntArray) -> float:
     """Return by how much labels cost more than those before, measured accurately."""
     distances = SquareDistances(centers, data.n_threads)
     difference = 0.0

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array
-from coterie.blocks.dataset import Dataset, total_weight
+from coterie.backend import LocalBackend
+from coterie.backend.measure import MeasuredRows, measure
+from coterie.blocks.dataset import total_weight
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd
 from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, History, Numbers
@@ -45,7 +47,7 @@ _HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("gap"
 
 
 def size_constrained(
-    data: Dataset,
+    data: MeasuredRows,
     centers: Array,
     search: SizedSearch,
     *,
@@ -57,7 +59,7 @@ def size_constrained(
 
     Parameters
     ----------
-    data : Dataset
+    data : MeasuredRows
         The rows.
     centers : ndarray of shape (k, d), dtype of the rows
         The initial centers.
@@ -232,8 +234,12 @@ class SizeConstrainedKMeans(CentroidEstimator):
         total = total_weight(rows.shape[0], weights)
         bounds = SizeBounds.of(self.size_min, self.size_max, total)
         bounds.check(self.n_clusters, total)
-        with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
-            data = Dataset(rows, weights, n_clusters=self.n_clusters, n_threads=self._n_threads)
+        with (
+            report.scikit_learn_callbacks(X),
+            single_threaded_blas(math.prod(rows.shape) * self.n_clusters),
+            LocalBackend(rows, weights, self.n_threads) as backend,
+        ):
+            data = measure(backend, self.n_clusters)
             stop = Stop(self.max_iter, self.tol * data.mean_variance)
 
             def run() -> KMeansResult:

@@ -1,0 +1,280 @@
+"""Measure the rows of a backend: the shift, the squared distances to it, and the variance of the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.backend.backend import Backend, Chunk
+from coterie.blocks.dataset import (
+    ChunkRows,
+    check_squares,
+    check_vanishing,
+    squares_to_point,
+    total_weight,
+    weighted_sum,
+    worthwhile_threads,
+)
+from coterie.blocks.kernel_rows import dense, kept_rows, kernel_rows
+from coterie.blocks.measures import Squares, measures, sample_positions
+from coterie.rows import RowSource
+
+__all__ = [
+    "MeasuredRows",
+    "check_differences",
+    "kept_rows_of",
+    "largest_square",
+    "measure",
+    "rows_of",
+    "split_by_chunk",
+]
+
+# Part of the standard deviation of a column that may be lost in sums on workers.
+_MOST_LOST = 1e-6
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """The rows of a backend as a whole, as seedings and solvers see them.
+
+    Attributes
+    ----------
+    backend : Backend
+        The rows.
+    n_threads : int
+        Threads of the kernels in this process; small data get one.
+    total_weight : float
+        Sum of the weights.
+    shift : ndarray of shape (d,), float64
+        The mean of the rows (0 for sparse rows); see `coterie.blocks.measures.robust_shift` for the exception.
+    total_square : float
+        Weighted sum of the squared distances to the shift.
+    mean_variance : float
+        Mean over the columns of their variances.
+    has_far_rows : bool
+        Whether the others are lost in sums over all rows; see `coterie.blocks.dataset.Dataset`.
+    largest_square : float
+        The largest squared distance to the shift.
+    """
+
+    backend: Backend
+    n_threads: int
+    total_weight: float
+    shift: FloatArray
+    total_square: float
+    mean_variance: float
+    has_far_rows: bool
+    largest_square: float
+
+    @property
+    def rows(self) -> RowSource:
+        """The rows."""
+        return self.backend.rows
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.backend.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.backend.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self.backend.dtype
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the rows; None for 1."""
+        return self.backend.weights
+
+    def here(self) -> ChunkRows:
+        """Return the rows of a backend of this process, all in one chunk."""
+        assert self.backend.is_here
+        rows: ChunkRows = self.backend.run(_here)[0]
+        return rows
+
+    def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
+        """Return the squared distance of every row to centers[label], accurately: 8 bytes a row."""
+        given = np.split(labels, self.backend.firsts[1:-1])
+        return np.concatenate(self.backend.run(_own_squares, centers, given=given))
+
+
+def measure(backend: Backend, n_clusters: int) -> MeasuredRows:
+    """Measure the rows of a backend: two passes, and a third in rare cases.
+
+    Each chunk keeps its rows in `chunk.state` as a `coterie.blocks.dataset.ChunkRows`, see `rows_of`.
+
+    Parameters
+    ----------
+    backend : Backend
+        The rows.
+    n_clusters : int
+        Sets the number of rows of a block.
+
+    Raises
+    ------
+    ValueError
+        If squared distances overflow or vanish in the dtype of the rows, or most rows are lost in sums on workers.
+    """
+    passes = _Passes(backend, n_clusters)
+    found = measures(passes, is_sparse=backend.rows.is_sparse)
+    data = MeasuredRows(
+        backend,
+        worthwhile_threads(backend.n_rows * backend.n_columns * n_clusters, backend.n_threads),
+        total_weight(backend.n_rows, backend.weights),
+        found.shift,
+        found.total_square,
+        found.mean_variance,
+        found.has_far_rows,
+        passes.last.largest,
+    )
+    _check_resolution(backend, data.largest_square, passes.last.some)
+    return data
+
+
+def largest_square(backend: Backend, point: FloatArray) -> float:
+    """Return the largest squared distance of the rows to a point, in one pass.
+
+    Raises
+    ------
+    ValueError
+        If squared distances overflow in the dtype of the rows, or most rows are lost in sums on workers.
+    """
+    given = split_by_chunk(backend, sample_positions(backend.n_rows))
+    largest, some = zip(*backend.run(_largest_square, point, given=given))
+    _check_resolution(backend, max(largest), np.concatenate(some))
+    return float(max(largest))
+
+
+def _check_resolution(backend: Backend, largest: float, some: FloatArray) -> None:
+    """Raise a ValueError if rows are so far out that others, of some squared distances, are lost in sums on workers."""
+    farthest, weight = float(np.sqrt(largest)), total_weight(backend.n_rows, backend.weights)
+    resolution = backend.total((1,), 2 * weight * farthest).resolution
+    if resolution > 0:
+        spread = float(np.sqrt(np.median(some) / backend.n_columns))
+        if 0 < _MOST_LOST * spread * weight / backend.n_rows < resolution:
+            raise ValueError(
+                f"Some rows of X are so far away from the others ({farthest:.3g}) that these are lost in sums on a "
+                "cluster: leave the far ones out, or fit all rows on one machine."
+            )
+
+
+def rows_of(chunk: Chunk) -> ChunkRows:
+    """Return the measured rows of a chunk."""
+    rows: ChunkRows = chunk.state["rows"]
+    return rows
+
+
+def kept_rows_of(chunk: Chunk) -> RowSource:
+    """Return the rows of a chunk where they are cheap to read often; see `coterie.blocks.kernel_rows.kept_rows`."""
+    if "rows" in chunk.state:
+        return rows_of(chunk).rows
+    if "kept" not in chunk.state:
+        chunk.state["kept"] = kept_rows(chunk.rows, chunk.n_threads)
+    kept: RowSource = chunk.state["kept"]
+    return kept
+
+
+def split_by_chunk(backend: Backend, numbers: IndexArray) -> list[IndexArray]:
+    """Return ascending numbers of rows as positions in each chunk."""
+    parts = np.split(numbers, np.searchsorted(numbers, backend.firsts[1:-1]))
+    return [part - first for part, first in zip(parts, backend.firsts)]
+
+
+class _Passes:
+    """The passes of `coterie.blocks.measures.measures` as tasks."""
+
+    last: Squares
+
+    def __init__(self, backend: Backend, n_clusters: int) -> None:
+        self._backend, self._n_clusters = backend, n_clusters
+        self.n_rows, self.n_columns, self.dtype = backend.n_rows, backend.n_columns, backend.dtype
+
+    def take(self, positions: IndexArray) -> Any:
+        return self._backend.take(positions)
+
+    def mean_row(self) -> FloatArray:
+        sums = self._backend.run(_sum_of_rows, self._n_clusters)
+        return (sums[0] if len(sums) == 1 else np.sum(sums, axis=0)) / self.n_rows
+
+    def squares_to(self, point: FloatArray) -> Squares:
+        payload = {"point": point, "n_clusters": self._n_clusters}
+        given = split_by_chunk(self._backend, sample_positions(self.n_rows))
+        found = self._backend.run(_measure_from, payload, given=given, writes="rows", renews=True)
+        totals, weighted, largest, some = zip(*found)
+        self.last = Squares(
+            float(np.sum(totals)), float(np.sum(weighted)), max(largest), np.concatenate(some)
+        )
+        return self.last
+
+    def check_vanishing(self, largest: float) -> None:
+        check_differences(self._backend, largest)
+
+    def mean_below(self, largest: float) -> float:
+        sums, counts = zip(*self._backend.run(_squares_below, largest))
+        return float(np.sum(sums)) / max(1, int(np.sum(counts)))
+
+
+def check_differences(backend: Backend, largest: float) -> None:
+    """Raise a ValueError if rows differ although the largest squared distance between them has no digits."""
+    if largest < float(np.finfo(backend.dtype).tiny):
+        first = dense(backend.take(np.zeros(1, dtype=np.intp)))
+        backend.run(_check_vanishing, {"first": first, "largest": largest})
+
+
+def _check_vanishing(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> None:
+    blocks = (block for _, block, _ in chunk.blocks())
+    check_vanishing(np.array([payload["largest"]]), chunk.rows.dtype, chain([payload["first"]], blocks))
+
+
+def _here(chunk: Chunk, _: Any, __: Any, ___: Any) -> ChunkRows:
+    return rows_of(chunk)
+
+
+def _chunk_rows(chunk: Chunk, n_clusters: int) -> ChunkRows:
+    if "rows" not in chunk.state:
+        chunk.state["rows"] = ChunkRows(
+            chunk.rows, chunk.weights, n_clusters=n_clusters, n_threads=chunk.n_threads, first=chunk.first
+        )
+    return rows_of(chunk)
+
+
+def _sum_of_rows(chunk: Chunk, n_clusters: int, _: Any, __: Any) -> FloatArray:
+    return _chunk_rows(chunk, n_clusters).sum_of_rows()
+
+
+def _measure_from(
+    chunk: Chunk, payload: dict[str, Any], some: IndexArray, _: Any
+) -> tuple[float, float, float, FloatArray]:
+    rows = _chunk_rows(chunk, payload["n_clusters"])
+    exact = rows.measure_from(payload["point"])
+    return float(np.sum(exact)), weighted_sum(exact, rows.weights), float(exact.max()), exact[some]
+
+
+def _largest_square(chunk: Chunk, point: FloatArray, some: IndexArray, _: Any) -> tuple[float, FloatArray]:
+    exact = np.empty(chunk.rows.shape[0])
+    for start, block, _weights in chunk.blocks():
+        part = slice(start, start + block.shape[0])
+        exact[part] = squares_to_point(kernel_rows(block), block.shape[0], point, chunk.n_threads)
+    with np.errstate(over="ignore"):
+        check_squares(exact.astype(chunk.rows.dtype), chunk.first)
+    return float(exact.max()), exact[some]
+
+
+def _squares_below(chunk: Chunk, largest: float, _: Any, __: Any) -> tuple[float, int]:
+    rows = rows_of(chunk)
+    exact = rows.measure_from(rows.shift)
+    below = exact[exact <= largest]
+    return float(below.sum()), len(below)
+
+
+def _own_squares(chunk: Chunk, centers: FloatArray, labels: IntArray, _: Any) -> FloatArray:
+    return rows_of(chunk).own_square_distances(centers, labels)

@@ -1,0 +1,82 @@
+"""Methods of fitted models on rows of workers: chunk by chunk, as Dask arrays, or as one score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.arrays import FloatArray
+from coterie.dask.chunks import Chunk, Chunks
+
+__all__ = ["by_chunk", "score_of", "totals_of"]
+
+
+def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
+    """Return the results of a method of a model for all rows, as a Dask array that is computed chunk by chunk.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted one; it is sent once to each worker.
+    method : str
+        Such as "predict".
+    chunks : Chunks
+        The rows.
+    """
+    check_is_fitted(model)
+    import dask
+    import dask.array as da
+
+    empty = _empty_result(model, method)
+    sent = dask.delayed(model, pure=False, traverse=False)
+    apply, lazy = dask.delayed(_apply, pure=False), chunks.lazy or [None] * len(chunks)
+    parts = [
+        da.from_delayed(apply(sent, method, chunk, data), (chunk.n_rows, *empty.shape[1:]), meta=empty)
+        for chunk, data in zip(chunks.chunks, lazy)
+    ]
+    return da.concatenate(parts)
+
+
+def score_of(model: Any, chunks: Chunks) -> float:
+    """Return the score of all rows: of k-means minus the inertia, of a mixture the mean log-likelihood."""
+    total, n_rows = totals_of(model, chunks)
+    return total / n_rows if hasattr(model, "score_samples") else total
+
+
+def totals_of(model: Any, chunks: Chunks) -> tuple[float, int]:
+    """Return the sum of the scores of all rows, chunks in their order, and the number of rows."""
+    check_is_fitted(model)
+    import dask
+
+    sent = dask.delayed(model, pure=False, traverse=False)
+    apply, lazy = dask.delayed(_apply_score, pure=False), chunks.lazy or [None] * len(chunks)
+    found = dask.compute(*(apply(sent, chunk, data) for chunk, data in zip(chunks.chunks, lazy)))
+    scores, sizes = zip(*found)
+    return float(np.sum(scores)), int(np.sum(sizes))
+
+
+def _empty_result(model: Any, method: str) -> Any:
+    if method == "predict":
+        return np.empty(0, dtype=np.int32)
+    if method == "score_samples":
+        return np.empty(0)
+    n_clusters = len(model.cluster_centers_)
+    if method == "responsibilities":
+        return sp.csr_array((0, n_clusters), dtype=np.float64)
+    dtype = model.cluster_centers_.dtype if method == "transform" else np.float64
+    return np.empty((0, n_clusters), dtype=dtype)
+
+
+def _apply(model: Any, method: str, chunk: Chunk, data: Any) -> Any:
+    return getattr(model, method)(chunk.open(data).rows())
+
+
+def _apply_score(model: Any, chunk: Chunk, data: Any) -> tuple[float, int]:
+    rows = chunk.open(data).rows()
+    if hasattr(model, "score_samples"):
+        found: FloatArray = model.score_samples(rows)
+        return float(found.sum()), len(found)
+    return float(model.score(rows)), int(rows.shape[0])

@@ -1,0 +1,75 @@
+"""Methods of fitted models on rows of workers: lazy Dask arrays with the results of the same rows here."""
+
+import numpy as np
+import pytest
+
+import coterie
+
+pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
+da = pytest.importorskip("dask.array")
+
+import coterie.dask  # noqa: E402
+
+
+def rows(n=400):
+    random = np.random.default_rng(0)
+    shifts = 5 * random.integers(3, size=(n, 1)).astype(np.float32)
+    return random.normal(size=(n, 3)).astype(np.float32) + shifts
+
+
+def on_workers(X):
+    return coterie.dask.rows(da.from_array(X, chunks=(90, 3)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        coterie.KMeans(3, random_state=0, callback=lambda progress: None),
+        coterie.BisectingKMeans(3, random_state=0),
+        coterie.MiniBatchKMeans(3, random_state=0),
+        coterie.TruncatedGaussianMixture(3, random_state=0),
+        coterie.LaplacianKModes(3, random_state=0),
+        coterie.TotalVariationClustering(3, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_labels_of_every_model(client, model):
+    X = rows()
+    model.fit(X[:300])
+    lazy = model.predict(on_workers(X))
+    assert isinstance(lazy, da.Array)
+    assert lazy.dtype == np.int32
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X))
+
+
+def test_distances_scores_and_posteriors(client):
+    X = rows()
+    lying, k_means = on_workers(X), coterie.KMeans(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(k_means.transform(lying).compute(), k_means.transform(X))
+    assert k_means.score(lying) == pytest.approx(k_means.score(X), rel=1e-9)
+    mixture = coterie.TruncatedGaussianMixture(3, random_state=0).fit(X)
+    assert mixture.score(lying) == pytest.approx(mixture.score(X), rel=1e-9)
+    assert (mixture.responsibilities(lying).compute() != mixture.responsibilities(X)).nnz == 0
+
+
+def test_columns_of_vectors(client):
+    pandas, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    import dask
+
+    X = rows()
+    frame = pandas.DataFrame({"id": range(len(X)), "embedding": list(X)})
+    with dask.config.set({"dataframe.convert-string": False}):  # or lists become their texts
+        lying = coterie.dask.rows(dd.from_pandas(frame, npartitions=3), columns=["embedding"])
+        model = coterie.KMeans(3, init=X[:3]).fit(lying)
+        np.testing.assert_array_equal(model.labels_, coterie.KMeans(3, init=X[:3]).fit(X).labels_)
+        np.testing.assert_array_equal(model.predict(lying).compute(), model.labels_)
+
+
+def test_other_arguments_are_refused(client):
+    model = coterie.KMeans(3, random_state=0).fit(rows())
+    with pytest.raises(
+        ValueError, match=r"predict of coterie.dask.rows takes no other .*\(return_distance\)"
+    ):
+        model.predict(on_workers(rows()), return_distance=True)
+    with pytest.raises(ValueError, match=r"score of coterie\.dask\.rows takes no other arguments"):
+        model.score(on_workers(rows()), None, np.ones(400))
