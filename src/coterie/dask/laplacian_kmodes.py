@@ -57,7 +57,7 @@ published_objective_, relaxation_, is_shifted_, bandwidth_, graph_weight_, affin
 history_, runs_, n_features_in_, feature_names_in_
         See `coterie.LaplacianKModes`.
     traffic_ : record array
-        One row per pass; see `coterie.dask.KMeans`.
+        One row per pass; see `coterie.dask.WorkerRows`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ history_, runs_, n_features_in_, feature_names_in_
         If the extra `dask` is not installed.
     MemoryError
         If rows, graph and memberships do not fit this machine. Then fit `coterie.LaplacianKModes` to rows of
-        `coterie.coresets.lightweight_coreset`, and label all rows by `coterie.dask.predict`.
+        `coterie.coresets.lightweight_coreset`, and label all rows by `predict`.
     ValueError
         As `coterie.LaplacianKModes`, with the file and the row where they are known.
 
@@ -133,7 +133,7 @@ history_, runs_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : Dask array, Dask DataFrame, or path
-            The rows; see `coterie.dask.KMeans.fit`.
+            The rows; see `coterie.dask.rows`.
         y : None
             Ignored.
 

@@ -58,7 +58,7 @@ assignment, compute_labels, random_state, verbose, max_time, callback
     coreset_size : int, optional
         Draw a lightweight coreset of so many rows on the workers, and fit that here.
     init : {"afk-mc2", "k-means++", "k-means||", "random"}, array-like of shape (C, d), fitted model, or callable
-        Where the means begin; "k-means++" chooses among a sample, see `coterie.dask.KMeans`.
+        Where the means begin; "k-means++" chooses among a sample, see `coterie.KMeans`.
     n_threads : int, optional
         Threads of each worker's kernels. None: as many as the worker has.
     client : distributed.Client, optional
@@ -79,7 +79,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
     labels_ : ndarray of shape (n,), int32, or Dask array
         The best component of each row; of more than 10,000,000 rows a lazy Dask array.
     traffic_ : record array
-        One row per pass; see `coterie.dask.KMeans`.
+        One row per pass; see `coterie.dask.WorkerRows`.
 
     Raises
     ------
@@ -167,7 +167,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : Dask array, Dask DataFrame, or path
-            The rows; see `coterie.dask.KMeans.fit`.
+            The rows; see `coterie.dask.rows`.
         y : None
             Ignored.
         sample_weight : array-like or Dask array of shape (n,), optional

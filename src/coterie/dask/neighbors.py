@@ -84,7 +84,7 @@ def nearest_neighbors(
     Parameters
     ----------
     X : Dask array, Dask DataFrame, or path
-        The rows; see `coterie.dask.KMeans.fit`. They stay in the memory of the workers while it runs.
+        The rows; see `coterie.dask.rows`. They stay in the memory of the workers while it runs.
     n_neighbors : int
         How many to find for each row, less than n. A row is never its own neighbour, but rows equal to it are.
     metric : {"euclidean", "cosine"}
@@ -101,7 +101,7 @@ def nearest_neighbors(
     client : distributed.Client, optional
         None: the current one.
     open_options : dict, optional
-        See `coterie.dask.KMeans`.
+        See `coterie.dask.rows`.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def nearest_neighbors(
     Raises
     ------
     ConnectionError, ImportError, ValueError
-        As `coterie.dask.KMeans`.
+        As `coterie.dask.rows`, and for rows as `coterie.KMeans`.
     MemoryError
         If what is found does not fit this machine.
 
