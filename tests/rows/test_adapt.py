@@ -5,6 +5,7 @@ import sys
 import textwrap
 from array import array
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.rows import as_rows
+from tests.support.bits import same_bits
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ BAD = {
     "None": (None, ValueError, "Expected 2D array, got scalar array instead"),
     "3-D": (np.ones((2, 2, 2)), ValueError, "Found array with dim 3, while dim <= 2 is required"),
     "3-D list": ([[[1]]], ValueError, "Found array with dim 3"),
-    "ragged": ([[1, 2], [3]], ValueError, "inhomogeneous"),
+    "ragged": ([[1, 2], [3]], ValueError, "one has 1 numbers. First bad row: 1"),
     "no rows": (
         np.empty((0, 3)),
         ValueError,
@@ -230,3 +232,72 @@ class Centred(TransformerMixin, BaseEstimator):
 @parametrize_with_checks([Centred()])
 def test_errors_are_those_that_scikit_learn_wants(estimator, check):
     check(estimator)
+
+
+class Tensor:
+    """A tensor of a library that shares its memory by DLPack only."""
+
+    def __init__(self, array, device=1):
+        self.array, self.kind = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+
+def test_tensors_by_dlpack():
+    X = np.arange(12, dtype=np.float32).reshape(4, 3)
+    rows = as_rows(Tensor(X))
+    assert np.shares_memory(rows.read(), X)
+    same_bits(rows.read(), X)
+    with pytest.raises(TypeError, match=r"X is a tensor on another device\. Pass a copy in main memory"):
+        as_rows(Tensor(X, device=2))
+
+
+def columns_of_vectors(vectors):
+    """Vectors in columns of their own, and lists of them, in each library."""
+    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    cells = np.empty(len(vectors), dtype=object)
+    cells[:] = vectors
+    yield from (list(vectors), tuple(vectors), cells, [list(map(float, vector)) for vector in vectors])
+    yield from (pandas.Series(list(vectors)), pandas.DataFrame({"e": list(vectors)})["e"])
+    yield from (polars.Series(list(vectors)), pyarrow.array(list(vectors)))
+    yield pyarrow.chunked_array([pyarrow.array(list(vectors))])
+
+
+def test_columns_of_vectors():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for column in columns_of_vectors(list(X)):
+        same_bits(as_rows(column).read(), X)
+
+
+def test_vectors_of_different_lengths_are_named_by_row():
+    vectors = [np.array([1.0, 2, 3])] * 7 + [np.array([1.0, 2])] + [np.array([1.0])] * 2
+    for column in columns_of_vectors(vectors):
+        with pytest.raises(
+            ValueError, match=r"same length, 3 as in row 0, but one has 2 numbers\. First bad row: 7"
+        ):
+            as_rows(column).read()
+
+
+def test_a_column_of_numbers_has_one_dimension():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for column in (pandas.Series([1.0, 2]), polars.Series([1.0, 2])):
+        with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+            as_rows(column)
+
+
+def test_anndata():
+    pandas = pytest.importorskip("pandas")
+    obs = pandas.DataFrame({"kind": ["a", "b", "a", "b"]}, index=list("wxyz"))
+    for X in (np.eye(4, 3), sp.csr_array(np.eye(4, 3))):
+        adata = SimpleNamespace(X=X, obs=obs, var_names=["g0", "g1", "g2"], obsm={})
+        rows = as_rows(adata)
+        same_bits(sp.csr_array(rows.read()).toarray(), np.eye(4, 3))
+        assert rows.column_names == ["g0", "g1", "g2"]
+        assert rows.carried.read("kind")["kind"].to_pylist() == ["a", "b", "a", "b"]
+    adata.isbacked, adata.filename = True, "cells.h5ad"
+    with pytest.raises(TypeError, match=r"pass coterie\.open_rows\('cells\.h5ad'\)"):
+        as_rows(adata)

@@ -73,7 +73,7 @@ def test_bad_vectors_are_named_by_row():
     cells[47] = [1.0]
     rows = as_rows(dataframe.from_pandas(vectors(cells), npartitions=3))
     for read in (rows.read, lambda: rows.take([47])):
-        with pytest.raises(ValueError, match=r"4 as in row 0, but there is 1 numbers\. First bad row: 47\."):
+        with pytest.raises(ValueError, match=r"4 as in row 0, but one has 1 numbers\. First bad row: 47\."):
             read()
 
 

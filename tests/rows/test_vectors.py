@@ -175,10 +175,10 @@ def test_missing_numbers_in_vectors_are_found(tmp_path):
 
 
 BAD = {
-    "shorter": ([1.0], "1 numbers"),
-    "longer": ([1.0, 2, 3], "3 numbers"),
-    "empty": ([], "0 numbers"),
-    "missing": (None, "no vector"),
+    "shorter": ([1.0], "has 1 numbers"),
+    "longer": ([1.0, 2, 3], "has 3 numbers"),
+    "empty": ([], "has 0 numbers"),
+    "missing": (None, "is missing"),
 }
 
 
@@ -195,7 +195,7 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
     arrays = [None if cell is None else np.array(cell) for cell in cells]
     sources = [as_rows(frame) for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole))]
     sources += [open_rows(tmp_path / name) for name in ("x.parquet", "x.feather")]
-    message = rf"same length, 2 as in row 0, but there is {found}\. First bad row: {row}\."
+    message = rf"same length, 2 as in row 0, but one {found}\. First bad row: {row}\."
     for rows in sources:
         for read in (
             rows.read,
@@ -209,12 +209,12 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
         sources[3].read()
 
 
-@pytest.mark.parametrize(("row", "found"), [(None, "no vector"), ([], "a vector of no numbers")])
+@pytest.mark.parametrize(("row", "found"), [(None, "is missing"), ([], "has no numbers")])
 def test_the_first_vector_says_the_length(row, found):
     whole = pa.table({"v": pa.array([row, [1.0, 2]], pa.list_(pa.float64()))})
     for frame in (whole, pl.from_arrow(whole), whole.to_pandas()):
         with pytest.raises(
-            ValueError, match=rf"'v' must have the same length, but there is {found}\. First bad row: 0"
+            ValueError, match=rf"'v' must have the same length, but one {found}\. First bad row: 0"
         ):
             as_rows(frame)
 
@@ -223,7 +223,7 @@ def test_missing_vectors_of_fixed_length(tmp_path):
     whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], pa.list_(pa.float64(), 2))})
     parquet.write_table(whole, tmp_path / "x.parquet")
     for rows in (as_rows(whole), as_rows(pl.from_arrow(whole)), open_rows(tmp_path / "x.parquet")):
-        with pytest.raises(ValueError, match=r"there is no vector\. First bad row: 2\."):
+        with pytest.raises(ValueError, match=r"one is missing\. First bad row: 2\."):
             rows.read()
 
 

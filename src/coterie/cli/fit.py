@@ -58,6 +58,7 @@ from coterie.cli.options import (
     with_options,
 )
 from coterie.cli.output import (
+    check_annotated,
     check_label_file,
     recorded_warnings,
     tell,
@@ -96,6 +97,7 @@ from coterie.outputs import OutputFolder
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.results import find_outliers
 from coterie.rows import RowSource
+from coterie.rows.formats.hdf5 import write_labels_to_obs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,7 +172,8 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         out
             Folder for the results; by default coterie-out.
         labels_out
-            Also write the labels to this file, .npy or one label a line; -: to the standard output.
+            Also write the labels to this file: .npy, .h5ad (a copy of the input with labels in obs), or one label a
+            line; -: to the standard output.
         results
             Format of the results: npy (labels alone), or a table with all columns, parquet or csv.
         outliers
@@ -189,6 +192,8 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
         if labels_out == DASH and json:
             raise UsageError("--json and --labels-out - both write to the standard output: give one of them.")
+        if labels_out is not None:
+            check_annotated(labels_out, file)
         with ExitStack() as stack:
             if out is None and labels_out is not None:
                 # Only the labels are wanted.
@@ -244,6 +249,8 @@ def _write_labels_out(path: str, model: Any, job: FitJob) -> None:
     ):
         if path.endswith(".npy"):
             np.save(staged, labels)
+        elif path.endswith(".h5ad"):
+            write_labels_to_obs(Path(job.file.partition("::")[0]), staged, labels)
         else:
             with open(staged, "w", encoding="utf-8") as file:
                 write_label_text(file, labels)

@@ -16,6 +16,7 @@ import numpy as np
 from coterie.cli.errors import UsageError
 
 __all__ = [
+    "check_annotated",
     "check_label_file",
     "pyarrow_parquet",
     "recorded_warnings",
@@ -28,15 +29,21 @@ __all__ = [
     "write_labels",
 ]
 
-_LABEL_ENDINGS = (".npy", ".parquet", ".csv")
+_LABEL_ENDINGS = (".npy", ".parquet", ".csv", ".h5ad")
 
 
 def check_label_file(path: Path) -> None:
     """Fail now if labels cannot be written to a file of this name."""
     if path.suffix not in _LABEL_ENDINGS:
-        raise UsageError(f"--out must end in .npy, .parquet or .csv, got {str(path)!r}.")
-    if path.suffix != ".npy":
+        raise UsageError(f"--out must end in .npy, .parquet, .csv or .h5ad, got {str(path)!r}.")
+    if path.suffix in (".parquet", ".csv"):
         table_library(path)
+
+
+def check_annotated(out: str, file: str) -> None:
+    """Fail now if labels are to be written to the observations of a file that has none."""
+    if out.endswith(".h5ad") and not file.partition("::")[0].endswith(".h5ad"):
+        raise UsageError(f"{out} would be a copy of {file} with labels, which must be an .h5ad file.")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from coterie.cli.lines import predict_lines
 from coterie.cli.models import check_threads, n_clusters_of, size_facts
 from coterie.cli.options import File, Force, Format, Json, OutIfAny, Quiet, RunOptions, Threads
 from coterie.cli.output import (
+    check_annotated,
     check_label_file,
     recorded_warnings,
     tell,
@@ -77,8 +78,9 @@ def predict(
     file
         The rows: any file that `coterie fit` reads, or - for the standard input.
     out
-        File for the labels: .npy, .parquet, .csv, or - for one label a line on the standard output. By default
-        labels.npy, or for a table labels.parquet with examples.parquet beside it.
+        File for the labels: .npy, .parquet, .csv, .h5ad (a copy of an .h5ad file with labels in obs), or - for one
+        label a line on the standard output. By default labels.npy, or for a table labels.parquet with examples.parquet
+        beside it.
     columns_left_out
         Leave out these columns of a table, which the model does not know.
     sep
@@ -138,6 +140,7 @@ def label_file(
     check_threads(threads)
     if out is not None and str(out) != DASH:
         check_label_file(out)
+        check_annotated(str(out), file)
     check_format(file, format)
     model_file = find_model(model_file)
     model = persistence.load(model_file)
@@ -192,7 +195,7 @@ def _predict_file(
     with output_folder(out.parent, out.name) as outputs:
         outputs.check(*(path.name for path in files.values()))
         with recorded_warnings() as more_warned, about(file):
-            is_wanted = out.suffix != ".npy" or outliers is not None or threshold is not None
+            is_wanted = out.suffix in (".parquet", ".csv") or outliers is not None or threshold is not None
             labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
         far = _outliers(scores, outliers, threshold)
         RowResults(model, rows, labels, names, scores, far).write(files, outputs)

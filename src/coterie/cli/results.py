@@ -25,6 +25,7 @@ from coterie.results import (
     result_batches,
 )
 from coterie.rows import Block, RowSource
+from coterie.rows.formats.hdf5 import write_labels_to_obs
 
 __all__ = [
     "cluster_table",
@@ -38,6 +39,9 @@ __all__ = [
     "sample_of",
 ]
 
+
+# Files of labels without columns beside them.
+_LABELS_ALONE = (".npy", ".h5ad")
 
 # Rows that a table of clusters is made of, and what it shows.
 _SEEN_ROWS, _SHOWN_CLUSTERS, _SHOWN_FEATURES = 20_000, 10, 3
@@ -64,7 +68,7 @@ def beside_of(id: str | None, keep: str | None) -> Beside:
 
 def result_files(labels: Path) -> dict[str, Path]:
     """Return the files of results: that of labels, and for a table the examples beside it."""
-    if labels.suffix == ".npy":
+    if labels.suffix in _LABELS_ALONE:
         return {"labels": labels}
     name = "examples" if labels.stem == "labels" else f"{labels.stem}-examples"
     return {"labels": labels, "examples": labels.with_name(name + labels.suffix)}
@@ -118,9 +122,13 @@ class RowResults:
 
     def _write_labels(self, path: Path) -> Any:
         """Write labels; return the table of examples where they are in a table."""
-        if path.suffix == ".npy":
-            outliers = self._outliers
-            write_labels(path, self._labels if outliers is None else outliers.marked(self._labels))
+        if path.suffix in _LABELS_ALONE:
+            labels = self._labels if self._outliers is None else self._outliers.marked(self._labels)
+            place = self._rows.place_of(0)
+            if path.suffix == ".npy":
+                write_labels(path, labels)
+            elif place is not None:
+                write_labels_to_obs(Path(place[1]), path, labels)
             return None
         placement = place_rows(self._model, self._rows, self._labels, self._scores)
         examples = Examples(placement)
@@ -223,7 +231,7 @@ def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
     UsageError
         If there is no such column, or labels are written alone.
     """
-    if labels.suffix == ".npy":
+    if labels.suffix in _LABELS_ALONE:
         if beside.names:
             raise UsageError(
                 f"--id and --keep are for results in a .parquet or .csv file, not for {labels.name}."

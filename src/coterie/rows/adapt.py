@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -15,15 +17,24 @@ from sklearn.utils import check_array
 
 from coterie.arrays import Array
 from coterie.rows.arrow import ArrowSource
-from coterie.rows.checks import NotATableError, check_requested_dtype, check_shape, is_small_extension
+from coterie.rows.checks import (
+    NotATableError,
+    check_requested_dtype,
+    check_shape,
+    is_small_extension,
+)
 from coterie.rows.columns import Columns
 from coterie.rows.dask_frames import DaskFrameSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.streams import stream_rows
-from coterie.rows.tables import PandasSource, PolarsSource
+from coterie.rows.tables import PandasSource, PolarsSource, carried_of_pandas
+from coterie.rows.vectors import unlike_vector
 
 __all__ = ["as_rows"]
+
+# The kind of device of main memory, by the header of DLPack.
+_DLPACK_CPU = 1
 
 
 def as_rows(
@@ -38,13 +49,14 @@ def as_rows(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real dtype, and of those of ml_dtypes such as bfloat16; tensors of
-        PyTorch in the memory of the processor; what converts to one (lists, arrays of objects,
-        objects with ``__array__``: these are converted at once); SciPy sparse matrices and arrays, of which
-        other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and pyarrow tables of
-        numbers or of vectors (lists of numbers, all of the same length); what gives such a table by Arrow's C
-        interface (``__arrow_c_stream__``, ``__arrow_c_array__``), as DuckDB's relations and pyarrow's readers do;
-        Dask arrays, HDF5 datasets and Zarr arrays. A stream is read once, here, and kept: up to 1 GiB in memory,
+        NumPy arrays and memory maps of any real dtype, and of those of ml_dtypes such as bfloat16; tensors in main
+        memory, of PyTorch or with ``__dlpack__``; what converts to an array (lists, arrays of objects, lists of equally
+        long vectors, objects with ``__array__``: these are converted at once); columns of vectors (Series of pandas
+        and polars, arrays of pyarrow); AnnData (its `X`; layers and `obsm` are arrays); SciPy sparse matrices and
+        arrays, of which other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and
+        pyarrow tables of numbers or of vectors (lists of numbers, all of the same length); what gives such a table by
+        Arrow's C interface (``__arrow_c_stream__``, ``__arrow_c_array__``), as DuckDB's relations and pyarrow's readers
+        do; Dask arrays, HDF5 datasets and Zarr arrays. A stream is read once, here, and kept: up to 1 GiB in memory,
         else in a temporary file. A `RowSource` is returned as it is.
     dtype : {float32, float64}, optional
         Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (for a
@@ -88,10 +100,12 @@ def _source_of(X: Any) -> RowSource:
         return SparseSource(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
         return _of_array(X)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(X, torch.Tensor):
-        return _of_tensor(X, torch)
-    return _of_table(X, None, None) or _of_store(X) or ArraySource(_converted(X))
+    if all(hasattr(X, name) for name in ("X", "obs", "var_names", "obsm")):
+        return _of_anndata(X)
+    found = _of_table(X, None, None) or _of_store(X)
+    if found is None and hasattr(X, "__dlpack_device__"):
+        found = _of_dlpack(X)
+    return ArraySource(_converted(X)) if found is None else found
 
 
 def _chosen_of(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource:
@@ -116,21 +130,51 @@ def _of_array(X: Array) -> RowSource:
     return ArraySource(_converted(X))
 
 
-def _of_tensor(X: Any, torch: Any) -> RowSource:
-    """Return the rows of a tensor in its own memory."""
-    if X.device.type != "cpu":
-        raise TypeError(f"X is a tensor on {X.device}, which coterie does not reach: pass X.cpu().")
-    X = X.detach()
-    if X.dtype == torch.bfloat16:  # which NumPy does not know
-        return BFloat16Source(X.view(torch.int16).numpy())
-    return _of_array(X.numpy())
+def _of_dlpack(X: Any) -> RowSource:
+    """Return the rows of a tensor, of PyTorch or another library, in its own memory."""
+    if int(X.__dlpack_device__()[0]) != _DLPACK_CPU:
+        where = getattr(X, "device", "another device")
+        raise TypeError(f"X is a tensor on {where}. Pass a copy in main memory, such as X.cpu().")
+    X = X.detach() if hasattr(X, "detach") else X
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(X, "dtype", None) == torch.bfloat16:  # which NumPy does not know
+        return BFloat16Source(np.from_dlpack(X.view(torch.int16)))
+    return _of_array(np.from_dlpack(X))
+
+
+def _of_anndata(X: Any) -> RowSource:
+    """Return the rows of an AnnData object's matrix; the columns of its `obs` are carried along."""
+    if getattr(X, "isbacked", False):
+        raise TypeError(f"X is an AnnData object on disk: pass coterie.open_rows({str(X.filename)!r}).")
+    rows = copy.copy(_source_of(X.X))
+    rows.column_names = [str(name) for name in X.var_names]
+    rows.description, rows.is_table = f"AnnData, {rows.description}", True
+    rows.carried = carried_of_pandas(X.obs, ())
+    return rows
 
 
 def _converted(X: Any) -> Array:
     """Convert what is not a numeric array yet, with scikit-learn's rules and errors."""
-    array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X) and np.ndim(X[0]) == 1:
+        _check_lengths(X)
+        X = np.stack(list(X))
+    try:
+        array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    except ValueError:
+        _check_lengths(X)  # NumPy names no row
+        raise
     # It leaves objects as they are where X itself had no dtype, as lists have none.
     return array.astype(np.float64) if array.dtype.kind == "O" else array
+
+
+def _check_lengths(X: Any) -> None:
+    """Raise where X is a list of vectors of different lengths."""
+    if not isinstance(X, (list, tuple, np.ndarray)) or not len(X) or not hasattr(X[0], "__len__"):
+        return
+    width = len(X[0])
+    for row, vector in enumerate(X):
+        if not hasattr(vector, "__len__") or len(vector) != width:
+            raise unlike_vector("X", width, len(vector) if hasattr(vector, "__len__") else None, 0, row)
 
 
 def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
@@ -143,18 +187,33 @@ def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSo
             source.is_table = True
             return source
         return PandasSource(X, columns, exclude)
+    if pandas is not None and isinstance(X, pandas.Series):
+        return _of_series(PandasSource, X)
     dask = sys.modules.get("dask.dataframe")
     if dask is not None and isinstance(X, dask.DataFrame):
         return DaskFrameSource(X, columns, exclude)
     if polars is not None and isinstance(X, polars.DataFrame):
         return PolarsSource(X, columns, exclude)
+    if polars is not None and isinstance(X, polars.Series):
+        return _of_series(PolarsSource, X)
     if polars is not None and isinstance(X, polars.LazyFrame):
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         return ArrowSource(pyarrow.Table.from_batches([X]), columns, exclude)
     if pyarrow is not None and isinstance(X, pyarrow.Table):
         return ArrowSource(X, columns, exclude)
+    if pyarrow is not None and isinstance(X, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return ArrowSource(pyarrow.table({"vector": X}))
     return stream_rows(X, columns, exclude)
+
+
+def _of_series(source: Callable[[Any], RowSource], X: Any) -> RowSource:
+    """Return the rows of a column of vectors."""
+    rows = source(X.to_frame("vector") if isinstance(X.name, int | None) else X.to_frame())
+    if rows.chosen == rows.column_names:  # numbers
+        check_shape(X.shape)
+    rows.description = rows.description.replace("DataFrame", "Series")
+    return rows
 
 
 def _of_store(X: Any) -> RowSource | None:

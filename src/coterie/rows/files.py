@@ -36,11 +36,11 @@ def open_rows(
     Parameters
     ----------
     path : str or path-like
-        A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, .svm,
-        .libsvm), a directory of such files, or a glob. ``file.h5::dataset`` chooses an array of a .npz, .h5 or .zarr
-        file that has several. Shards are of one format and have the same columns; their rows follow each
-        other in the natural order of the file names (``part-2`` before ``part-10``). Files of other
-        formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
+        A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, .h5ad, .svm,
+        .libsvm; texts also with .gz or .zst behind), a directory of such files, or a glob. ``file.h5::dataset`` chooses
+        an array of a .npz, .h5, .h5ad or .zarr file that has several. Shards are of one format and have the same
+        columns; their rows follow each other in the natural order of the file names (``part-2`` before ``part-10``).
+        Files of other formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
         formats are added by `coterie.rows.register_format`.
 
         An address that `fsspec` knows (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,

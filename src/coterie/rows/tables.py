@@ -6,7 +6,7 @@ The libraries are imported by whoever made the frame, never here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from coterie.rows.columns import Column, Columns, choose_columns
 from coterie.rows.source import RowSource
 from coterie.rows.vectors import ChosenColumns, dtype_of_names, first_width, unlike_vector
 
-__all__ = ["PandasSource", "PolarsSource"]
+__all__ = ["PandasSource", "PolarsSource", "carried_of_pandas"]
 
 
 class PandasSource(RowSource):
@@ -49,7 +49,7 @@ class PandasSource(RowSource):
         widths = [cells[i].width(name) for i, name in zip(positions, called)]
         self._chosen = ChosenColumns(called, widths)
         self._first_row = first_row
-        carried = _carried_of_pandas(frame, positions)
+        carried = carried_of_pandas(frame, positions)
         super().__init__(
             (n_rows, self._chosen.n_columns),
             np.result_type(np.float32, *(compute_dtype(cells[i].dtype) for i in positions)),
@@ -229,7 +229,7 @@ def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) 
     return (numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers).reshape(len(cells), width)
 
 
-def _carried_of_pandas(frame: Any, positions: Sequence[int]) -> Carried | None:
+def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
     """Return the columns that are not clustered, and the index where it says more than the number of the row."""
     taken = set(positions)
     left = [i for i in range(frame.shape[1]) if i not in taken]

@@ -83,10 +83,8 @@ def dtype_of_names(names: Iterable[str]) -> np.dtype[Any]:
 def first_width(length: int | None, name: str) -> int:
     """Return the length of the first vector (None where there is none), which all others must have."""
     if not length:
-        found = "no vector" if length is None else "a vector of no numbers"
-        raise BadRowError.of(
-            f"The vectors of {name!r} must have the same length, but there is {found}.", 0, None
-        )
+        found = "is missing" if length is None else "has no numbers"
+        raise BadRowError.of(f"The vectors of {name!r} must have the same length, but one {found}.", 0, None)
     return length
 
 
@@ -107,6 +105,6 @@ def unlike_vector(
         Number of the block's first row, or the number of each of its rows.
     """
     row = rows + position if isinstance(rows, int) else int(rows[position])
-    found = "no vector" if length is None else f"{length} numbers"
-    problem = f"The vectors of {name!r} must have the same length, {width} as in row 0, but there is {found}."
+    found = "is missing" if length is None else f"has {length} numbers"
+    problem = f"The vectors of {name!r} must have the same length, {width} as in row 0, but one {found}."
     return BadRowError.of(problem, row, None)

@@ -63,6 +63,53 @@ def write_json_lines(path, X):
     path.write_text("\n".join(lines) + "\n")
 
 
+def compressed(write, compression):
+    """A writer that compresses what another writes."""
+
+    def write_compressed(path, X):
+        plain = path.with_name("plain" + path.name.removesuffix(path.suffix))
+        write(plain, X)
+        with pa.output_stream(str(path), compression=compression) as file:
+            file.write(plain.read_bytes())
+        plain.unlink()
+
+    return write_compressed
+
+
+def write_h5ad(path, X, sparse=None):
+    """The file that anndata 0.12 writes."""
+    text = h5py.string_dtype()
+    with h5py.File(path, "w") as file:
+        if sparse is None:
+            file["X"] = X
+        else:
+            write_compressed_matrix(file, "X", getattr(sp, f"{sparse}_array")(X), sparse)
+        write_compressed_matrix(file, "layers/doubled", sp.csr_array(2 * X), "csr")
+        file["obsm/X_pca"] = X[:, :2]
+        for group, columns, n_rows, letter in (
+            ("obs", ["kind", "size"], len(X), "c"),
+            ("var", [], X.shape[1], "g"),
+        ):
+            frame = file.create_group(group)
+            frame.attrs.update(
+                {"_index": "_index", "encoding-type": "dataframe", "encoding-version": "0.2.0"}
+            )
+            frame.attrs["column-order"] = np.array(columns, dtype=text)
+            frame.create_dataset("_index", data=[f"{letter}{i}" for i in range(n_rows)], dtype=text)
+        file["obs/size"] = np.arange(len(X)) / 2
+        file.create_dataset("obs/kind/categories", data=["a", "b"], dtype=text)
+        file["obs/kind/codes"] = np.resize([0, 1, -1], len(X)).astype(np.int8)
+
+
+def write_compressed_matrix(file, name, matrix, kind):
+    group = file.create_group(name)
+    group.attrs.update(
+        {"encoding-type": f"{kind}_matrix", "encoding-version": "0.1.0", "shape": matrix.shape}
+    )
+    for part in ("data", "indices", "indptr"):
+        group[part] = getattr(matrix, part)
+
+
 # name -> extension, writer, description. Every writer keeps float64 to the bit.
 WRITERS = {
     "npy": (".npy", lambda path, X: np.save(path, X), "npy"),
@@ -78,6 +125,9 @@ WRITERS = {
     "tsv": (".tsv", lambda path, X: write_text(path, X, "\t", "a\tb\tc\td\te"), "tsv"),
     "jsonl": (".jsonl", write_json_lines, "jsonl"),
     "ndjson": (".ndjson", write_json_lines, "jsonl"),
+    "csv, gzip": (".csv.gz", compressed(write_text, "gzip"), "csv"),
+    "csv, zstd": (".csv.zst", compressed(write_text, "zstd"), "csv"),
+    "jsonl, gzip": (".jsonl.gz", compressed(write_json_lines, "gzip"), "jsonl"),
     "parquet": (".parquet", lambda path, X: parquet.write_table(table(X), path), "parquet"),
     "parquet, row groups": (
         ".parquet",
@@ -98,6 +148,9 @@ WRITERS = {
     "zarr, format 2": (".zarr", lambda path, X: write_zarr(path, X, zarr_format=2), "zarr"),
     "h5": (".h5", write_h5, "h5"),
     "h5, chunks": (".hdf5", write_chunked_h5, "h5"),
+    "h5ad": (".h5ad", write_h5ad, "h5ad"),
+    "h5ad, csr": (".h5ad", lambda path, X: write_h5ad(path, X, "csr"), "h5ad, sparse"),
+    "h5ad, csc": (".h5ad", lambda path, X: write_h5ad(path, X, "csc"), "h5ad, sparse"),
     "svm": (".svm", write_svm, "svm"),
     "svm, from 0": (".libsvm", lambda path, X: write_svm(path, X, base=0), "svm"),
 }

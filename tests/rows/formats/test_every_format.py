@@ -11,7 +11,8 @@ from coterie.rows import open_rows
 from coterie.rows.formats import csv, npz
 from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow")
+TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".csv.zst", ".jsonl.gz")
+TABLES = (*TEXTS, ".parquet", ".feather", ".arrow", ".h5ad")
 
 
 @pytest.fixture(params=WRITERS, ids=lambda name: name.replace(", ", "-"))
@@ -106,7 +107,7 @@ def test_files_of_something_else(name, content, tmp_path):
 
 
 EXTRAS = {
-    "pyarrow": [*TABLES],
+    "pyarrow": [*TABLES[:-1]],
     "h5py": [".h5", ".hdf5"],
     "zarr": [".zarr"],
 }
@@ -119,14 +120,17 @@ def test_missing_extras_are_named(library, extension, tmp_path, monkeypatch):
     write = next(write for ending, write, _ in WRITERS.values() if ending == extension)
     write(tmp_path / f"x{extension}", numbers(3))
     monkeypatch.setitem(sys.modules, library, None)
-    message = rf"^Reading {extension} files needs {library}: pip install 'coterie\[io\]'$"
+    plain = extension.removesuffix(".gz").removesuffix(".zst")
+    message = rf"^Reading {plain} files needs {library}: pip install 'coterie\[io\]'$"
     with pytest.raises(ImportError, match=message):
         open_rows(tmp_path / f"x{extension}")
 
 
 # Sparse files are held in memory, and compressed columns must all be read before the first row is complete.
 STREAMED = [
-    name for name in WRITERS if name not in ("npz, sparse", "npz, compressed fortran", "svm", "svm, from 0")
+    name
+    for name in WRITERS
+    if name not in ("npz, sparse", "npz, compressed fortran", "svm", "svm, from 0", "h5ad, csc")
 ]
 
 
@@ -139,7 +143,11 @@ def test_files_are_read_in_pieces(name, tmp_path, monkeypatch):
     path = tmp_path / f"x{extension}"
     write(path, X)
     source = open_rows(path)
-    unit = int(np.diff([*source.unit_starts(), 1000]).max()) if extension in (".zarr", ".h5", ".hdf5") else 0
+    unit = (
+        int(np.diff([*source.unit_starts(), 1000]).max())
+        if extension in (".zarr", ".h5", ".hdf5", ".h5ad")
+        else 0
+    )
     monkeypatch.setattr(npz, "_read_exactly", small_reads(npz._read_exactly))
     sizes = [piece.shape[0] for piece in source.pieces(0, 1000, 50)]
     assert sum(sizes) == 1000

@@ -107,8 +107,8 @@ def test_a_bad_line_is_named(line, message, chunk_bytes, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"embedding": [1, 2]}, r"5 as in row 0, but there is 2 numbers\. First bad row: 41\."),
-        ({"id": "x"}, r"there is no vector\. First bad row: 41\."),
+        ({"embedding": [1, 2]}, r"5 as in row 0, but one has 2 numbers\. First bad row: 41\."),
+        ({"id": "x"}, r"one is missing\. First bad row: 41\."),
         ({"embedding": [1, 2, None, 4, 5]}, r"contains NaN\. First bad row: 41\."),
     ],
 )

@@ -82,12 +82,12 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_what_coterie_brings():
-    assert [known.name for known in formats.formats()][:10] == [
-        *("npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow", "zarr", "hdf5", "svmlight")
+    assert [known.name for known in formats.formats()][:11] == [
+        *("npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow", "zarr", "hdf5", "h5ad", "svmlight")
     ]
     assert formats.known_extensions().startswith(
         "Known extensions are .npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, "
-        ".svm, .libsvm"
+        ".h5ad, .svm, .libsvm; .csv, .tsv, .jsonl, .ndjson may be followed by .gz or .zst."
     )
     assert formats.format_of("data/X.NPY") is formats.format_of(Path("y.npy"))
     assert formats.format_of("data.npy/x") is None
@@ -176,7 +176,7 @@ def test_a_package_that_fails_is_named(entry_point, reason, tmp_path, installed)
     folder = tmp_path / "data"
     folder.mkdir()
     write_toy(folder / "x.toy", numbers(3))
-    message = rf"\. Known extensions are [^ ]*.*svm\. The format toy of toy-rows did not load: {reason}$"
+    message = rf"\. Known extensions are [^ ]*.*\.zst\. The format toy of toy-rows did not load: {reason}$"
     with pytest.raises(ValueError, match=rf"^Cannot tell the format of .*x\.toy{message}"):
         open_rows(folder / "x.toy")
     with pytest.raises(ValueError, match=rf"has no files of rows{message}"):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from coterie.rows.formats.arrow import ARROW
 from coterie.rows.formats.csv import CSV, TSV
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.hdf5 import HDF5
+from coterie.rows.formats.format import COMPRESSIONS, Format, plain_suffix
+from coterie.rows.formats.hdf5 import H5AD, HDF5
 from coterie.rows.formats.jsonl import JSONL
 from coterie.rows.formats.npy import NPY
 from coterie.rows.formats.npz import NPZ
@@ -69,16 +69,20 @@ def formats() -> list[Format]:
 
 def format_of(path: str | Path) -> Format | None:
     """Return the format that the extension of a path stands for, None where nobody knows it."""
-    extension = Path(path).suffix.lower()
+    extension = plain_suffix(str(path))
     if extension and extension not in _by_extension:
         _load_entry_points()
-    return _by_extension.get(extension)
+    found = _by_extension.get(extension)
+    is_compressed = Path(path).suffix.lower() in COMPRESSIONS
+    return None if found is not None and is_compressed and not found.compressed else found
 
 
 def known_extensions() -> str:
     """Say which extensions are known, and which formats of other packages are not there although they should be."""
     failures = _load_entry_points()
-    return " ".join([f"Known extensions are {', '.join(_by_extension)}.", *failures])
+    compressed = [extension for extension, format in _by_extension.items() if format.compressed]
+    endings = f"{', '.join(compressed)} may be followed by {' or '.join(COMPRESSIONS)}."
+    return " ".join([f"Known extensions are {', '.join(_by_extension)}; {endings}", *failures])
 
 
 @cache
@@ -100,5 +104,5 @@ def _load_entry_points() -> list[str]:
 
 
 # Error messages list extensions in this order.
-for _known in (NPY, NPZ, CSV, TSV, JSONL, PARQUET, ARROW, ZARR, HDF5, SVMLIGHT):
+for _known in (NPY, NPZ, CSV, TSV, JSONL, PARQUET, ARROW, ZARR, HDF5, H5AD, SVMLIGHT):
     register_format(_known)

@@ -16,8 +16,8 @@ from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.dialect import Dialect
 from coterie.rows.formats.faults import faults_by_line
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import cut_batches
+from coterie.rows.formats.format import Format, plain_suffix
+from coterie.rows.formats.tabular import cut_batches, is_compressed
 from coterie.rows.formats.wide import MANY_COLUMNS, are_whole_numbers, rows_of_numbers
 from coterie.rows.source import RowSource
 
@@ -68,7 +68,7 @@ class CsvSource(RowSource):
             np.float64,
             column_names=[names[i] for i in positions] if has_header else None,
             is_table=True,
-            description=path.suffix.lower().removeprefix("."),
+            description=plain_suffix(path.name).removeprefix("."),
             carried=self._carried(names),
             chosen=[names[i] for i in positions] if is_known_by_name else positions,
         )
@@ -104,7 +104,8 @@ class CsvSource(RowSource):
 
     def _guessed_types(self) -> dict[str, Any]:
         """Return the types of all columns, as the first block has them."""
-        if len(self._keys) >= MANY_COLUMNS and self._path.stat().st_size <= self._block_bytes:
+        is_small = not is_compressed(self._path) and self._path.stat().st_size <= self._block_bytes
+        if is_small and len(self._keys) >= MANY_COLUMNS:
             are_whole = are_whole_numbers(self._path, self._dialect, self._skipped)
             if are_whole is not None:
                 import pyarrow
@@ -167,6 +168,7 @@ _record = partial(
     options=("columns", "exclude", "header", "sep", "decimal"),
     library="pyarrow.csv",
     install="coterie[io]",
+    compressed=True,
 )
 CSV = _record("csv", (".csv",))
 TSV = _record("tsv", (".tsv",))

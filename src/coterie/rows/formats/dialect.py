@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from coterie.rows.formats.format import plain_suffix
+from coterie.rows.formats.tabular import open_bytes, open_text
+
 __all__ = ["Dialect"]
 
 _MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
@@ -51,12 +54,12 @@ class Dialect:
         encoding = _encoding(path)
         lines = _sample(path, encoding)
         if sep is None:
-            sep = "\t" if path.suffix.lower() == ".tsv" else _separator(lines, decimal)
+            sep = "\t" if plain_suffix(path.name) == ".tsv" else _separator(lines, decimal)
         return cls(sep, decimal or _decimal(_split(lines, sep), sep), encoding)
 
     def first_lines(self, path: Path) -> tuple[list[str], list[str], int]:
         """Return the fields of the first two lines that have any, and the lines up to the first of them."""
-        with open(path, encoding=self.encoding, newline="") as file:
+        with open_text(path, self.encoding) as file:
             lines = csv.reader(file, delimiter=self.sep)
             first = next(filter(None, lines), [])
             n_lines = lines.line_num
@@ -94,14 +97,14 @@ def _check(sep: str | None, decimal: str | None) -> None:
 
 
 def _encoding(path: Path) -> str:
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         mark = file.read(2)
     return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _sample(path: Path, encoding: str) -> list[str]:
     """Return the first lines, whole but where the first is very long."""
-    with open(path, encoding=encoding, newline="") as file:
+    with open_text(path, encoding) as file:
         text = file.read(_SAMPLE_CHARACTERS)
     lines = text.splitlines(keepends=True)
     return lines[:-1] if len(text) == _SAMPLE_CHARACTERS and len(lines) > 1 else lines

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from coterie.rows.contents import hint_at_contents
 from coterie.rows.formats.dialect import Dialect
+from coterie.rows.formats.tabular import open_text
 
 __all__ = ["faults_by_line"]
 
@@ -79,7 +80,7 @@ def _told(
 
 def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that has any, behind the first."""
-    with open(path, encoding=dialect.encoding, newline="") as file:
+    with open_text(path, dialect.encoding) as file:
         reader = csv.reader(file, delimiter=dialect.sep)
         lines = ((reader.line_num, fields) for fields in reader if fields)
         next(lines, None)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import repeat
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from coterie.rows.checks import FileError, NotATableError, reading
@@ -17,13 +17,22 @@ from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 from coterie.rows.unchanged import FileRows, SeenFile
 
-__all__ = ["Format"]
+__all__ = ["COMPRESSIONS", "Format", "plain_suffix"]
+
+COMPRESSIONS = (".gz", ".zst")
+"""What the names of compressed files end in."""
 
 # What `open_rows` can be told about a file; the key is what stands behind `::`.
 _OPTIONS = ("key", "columns", "exclude", "header", "sep", "decimal", "n_columns")
 
 # So many files elsewhere are opened at a time.
 _AT_A_TIME = 8
+
+
+def plain_suffix(name: str) -> str:
+    """Return the extension of a file in lower case, without that of a compression: .csv of ``x.CSV.gz``."""
+    suffix = PurePath(name).suffix.lower()
+    return PurePath(PurePath(name).stem).suffix.lower() if suffix in COMPRESSIONS else suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,8 @@ class Format:
         others are read. It names the file in what it raises. By default each file is opened by itself.
     elsewhere : bool
         Whether `open` takes a `RemoteFile`, too: a file elsewhere that can be read in ranges.
+    compressed : bool
+        Whether `open` takes files that are compressed by gzip or zstd and end in .gz or .zst behind their extension.
 
     Examples
     --------
@@ -75,6 +86,7 @@ class Format:
     is_folder: bool = False
     open_shards: Callable[..., Sequence[RowSource]] | None = None
     elsewhere: bool = False
+    compressed: bool = False
 
     def __post_init__(self) -> None:
         for name in ("extensions", "options"):
@@ -142,7 +154,7 @@ class Format:
             importlib.import_module(self.library)
         except ImportError as error:
             raise ImportError(
-                f"Reading {path.suffix} files needs {top}: pip install '{self.install or top}'"
+                f"Reading {plain_suffix(path.name)} files needs {top}: pip install '{self.install or top}'"
             ) from error
 
 

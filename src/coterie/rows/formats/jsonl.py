@@ -17,7 +17,7 @@ from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import cut_batches
+from coterie.rows.formats.tabular import cut_batches, is_compressed, open_bytes
 from coterie.rows.source import RowSource
 
 __all__ = ["JSONL"]
@@ -53,7 +53,7 @@ class JsonLinesSource(RowSource):
         self._chunks: list[_Chunk] = []
         counts = []
         schema: Any = None
-        with open(path, "rb") as file:
+        with open_bytes(path) as file:
             for chunk, text in _chunks(file):
                 table = self._parse(chunk, text)
                 schema = self._together(schema, table.schema, chunk, text)
@@ -78,7 +78,8 @@ class JsonLinesSource(RowSource):
         )
 
     def unit_starts(self) -> IndexArray:
-        return self._starts[:-1]
+        # A compressed file is unpacked from its beginning, by one thread.
+        return self._starts[:1] if is_compressed(self._path) else self._starts[:-1]
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
@@ -99,9 +100,13 @@ class JsonLinesSource(RowSource):
 
     def _batches(self, first: int, fields: Any) -> Iterator[Any]:
         """Read these fields of all chunks from the `first` on."""
-        with open(self._path, "rb") as file:
+        with open_bytes(self._path) as file:
+            if is_compressed(self._path):
+                for chunk in self._chunks[:first]:
+                    file.read(chunk.stop - chunk.start)
+            else:
+                file.seek(self._chunks[first].start)
             for chunk in self._chunks[first:]:
-                file.seek(chunk.start)
                 table = self._parse(chunk, file.read(chunk.stop - chunk.start), fields)
                 yield from table.select(fields.names).combine_chunks().to_batches()
 
@@ -213,4 +218,5 @@ JSONL = Format(
     ("columns", "exclude"),
     library="pyarrow.json",
     install="coterie[io]",
+    compressed=True,
 )

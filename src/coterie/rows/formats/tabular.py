@@ -1,11 +1,34 @@
-"""Tables in files: cutting of what pyarrow reads."""
+"""Tables in files: opening of texts, and cutting of what pyarrow reads."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, cast
 
-__all__ = ["check_unique", "cut_batches"]
+from coterie.rows.formats.format import COMPRESSIONS
+
+__all__ = ["check_unique", "cut_batches", "is_compressed", "open_bytes", "open_text"]
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return path.suffix.lower() in COMPRESSIONS
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file to be read from its beginning, unpacked where it is compressed."""
+    if not is_compressed(path):
+        return open(path, "rb")
+    import pyarrow
+
+    return cast(IO[bytes], pyarrow.input_stream(str(path), compression="detect"))
+
+
+def open_text(path: Path, encoding: str) -> IO[str]:
+    """Do the same as text, with the ends of lines as they are."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
 def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) -> Iterator[Any]:

@@ -1,0 +1,77 @@
+"""AnnData files: matrices, names, observations, and labels in a copy."""
+
+import h5py
+import numpy as np
+import pytest
+
+from coterie import KMeans
+from coterie.cli import main
+from coterie.rows import open_rows
+from coterie.rows.formats.hdf5 import write_labels_to_obs
+from tests.cli.running import failed
+from tests.rows.formats import assert_same_rows, numbers, write_h5ad
+
+X = numbers(61)
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_h5ad(tmp_path / "cells.h5ad", X, "csr")
+    return tmp_path / "cells.h5ad"
+
+
+def test_layers_and_obsm(path):
+    assert_same_rows(open_rows(f"{path}::layers/doubled"), 2 * X)
+    assert_same_rows(open_rows(f"{path}::obsm/X_pca"), X[:, :2])
+    with pytest.raises(ValueError, match=r"has no matrix 'raw'\. It has 'X', 'layers/doubled', 'obsm/X_pca'"):
+        open_rows(f"{path}::raw")
+
+
+def test_names_and_observations(path):
+    rows = open_rows(path)
+    assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
+    obs = rows.carried.read()
+    assert obs.column_names == ["__index_level_0__", "kind", "size"]
+    assert obs.slice(0, 3).to_pydict() == {
+        "__index_level_0__": ["c0", "c1", "c2"],
+        "kind": ["a", "b", None],
+        "size": [0, 0.5, 1],
+    }
+
+
+def test_damaged_row_pointers(path):
+    with h5py.File(path, "r+") as file:
+        file["X/indptr"][-1] += 5
+    with pytest.raises(ValueError, match="indptr points behind the last value"):
+        open_rows(path).read()
+
+
+def written(path):
+    with h5py.File(path) as file:
+        group = file["obs/cluster"]
+        names = np.append(group["categories"].asstr()[:].astype(int), -1)
+        assert group.attrs["encoding-type"] == "categorical"
+        assert list(file["obs"].attrs["column-order"]) == ["kind", "size", "cluster"]
+        return names[group["codes"][:]]
+
+
+def test_labels_are_written_to_a_copy(path, tmp_path):
+    labels = np.where(np.arange(61) % 5 == 0, -1, np.arange(61) % 3)
+    write_labels_to_obs(path, tmp_path / "copy.h5ad", labels)
+    np.testing.assert_array_equal(written(tmp_path / "copy.h5ad"), labels)
+    write_labels_to_obs(tmp_path / "copy.h5ad", tmp_path / "again.h5ad", labels % 2)  # replaces the column
+    np.testing.assert_array_equal(written(tmp_path / "again.h5ad"), labels % 2)
+    with pytest.raises(ValueError, match="has 61 observations, and there are 9 labels"):
+        write_labels_to_obs(path, tmp_path / "copy.h5ad", labels[:9])
+
+
+def test_fit_and_predict_write_labels(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "cells.h5ad", "-k", "3", "--labels-out", "fitted.h5ad", "-o", "o", "-q"]) == 0
+    expected = KMeans(3, random_state=0).fit(open_rows(path)).labels_
+    np.testing.assert_array_equal(written("fitted.h5ad"), expected)
+    assert main(["predict", "o", "cells.h5ad", "-o", "labeled.h5ad", "-q"]) == 0
+    np.testing.assert_array_equal(written("labeled.h5ad"), expected)
+    np.save("x.npy", X)
+    message = failed(capsys, 2, "predict", "o", "x.npy", "-o", "y.h5ad")
+    assert message == "y.h5ad would be a copy of x.npy with labels, which must be an .h5ad file."
