@@ -2,11 +2,41 @@
 #include "blocks.hpp"
 #include "centers.hpp"
 #include "coterie/mixture/candidates.hpp"
+#include "coterie/mixture/factors.hpp"
 #include "coterie/mixture/moments.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
 namespace {
+
+template <class T>
+using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// Checks what a search is told of n_rows rows and n components.
+template <class T>
+TruncatedSearch<T> checked_search(Index n_rows, Index n, const Out2<std::int32_t>& candidates, const Out2<T>& energies,
+                                  const Out2<std::int32_t>& neighbors, const std::optional<In1<std::int32_t>>& extra,
+                                  Index rows_per_tile, bool update_neighbors, bool regroup) {
+    const Index m = static_cast<Index>(candidates.shape(1)), n_neighbors = static_cast<Index>(neighbors.shape(1));
+    require(m >= 1 && m <= n, "the number of candidates must be between 1 and that of components");
+    require(n_neighbors >= 1 && n_neighbors <= n, "the number of neighbors must be between 1 and that of components");
+    require_size(candidates, n_rows * m, "candidates has the wrong shape");
+    require_size(energies, n_rows * m, "energies has the wrong shape");
+    require_size(neighbors, n * n_neighbors, "neighbors has the wrong shape");
+    require(rows_per_tile >= 1 && rows_per_tile <= 512, "rows_per_tile is out of range");
+    require_between(candidates, 0, n, "a candidate is out of range");
+    require_between(neighbors, 0, n, "a neighbor is out of range");
+    for (Index c = 0; c < n; ++c)
+        require(neighbors.data()[c * n_neighbors] == c, "neighbors do not begin with the component itself");
+    if (extra) {
+        require_size(*extra, n_rows, "one extra component per row is needed");
+        require_between(*extra, 0, n, "an extra component is out of range");
+    }
+    return {candidates.data(), energies.data(), m, neighbors.data(), n_neighbors, data_or_null(extra), rows_per_tile,
+            update_neighbors,  regroup};
+}
 
 template <class T>
 Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
@@ -15,26 +45,87 @@ Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In
                        bool regroup, int n_threads) {
     const DenseRows<T> x = rows.view();
     const ScaledCenters<T> components = scaled_centers_view(means, scales, precisions, offsets, x.n_columns);
-    const Index n = components.n_centers, m = static_cast<Index>(candidates.shape(1));
-    const Index n_neighbors = static_cast<Index>(neighbors.shape(1));
-    require(m >= 1 && m <= n, "the number of candidates must be between 1 and that of components");
-    require(n_neighbors >= 1 && n_neighbors <= n, "the number of neighbors must be between 1 and that of components");
-    require_size(candidates, x.n_rows * m, "candidates has the wrong shape");
+    const TruncatedSearch<T> search = checked_search(x.n_rows, components.n_centers, candidates, energies, neighbors,
+                                                     extra, rows_per_tile, update_neighbors, regroup);
+    return kernels().of<T>().truncated_search(x, components, search, n_threads);
+}
+
+template <class T>
+FactorComponents<T> factor_components_view(const In2<T>& means, const In2<T>& scales, const In3<T>& directions,
+                                           const std::optional<In2<T>>& shrinkages,
+                                           const std::optional<In1<T>>& offsets, Index n_columns) {
+    const Index n = static_cast<Index>(means.shape(0)), h = static_cast<Index>(directions.shape(1));
+    require(static_cast<Index>(means.shape(1)) == n_columns, "means and rows differ in width");
+    require(n >= 1, "no components");
+    require_size(scales, n * n_columns, "scales and means differ in shape");
+    require(static_cast<Index>(directions.shape(0)) == n, "directions of each component are needed");
+    require(static_cast<Index>(directions.shape(2)) == ceil_div(n_columns, kLanes<T>) * kLanes<T>,
+            "directions must be padded to whole cache lines");
+    if (shrinkages) require_size(*shrinkages, n * h, "one shrinkage per direction is needed");
+    if (offsets) require_size(*offsets, n, "one offset per component is needed");
+    return {means.data(), scales.data(), directions.data(), data_or_null(shrinkages), data_or_null(offsets), n,
+            n_columns,    h};
+}
+
+template <class T>
+Index factor_search(const DenseBlock<T>& rows, In2<T> means, In2<T> scales, In3<T> directions, In2<T> shrinkages,
+                    In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, Out2<std::int32_t> neighbors,
+                    std::optional<In1<std::int32_t>> extra, Index rows_per_tile, bool update_neighbors, bool regroup,
+                    int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const auto components = factor_components_view<T>(means, scales, directions, shrinkages, offsets, x.n_columns);
+    const TruncatedSearch<T> search = checked_search(x.n_rows, components.n_components, candidates, energies,
+                                                     neighbors, extra, rows_per_tile, update_neighbors, regroup);
+    return kernels().of<T>().factor_search(x, components, search, n_threads);
+}
+
+template <class T>
+void factor_energies(const DenseBlock<T>& rows, In2<T> means, In2<T> scales, In3<T> directions, In2<T> shrinkages,
+                     In1<T> offsets, In1<std::int32_t> ids, Out2<T> energies, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const auto components = factor_components_view<T>(means, scales, directions, shrinkages, offsets, x.n_columns);
+    const Index m = static_cast<Index>(ids.shape(0));
+    require_between(ids, 0, components.n_components, "a component is out of range");
     require_size(energies, x.n_rows * m, "energies has the wrong shape");
-    require_size(neighbors, n * n_neighbors, "neighbors has the wrong shape");
-    require(rows_per_tile >= 1 && rows_per_tile <= 512, "rows_per_tile is out of range");
+    kernels().of<T>().factor_energies(x, components, ids.data(), m, energies.data(), n_threads);
+}
+
+template <class T>
+void factor_energies_of_listed(const DenseBlock<T>& rows, In2<T> means, In2<T> scales, In3<T> directions,
+                               In2<T> shrinkages, In1<T> offsets, Out2<std::int32_t> ids, Out2<T> energies,
+                               int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const auto components = factor_components_view<T>(means, scales, directions, shrinkages, offsets, x.n_columns);
+    const Index m = static_cast<Index>(ids.shape(1));
+    require(m >= 1, "no components are listed");
+    require_size(ids, x.n_rows * m, "ids has the wrong shape");
+    require_size(energies, x.n_rows * m, "energies has the wrong shape");
+    require_between(ids, 0, components.n_components, "a component is out of range");
+    kernels().of<T>().factor_energies_of_listed(x, components, m, ids.data(), energies.data(), n_threads);
+}
+
+template <class T>
+void factor_moments(const DenseBlock<T>& rows, In2<std::int32_t> candidates, In2<T> shares,
+                    std::optional<In1<T>> weights, In2<T> means, In2<T> scales, In3<T> directions, Out1<double> masses,
+                    Out2<double> first, Out2<double> second, Out3<double> cross, Out2<double> projections,
+                    Out3<double> outer, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const auto components =
+        factor_components_view<T>(means, scales, directions, std::nullopt, std::nullopt, x.n_columns);
+    const Index n = components.n_components, m = static_cast<Index>(candidates.shape(1)), h = components.n_factors;
+    require_size(candidates, x.n_rows * m, "candidates has the wrong shape");
+    require_size(shares, x.n_rows * m, "shares has the wrong shape");
     require_between(candidates, 0, n, "a candidate is out of range");
-    require_between(neighbors, 0, n, "a neighbor is out of range");
-    for (Index c = 0; c < n; ++c)
-        require(neighbors.data()[c * n_neighbors] == c, "neighbors do not begin with the component itself");
-    if (extra) {
-        require_size(*extra, x.n_rows, "one extra component per row is needed");
-        require_between(*extra, 0, n, "an extra component is out of range");
-    }
-    const TruncatedSearch<T> request{candidates.data(), energies.data(),       m,
-                                     neighbors.data(),  n_neighbors,           data_or_null(extra),
-                                     rows_per_tile,     update_neighbors,      regroup};
-    return kernels().of<T>().truncated_search(x, components, request, n_threads);
+    if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
+    require_size(masses, n, "one mass per component is needed");
+    require_size(first, n * x.n_columns, "first and means differ in shape");
+    require_size(second, n * x.n_columns, "second and means differ in shape");
+    require_size(cross, n * h * x.n_columns, "cross has the wrong shape");
+    require_size(projections, n * h, "projections has the wrong shape");
+    require_size(outer, n * h * h, "outer has the wrong shape");
+    const FactorMoments out{masses.data(), first.data(), second.data(), cross.data(), projections.data(), outer.data()};
+    kernels().of<T>().factor_moments(x, candidates.data(), shares.data(), data_or_null(weights), m, components, out,
+                                     n_threads);
 }
 
 template <class T>
@@ -79,6 +170,17 @@ void bind_mixture_of(nb::module_& m) {
     m.def("mixture_moments", &mixture_moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("energies"),
           arg("weights").none(), arg("means"), arg("masses"), arg("energy_sums"), arg("first"), arg("second").none(),
           arg("n_threads"), Unlocked());
+    m.def("factor_search", &factor_search<T>, arg("rows"), arg("means"), arg("scales"), arg("directions"),
+          arg("shrinkages"), arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
+          arg("rows_per_tile"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
+    m.def("factor_energies", &factor_energies<T>, arg("rows"), arg("means"), arg("scales"), arg("directions"),
+          arg("shrinkages"), arg("offsets"), arg("ids"), arg("energies"), arg("n_threads"), Unlocked());
+    m.def("factor_energies_of_listed", &factor_energies_of_listed<T>, arg("rows"), arg("means"), arg("scales"),
+          arg("directions"), arg("shrinkages"), arg("offsets"), arg("ids"), arg("energies"), arg("n_threads"),
+          Unlocked());
+    m.def("factor_moments", &factor_moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("weights").none(),
+          arg("means"), arg("scales"), arg("directions"), arg("masses"), arg("first"), arg("second"), arg("cross"),
+          arg("projections"), arg("outer"), arg("n_threads"), Unlocked());
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_
 from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
+from coterie.mixture.n_factors import FactorScan, select_n_factors
 from coterie.persistence import load, save
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
@@ -61,6 +62,7 @@ __all__ = [
     "Comparison",
     "ConvexClusterPath",
     "ConvexClustering",
+    "FactorScan",
     "FitProgress",
     "KChoice",
     "KMeans",
@@ -90,6 +92,7 @@ __all__ = [
     "save",
     "seeding",
     "select_graph_weight",
+    "select_n_factors",
 ]
 
 # In the order in which help texts list them.

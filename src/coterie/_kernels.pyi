@@ -322,6 +322,68 @@ def mixture_moments(
     n_threads: int,
 ) -> None: ...
 
+# As truncated_search; directions (C, h, width padded to whole cache lines), shrinkages (C, h).
+def factor_search(
+    rows: Rows,
+    means: Array,
+    scales: Array,
+    directions: Array,
+    shrinkages: Array,
+    offsets: Array,
+    candidates: Ints,
+    energies: Array,
+    neighbors: Ints,
+    extra: Ints | None,
+    rows_per_tile: int,
+    update_neighbors: bool,
+    regroup: bool,
+    n_threads: int,
+) -> int: ...
+
+# IN ids (m,); OUT energies (n, m).
+def factor_energies(
+    rows: Rows,
+    means: Array,
+    scales: Array,
+    directions: Array,
+    shrinkages: Array,
+    offsets: Array,
+    ids: Ints,
+    energies: Array,
+    n_threads: int,
+) -> None: ...
+
+# IN/OUT ids (n, m), by ascending energy; OUT energies (n, m).
+def factor_energies_of_listed(
+    rows: Rows,
+    means: Array,
+    scales: Array,
+    directions: Array,
+    shrinkages: Array,
+    offsets: Array,
+    ids: Ints,
+    energies: Array,
+    n_threads: int,
+) -> None: ...
+
+# IN/OUT masses (C,), first and second (C, d), cross (C, h, d), projections (C, h), outer (C, h, h).
+def factor_moments(
+    rows: Rows,
+    candidates: Ints,
+    shares: Array,
+    weights: Array | None,
+    means: Array,
+    scales: Array,
+    directions: Array,
+    masses: Doubles,
+    first: Doubles,
+    second: Doubles,
+    cross: Doubles,
+    projections: Doubles,
+    outer: Doubles,
+    n_threads: int,
+) -> None: ...
+
 # --- laplacian_kmodes
 
 class WeightedGraphFloat32: ...

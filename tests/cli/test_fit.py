@@ -54,7 +54,7 @@ def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
         ("--method mini-batch --batch-size 50 --n-init 2", "MiniBatchKMeans"),
         ("--batch-size 50 --n-init 2", "MiniBatchKMeans"),
         ("--coreset 100", "KMeans"),
-        ("--covariance diag", "TruncatedGaussianMixture"),
+        ("--covariance-type diag", "TruncatedGaussianMixture"),
         ("--candidates 3 --coreset 100", "TruncatedGaussianMixture"),
         ("--method gmm", "TruncatedGaussianMixture"),
     ],

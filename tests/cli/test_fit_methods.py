@@ -127,9 +127,7 @@ def test_mixture_as_in_the_papers(folder, rows, X):
 
 @pytest.mark.usefixtures("shown_at_once")
 def test_mixture(folder, rows, X, capsys):
-    options = (
-        "--method gmm --covariance diag --candidates 2 --neighbors 3 --assignment truncated --init random"
-    )
+    options = "--method gmm --covariance-type diag --candidates 2 --neighbors 3 --assignment truncated --init random"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
     expected = coterie.TruncatedGaussianMixture(
         3,
@@ -167,7 +165,7 @@ def test_mixture(folder, rows, X, capsys):
 
 
 def test_mixture_of_a_coreset(folder, rows, X):
-    options = "--method gmm --coreset 60 --covariance spherical --seed 4 -q"
+    options = "--method gmm --coreset 60 --covariance-type spherical --seed 4 -q"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
     expected = coterie.TruncatedGaussianMixture(
         3, coreset_size=60, covariance_type="spherical", random_state=4
@@ -180,7 +178,7 @@ def test_mixture_of_a_coreset(folder, rows, X):
 
 
 def test_dropped_components(folder, rows, capsys):
-    assert main(["fit", rows, "-k", "200", "--covariance", "spherical"]) == 0
+    assert main(["fit", rows, "-k", "200", "--covariance-type", "spherical"]) == 0
     model = coterie.load("coterie-out/model.coterie")
     left = model.n_components_
     assert left < 200

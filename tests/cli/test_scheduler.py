@@ -67,9 +67,9 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
         (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
         (["--image", "2x2"], 2, "--scheduler takes no --image"),
         (
-            ["--covariance", "spherical"],
+            ["--covariance-type", "spherical"],
             2,
-            "--method k-means takes no --covariance with --scheduler.",
+            "--method k-means takes no --covariance-type with --scheduler.",
         ),
     ],
 )

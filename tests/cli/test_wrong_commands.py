@@ -43,9 +43,9 @@ WRONG = [
         "coterie fit has no option --n-cluster. Did you mean --n-clusters?",
     ),
     (
-        "fit rows.npy -k 3 --covarance diag",
+        "fit rows.npy -k 3 --covarance-type diag",
         2,
-        "coterie fit has no option --covarance. Did you mean --covariance?",
+        "coterie fit has no option --covarance-type. Did you mean --covariance-type?",
     ),
     (
         "fit rows.npy -k 3 --method magic",
@@ -148,9 +148,9 @@ WRONG = [
         "--bisecting-strategy must be biggest_inertia or largest_cluster, got 'worst'.",
     ),
     (
-        "fit rows.npy -k 3 --method k-means --covariance diag",
+        "fit rows.npy -k 3 --method k-means --covariance-type diag",
         2,
-        "--method k-means takes no --covariance, which is an option of gmm.",
+        "--method k-means takes no --covariance-type, which is an option of gmm.",
     ),
     (
         "fit rows.npy -k 3 --method nested --n-init 2",
@@ -158,14 +158,14 @@ WRONG = [
         "--method nested takes no --n-init, which is an option of k-means, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes and total-variation.",
     ),
     (
-        "fit rows.npy -k 3 --covariance diag --algorithm lloyd",
+        "fit rows.npy -k 3 --covariance-type diag --algorithm lloyd",
         2,
-        "No method has all of the options --algorithm (k-means, bisecting) and --covariance (gmm).",
+        "No method has all of the options --algorithm (k-means, bisecting) and --covariance-type (gmm).",
     ),
     (
-        "fit rows.npy -k 3 --covariance full",
+        "fit rows.npy -k 3 --covariance-type full",
         2,
-        "--covariance must be tied_spherical, spherical or diag, got 'full'.",
+        "--covariance-type must be tied_spherical, spherical, diag or factors, got 'full'.",
     ),
     ("fit rows.npy -k 3 --candidates 0", 2, "--candidates must be a positive integer, got '0'."),
     (

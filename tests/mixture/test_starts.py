@@ -79,7 +79,7 @@ def test_what_is_wrong_is_told(parameters, message, rows):
 
 
 def test_one_variance_has_equal_weights(rows):
-    with pytest.raises(ValueError, match='needs covariance_type="spherical" or "diag"'):
+    with pytest.raises(ValueError, match='needs covariance_type="spherical", "diag" or "factors"'):
         TruncatedGaussianMixture(6, weights_init=np.full(6, 1 / 6)).fit(rows)
 
 

@@ -32,6 +32,9 @@ struct TruncatedSearch;
 template <class T>
 struct Shares;
 template <class T>
+struct FactorComponents;
+struct FactorMoments;
+template <class T>
 struct WeightedGraph;
 template <class T>
 struct MembershipUpdate;
@@ -94,6 +97,11 @@ struct KernelsOf {
     void (*truncated_posteriors)(const T*, Index, Index, T, T*, double*, int);
     void (*mixture_moments)(const DenseRows<T>&, const Shares<T>&, const T*, Index, double*, double*, double*, double*,
                             int);
+    Index (*factor_search)(const DenseRows<T>&, const FactorComponents<T>&, const TruncatedSearch<T>&, int);
+    void (*factor_energies)(const DenseRows<T>&, const FactorComponents<T>&, const std::int32_t*, Index, T*, int);
+    void (*factor_energies_of_listed)(const DenseRows<T>&, const FactorComponents<T>&, Index, std::int32_t*, T*, int);
+    void (*factor_moments)(const DenseRows<T>&, const std::int32_t*, const T*, const T*, Index,
+                           const FactorComponents<T>&, const FactorMoments&, int);
     // laplacian_kmodes
     Index (*update_memberships)(const WeightedGraph<T>&, const MembershipUpdate<T>&, double*, int);
     // convex

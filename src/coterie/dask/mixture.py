@@ -27,7 +27,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.report import FitProgress, Report
 from coterie.fitting.threads import single_threaded_blas
-from coterie.mixture.em import HISTORY_FIELDS, EMResult, em
+from coterie.mixture.em import HISTORY_FIELDS, EMResult, em, own_variances
 from coterie.mixture.estimator import Assignment, CovarianceType
 from coterie.mixture.estimator import TruncatedGaussianMixture as LocalTruncatedGaussianMixture
 from coterie.mixture.parameters import MixtureParameters
@@ -51,9 +51,9 @@ class TruncatedGaussianMixture(OnCluster, LocalTruncatedGaussianMixture):
 
     Parameters
     ----------
-    n_components, covariance_type, n_candidates, n_neighbors, random_candidate, search_group_size, search_every, \
-initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, coreset_tol, max_iter, \
-assignment, compute_labels, random_state, verbose, max_time, callback
+    n_components, covariance_type, n_factors, n_candidates, n_neighbors, random_candidate, search_group_size, \
+search_every, initial_e_steps, n_init, means_init, weights_init, warm_start, chain_length, reg_covar, tol, \
+coreset_tol, max_iter, assignment, compute_labels, random_state, verbose, max_time, callback
         See `coterie.TruncatedGaussianMixture`.
     coreset_size : int, optional
         Draw a lightweight coreset of so many rows on the workers, and fit that here.
@@ -118,6 +118,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         n_components: int = 8,
         *,
         covariance_type: CovarianceType = "tied_spherical",
+        n_factors: int = 5,
         n_candidates: int = 5,
         n_neighbors: int = 5,
         random_candidate: bool = False,
@@ -147,7 +148,8 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         open_options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            n_components, covariance_type=covariance_type, n_candidates=n_candidates, n_neighbors=n_neighbors,
+            n_components, covariance_type=covariance_type, n_factors=n_factors,
+            n_candidates=n_candidates, n_neighbors=n_neighbors,
             random_candidate=random_candidate, search_group_size=search_group_size, search_every=search_every,
             initial_e_steps=initial_e_steps, coreset_size=coreset_size, init=init, n_init=n_init,
             means_init=means_init, weights_init=weights_init, warm_start=warm_start, chain_length=chain_length,
@@ -187,11 +189,14 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             with Crew(client, chunks_of(X, self.open_options), plan) as crew, single_threaded_blas():
                 data = self._rows_on(crew, sample_weight)
                 self._check_n_rows(data.rows)
+                self._check_n_factors(data.rows)
                 given = self._given_start(data.rows)
                 data.measure()
                 begun = self._begun(data)
                 if begun is not None:
-                    given = MixtureParameters(begun["means"], begun["variances"], begun["weights"])
+                    given = MixtureParameters(
+                        begun["means"], begun["variances"], begun["weights"], begun.get("factors")
+                    )
                 if self.coreset_size is None:
                     best = self._best_run(X, data, given, random, monitor)
                 else:
@@ -203,7 +208,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         except ClusterLostError as error:
             if monitor.last is None:
                 raise
-            self._store_run(_with_own_variances(monitor.last, self.covariance_type), monitor)
+            self._store_run(monitor.last, monitor)
             self._warn_of_end(error)
         monitor.warn_if_out_of_time()
         return self
@@ -259,8 +264,13 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         return em(report.posteriors, start, options, report)
 
     def _store_run(self, run: EMResult, monitor: Report) -> None:
-        fitted = self._run_fitted(run.without_dropped()) | {"runs_": monitor.runs()}
+        fitted = self._run_fitted(self._in_own_shapes(run)) | {"runs_": monitor.runs()}
         self._store_fitted(self._known_columns() | fitted)
+
+    def _in_own_shapes(self, run: EMResult) -> EMResult:
+        """Return a run, ended or not, with parameters of this covariance type and without dropped components."""
+        own = own_variances(run.parameters, self.covariance_type, self._n_factors)
+        return replace(run, parameters=own).without_dropped()
 
     def _begun(self, data: WorkerRows) -> dict[str, Array] | None:
         """Return the step that another fit had begun, as its checkpoint in `init` tells; None where it is none."""
@@ -268,7 +278,11 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         is_asked = self.means_init is None and self.weights_init is None and not self.warm_start
         if not (is_asked and isinstance(begun, dict) and begun.keys() >= _STEP):
             return None
-        is_same = self.init.covariance_type == self.covariance_type and begun["means"].dtype == data.dtype
+        is_same = (
+            self.init.covariance_type == self.covariance_type
+            and self.init.n_factors == self.n_factors
+            and begun["means"].dtype == data.dtype
+        )
         told = self._told(data).items()
         return begun if is_same and all(np.array_equal(begun[name], value) for name, value in told) else None
 
@@ -305,8 +319,7 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         if not data.gathers:
             self.labels_ = self._asked("predict", X)
             return
-        parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
-        payload = {"parameters": parameters, "exact": self._is_exact()}
+        payload = {"parameters": self._parameters(), "exact": self._is_exact()}
         labels, distances, _ = gathered(data.crew.run("label", label_by_mixture, payload).results)
         self.labels_ = labels
         self._note_distances(OwnDistances(labels, distances, self._search.rounding, data.weights))
@@ -315,12 +328,14 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
         """Write the checkpoint of a run as it is."""
         parameters = run.parameters
         model = self._as_local(callback=None)
-        fitted = self._run_fitted(_with_own_variances(run, self.covariance_type).without_dropped())
+        fitted = self._run_fitted(self._in_own_shapes(run))
         model.__dict__.update(self._known_columns() | fitted)
         model._unfinished = posteriors.now() | self._told(posteriors.data) | {
             "means": parameters.means, "variances": np.asarray(parameters.variances), "weights": parameters.weights,
             "n_shared": np.array(max(0, n_shared - len(run.history))),
         }  # fmt: skip
+        if parameters.factors is not None:
+            model._unfinished["factors"] = parameters.factors
         model.save(self.checkpoint)
 
     def check_parameters(self) -> None:
@@ -329,17 +344,6 @@ converged_, n_iter_, history_, runs_, n_features_in_, feature_names_in_
             raise ValueError("checkpoint is for fits of all rows: that of a coreset takes a moment.")
         if isinstance(self.init, str) and self.init == "k-means||" and self.coreset_size is not None:
             raise ValueError("init='k-means||' is for fits of all rows: give another init with coreset_size.")
-
-
-def _with_own_variances(run: EMResult, covariance_type: str) -> EMResult:
-    """Return a run whose components have variances of their own, even if they still share one."""
-    parameters = run.parameters
-    if parameters.variances.ndim != 0 or covariance_type == "tied_spherical":
-        return run
-    n_components, n_columns = parameters.means.shape
-    shape = (n_components, n_columns) if covariance_type == "diag" else (n_components,)
-    own = np.full(shape, float(parameters.variances))
-    return replace(run, parameters=replace(parameters, variances=own))
 
 
 class _Monitor(Report):

@@ -17,8 +17,8 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.dask.exact_sums import Steps, exact
 from coterie.dask.worker import Visit
 from coterie.dask.worker_rows import WorkerRows
-from coterie.mixture.component_search import ComponentSearch
-from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.component_search import ComponentSearch, component_search
+from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Moments, TruncatedPosteriors, first_neighbors
 
 __all__ = ["LearntNeighbors", "WorkerPosteriors", "label_by_mixture"]
@@ -109,8 +109,10 @@ def add_moments(visit: Visit, _: None) -> None:
     """Add up what the M-step needs of the rows."""
     payload = visit.payload
     # New ones: sums that each chunk kept would take more memory than its rows.
-    found = Moments.zeros(payload["means"].shape, per_column=payload["per_column"])
-    _posteriors(visit).add_moments(found, payload["means"])
+    directions = payload["directions"]
+    n_factors = None if directions is None else directions.vectors.shape[1]
+    found = Moments.zeros(payload["means"].shape, per_column=payload["per_column"], n_factors=n_factors)
+    _posteriors(visit).add_moments(found, payload["means"], directions)
     components = np.flatnonzero(found.masses)
     for name in payload["names"]:
         visit.sums[name].add(getattr(found, name)[components], components)
@@ -120,7 +122,7 @@ def label_by_mixture(visit: Visit, _: None) -> tuple[float, IntArray | None, Flo
     """Return the best component of each row and its distance to it, where they are asked for."""
     chunk, payload = visit.chunk, visit.payload
     if "search" not in visit.made:  # whose cells take as long to learn as labels of 50,000 rows
-        visit.made["search"] = ComponentSearch(payload["parameters"], chunk.n_threads)
+        visit.made["search"] = component_search(payload["parameters"], chunk.n_threads)
     search: ComponentSearch = visit.made["search"]
     labels, distances = search.labels_and_distances(chunk.rows, exact=payload["exact"])
     return 0.0, labels, distances
@@ -232,15 +234,18 @@ class WorkerPosteriors:
         """See `Posteriors`; the shares have been renewed already."""
         return self._log_density - base * self.total_weight
 
-    def moments(self, means: Array, *, per_column: bool) -> Moments:
+    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
         """See `Posteriors`."""
         names = ["masses", "energies", "first", *(["second"] if per_column else [])]
-        payload = {"means": means, "per_column": per_column, "names": names}
-        sums = {name: empty for name, empty in self._empty(means).items() if name in names}
+        if directions is not None:
+            names = ["masses", "first", "second", "cross", "projections", "outer"]
+        payload = {"means": means, "per_column": per_column, "names": names, "directions": directions}
+        sums = {name: empty for name, empty in self._empty(means, directions).items() if name in names}
         found = self.data.crew.run("moments", add_moments, payload, sums=sums).sums
-        return Moments(*(found[name].total() for name in names), *([] if per_column else [None]))
+        totals = {name: found[name].total() for name in names}
+        return Moments(**{"energies": np.zeros(len(means)), "second": None, **totals})
 
-    def _empty(self, means: Array) -> dict[str, Any]:
+    def _empty(self, means: Array, directions: Directions | None) -> dict[str, Any]:
         """Return what makes empty sums, of steps that suit the largest distance of a row to a mean."""
         mass, shape = 2 * self.total_weight, means.shape
         radius = np.sqrt(np.max(np.sum((means - self.data.shift) ** 2, axis=1, dtype=np.float64)))
@@ -248,9 +253,17 @@ class WorkerPosteriors:
         scales, precisions, offsets, _ = self.parameters.energies()
         largest = float(precisions.max()) * (1.0 if scales is None else float(scales.max()) ** 2)
         energy = largest * reach**2 + float(np.abs(offsets[np.isfinite(offsets)]).max())
-        return {
+        empty = {
             "masses": exact(shape[:1], Steps.below(mass)),
             "energies": exact(shape[:1], Steps.below(mass * energy)),
             "first": exact(shape, Steps.below(mass * reach)),
             "second": exact(shape, Steps.below(mass * reach**2)),
         }
+        if directions is not None:
+            n, n_factors = shape[0], directions.vectors.shape[1]
+            # Directions have length 1 but for rounding.
+            projection = 2 * float(directions.scales.max()) * reach
+            empty["cross"] = exact((n, n_factors, shape[1]), Steps.below(mass * projection * reach))
+            empty["projections"] = exact((n, n_factors), Steps.below(mass * projection))
+            empty["outer"] = exact((n, n_factors, n_factors), Steps.below(mass * projection**2))
+        return empty

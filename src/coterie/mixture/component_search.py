@@ -8,8 +8,9 @@ cells, and a row is compared with the 4 sqrt(C) components around its nearest ce
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
 from coterie.rows import RowSource
 
-__all__ = ["ComponentSearch"]
+__all__ = ["ComponentSearch", "FactorSearch", "component_search"]
 
 
 _BLOCK_BYTES = 128 << 20
@@ -271,3 +272,108 @@ class ComponentSearch:
         scores = np.empty((n_cells, n_listed), dtype=means.dtype)
         nearest_centers(kernel_rows(centers), self._frame, lists, scores, self.n_threads)
         return CenterFrame(centers, self._shift, self.n_threads), np.sort(lists, axis=1)
+
+
+class FactorSearch(ComponentSearch):
+    """The same for components with factors: by their distances, which no product gives without a loss."""
+
+    def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
+        everything = np.arange(len(self.parameters.means), dtype=np.int32)
+        for part, block in self._blocks(rows):
+            for piece in self._pieces(len(block)):
+                start = part.start + piece.start
+                found = self._table(block[piece].astype(np.float64), everything, self._in_double)
+                yield slice(start, start + len(found)), found
+
+    def best(
+        self, rows: RowSource, n_best: int, *, exact: bool
+    ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
+        for part, block in self._blocks(rows):
+            ids, energies = np.empty((len(block), n_best), dtype=np.int32), np.empty((len(block), n_best))
+            for members, listed in self._compared(block, n_best, exact):
+                table = self._table(block[members], listed, self.parameters)
+                if n_best == 1:
+                    places = table.argmin(axis=1)[:, None]
+                else:
+                    places = np.sort(np.argpartition(table, n_best - 1, axis=1)[:, :n_best], axis=1)
+                found = np.take_along_axis(table, places, axis=1)
+                order = np.argsort(found, axis=1, kind="stable")
+                ids[members] = listed[np.take_along_axis(places, order, axis=1)]
+                energies[members] = np.take_along_axis(found, order, axis=1)
+            yield part, ids, energies
+
+    def _best_of(self, block: Array, exact: bool) -> IntArray:
+        labels = np.empty(len(block), dtype=np.int32)
+        for members, listed in self._compared(block, 1, exact):
+            labels[members] = listed[self._table(block[members], listed, self.parameters).argmin(axis=1)]
+        return labels
+
+    def _compared(self, block: Array, n_best: int, exact: bool) -> Iterator[tuple[Any, IntArray]]:
+        """Yield groups of rows, and the components that they are compared with."""
+        if exact or n_best > self._n_listed:
+            everything = np.arange(len(self.parameters.means), dtype=np.int32)
+            for piece in self._pieces(len(block)):
+                yield piece, everything
+            return
+        frame, lists = self._cells
+        cells = np.empty(len(block), dtype=np.int32)
+        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype))
+        order = order_by(cells, len(lists))
+        starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
+        for listed, first, last in zip(lists, starts[:-1], starts[1:]):
+            if last > first:
+                yield order[first:last], listed
+
+    def _table(self, block: Array, ids: IntArray, parameters: MixtureParameters) -> FloatArray:
+        """Return minus the log-densities, weights included, of rows with some components."""
+        directions, offsets = parameters.directions, parameters.energies()[2]
+        assert directions is not None
+        found = np.empty((len(block), len(ids)), dtype=block.dtype)
+        _kernels.factor_energies(
+            kernel_rows(np.ascontiguousarray(block)), parameters.means, directions.scales, directions.vectors,
+            directions.shrinkages, offsets, ids, found, self.n_threads,
+        )  # fmt: skip
+        return np.asarray(found + parameters.energies()[3])
+
+    @cached_property
+    def _in_double(self) -> MixtureParameters:
+        return replace(self.parameters, means=self.parameters.means.astype(np.float64))
+
+    def _write_squares(self, block: Array, labels: IntArray, squares: FloatArray) -> None:
+        directions = self.parameters.directions
+        assert directions is not None
+        found, none = np.empty((len(block), 1), dtype=block.dtype), np.zeros(len(self.parameters.means))
+        _kernels.factor_energies_of_listed(
+            kernel_rows(np.ascontiguousarray(block)), self.parameters.means, directions.scales, directions.vectors,
+            directions.shrinkages, none.astype(block.dtype), labels[:, None].copy(), found, self.n_threads,
+        )  # fmt: skip
+        np.multiply(found[:, 0], 2.0, out=squares)
+
+    def factor_means(self, rows: Array, labels: IntArray) -> FloatArray:
+        """Return what the factors of given components explain of rows: the posterior mean of factors times loadings.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, d)
+            The rows.
+        labels : ndarray of shape (n,), int32
+            A component for each of them.
+        """
+        directions = self._in_double.directions
+        assert directions is not None
+        d = rows.shape[1]
+        shares = directions.strengths / (1 + directions.strengths)
+        out = np.empty(rows.shape)
+        for start in range(0, len(rows), _ROWS_OF_DIFFERENCES):
+            part = slice(start, start + _ROWS_OF_DIFFERENCES)
+            own = labels[part]
+            scaled = (rows[part] - self._in_double.means[own]) * directions.scales[own]
+            vectors = directions.vectors[own, :, :d]
+            projections = np.einsum("nhd,nd->nh", vectors, scaled) * shares[own]
+            out[part] = np.einsum("nhd,nh->nd", vectors, projections) / directions.scales[own]
+        return out
+
+
+def component_search(parameters: MixtureParameters, n_threads: int) -> ComponentSearch:
+    """Return the search for the best components of rows under a mixture."""
+    return (ComponentSearch if parameters.factors is None else FactorSearch)(parameters, n_threads)

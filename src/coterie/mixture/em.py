@@ -7,19 +7,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.fitting.report import Report
-from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Posteriors
 
 __all__ = [
-    "HISTORY_FIELDS", "EMOptions", "EMResult", "effective_size", "em", "has_converged", "m_step", "shared_variance",
+    "HISTORY_FIELDS", "EMOptions", "EMResult", "effective_size", "em", "first_factors", "has_converged", "m_step",
+    "own_variances", "shared_variance",
 ]  # fmt: skip
 
 HISTORY_FIELDS = (("n_distances", np.int64),)
 
 # Iterations over which gains are averaged at the least: those that search gain more than others.
 _WINDOW = 3
+
+# Part of the iterations that may pass before components have factors.
+_DIAGONAL_SHARE = 1 / 3
+
+# Passes that look for the directions of the largest variance of each component.
+_PASSES_FOR_DIRECTIONS = 4
+
+# Variance of the noise that first factors leave, and that of factors without a direction, relative to all.
+_LEAST_NOISE, _WEAK_FACTOR = 0.1, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,8 @@ class EMOptions:
 
     Attributes
     ----------
-    covariance_type : {"tied_spherical", "spherical", "diag"}
-        Which variances to estimate.
+    covariance_type : {"tied_spherical", "spherical", "diag", "factors"}
+        Which variances to estimate. "factors" begins with those of "diag".
     n_shared : int
         Iterations that estimate one variance for all components, and no weights, before those of `covariance_type`.
     n_searches : int
@@ -46,6 +56,10 @@ class EMOptions:
         So do later iterations whose gain, all in all, is estimated to be less than this; 0: they do not.
     search_every : int
         One in so many E-steps searches.
+    n_factors : int
+        Number of factors of each component; 0: none, as for "diag".
+    least_mass : float
+        A component of less weight keeps its factors and noise.
     """
 
     covariance_type: str
@@ -57,6 +71,8 @@ class EMOptions:
     tol: float
     least_gain: float
     search_every: int
+    n_factors: int = 0
+    least_mass: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +101,11 @@ class EMResult:
 
     def without_dropped(self) -> EMResult:
         """Return the same without components of weight 0; the others are numbered in their order."""
-        means, variances, weights = self.parameters.means, self.parameters.variances, self.parameters.weights
-        alive = weights > 0
-        left = MixtureParameters(
-            means[alive], variances[alive] if variances.ndim else variances, weights[alive]
-        )
+        alive = self.parameters.weights > 0
         numbers = np.cumsum(alive, dtype=np.int32) - 1
         neighbors = self.neighbors[alive]
         neighbors = np.where(alive[neighbors], neighbors, neighbors[:, :1])
-        return replace(self, parameters=left, neighbors=numbers[neighbors])
+        return replace(self, parameters=self.parameters.of(alive), neighbors=numbers[neighbors])
 
 
 def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: Report) -> EMResult:
@@ -128,27 +140,63 @@ def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, rep
     bounds = [posteriors.update(base) / posteriors.total_weight]
     report.start_run()
     reason = "max_iter"
+    has_factors = options.covariance_type == "factors" and options.n_factors > 0
+    kind = "diag" if options.covariance_type == "factors" else options.covariance_type
+    if has_factors and start.factors is not None:
+        kind = "factors"
+    window = max(_WINDOW, options.search_every)
     for iteration in range(1, options.max_iter + 1):
         is_shared = iteration <= options.n_shared
-        parameters = m_step(
-            posteriors,
-            parameters,
-            covariance_type="tied_spherical" if is_shared else options.covariance_type,
-            reg_covar=options.reg_covar,
-            smallest_variance=smallest,
-        )
+        if kind == "factors" and parameters.factors is None:
+            parameters = first_factors(posteriors, parameters, options)
+            bounds = bounds[-1:]
+        else:
+            parameters = m_step(
+                posteriors,
+                parameters,
+                covariance_type="tied_spherical" if is_shared else kind,
+                reg_covar=options.reg_covar,
+                smallest_variance=smallest,
+                least_mass=options.least_mass,
+            )
         base = posteriors.e_step(parameters)
         bounds.append(posteriors.update(base) / posteriors.total_weight)
         is_over = report(bounds[-1], parameters.means, n_distances=posteriors.n_distances)
-        window = max(_WINDOW, options.search_every)
         if not is_shared and has_converged(bounds, options.tol, options.least_gain, window):
-            reason = "converged"
-            break
+            if not has_factors or kind == "factors":
+                reason = "converged"
+                break
+            kind = "factors"
+        if has_factors and iteration >= _DIAGONAL_SHARE * options.max_iter:
+            kind = "factors"
         if is_over:
             assert report.reason is not None
             reason = report.reason
             break
+    parameters = own_variances(parameters, options.covariance_type, options.n_factors)
     return EMResult(parameters, posteriors.neighbors, bounds[-1], report.history(), reason)
+
+
+def own_variances(
+    parameters: MixtureParameters, covariance_type: str, n_factors: int = 0
+) -> MixtureParameters:
+    """Return parameters in the shapes of a covariance type: a run can end before components have their own variances.
+
+    Parameters
+    ----------
+    parameters : MixtureParameters
+        Those of a run, which may share a variance or have no factors yet.
+    covariance_type, n_factors
+        See `EMOptions`.
+    """
+    shape = parameters.means.shape
+    if parameters.variances.ndim == 0 and covariance_type != "tied_spherical":
+        own = np.full(shape[:1] if covariance_type == "spherical" else shape, float(parameters.variances))
+        parameters = replace(parameters, variances=own)
+    if parameters.factors is None and covariance_type == "factors":
+        none = np.zeros((shape[0], n_factors, shape[1]))
+        parameters = replace(parameters, factors=none)
+    return parameters
 
 
 def has_converged(bounds: Sequence[float], tol: float, least_gain: float, window: int) -> bool:
@@ -190,6 +238,7 @@ def m_step(
     covariance_type: str,
     reg_covar: float,
     smallest_variance: float,
+    least_mass: float = 0.0,
 ) -> MixtureParameters:
     """Return the parameters that raise the free energy most while the shares stay as they are.
 
@@ -199,17 +248,31 @@ def m_step(
         The shares.
     parameters : MixtureParameters
         Those of the E-step.
-    covariance_type : {"tied_spherical", "spherical", "diag"}
-        Which variances to estimate. The first keeps all weights equal.
+    covariance_type : {"tied_spherical", "spherical", "diag", "factors"}
+        Which variances to estimate. The first keeps all weights equal; the last is for parameters with factors.
     reg_covar : float
         Added to every variance.
     smallest_variance : float
         Below this a variance counts as 0: a component that varies less in all columns is dropped.
+    least_mass : float
+        A component of less weight keeps its factors, and the variances of its noise.
 
     Returns
     -------
     MixtureParameters
+
+    Notes
+    -----
+    With factors, rows are regressed on the posterior means of the factors, E[z | x] (Ghahramani and Hinton 1996).
     """
+    if covariance_type == "factors":
+        means, variances, factors, masses = _regression(posteriors, parameters, least_mass)
+        alive = (masses > 0) & (variances.mean(axis=1) + reg_covar > smallest_variance)
+        _check_alive(alive, smallest_variance)
+        weights = np.where(alive, masses, 0.0)
+        variances = np.maximum(variances, smallest_variance) + reg_covar
+        variances[~alive], factors[~alive] = 1.0, 0.0
+        return MixtureParameters(means, variances, weights / weights.sum(), factors)
     moments = posteriors.moments(parameters.means, per_column=covariance_type == "diag")
     has_mass = moments.masses > 0
     masses = np.where(has_mass, moments.masses, 1.0)[:, None]
@@ -233,16 +296,116 @@ def m_step(
             return MixtureParameters(means, np.array(variance), parameters.weights)
         own = variances = scatters / (masses[:, 0] * n_columns)
     alive = has_mass & (own + reg_covar > smallest_variance)
+    _check_alive(alive, smallest_variance)
+    weights = np.where(alive, moments.masses, 0.0)
+    variances = np.maximum(variances, smallest_variance) + reg_covar
+    variances[~alive] = 1.0
+    return MixtureParameters(means, variances, weights / weights.sum())
+
+
+def _check_alive(alive: BoolArray, smallest_variance: float) -> None:
     if not alive.any():
         raise ValueError(
             "No component has any variance left beside that of all rows: they are equal within each component, or a "
             "few are far away from all others. Leave those out, or give reg_covar, the variance to add to each, a "
             f"value above {smallest_variance:.3g}."
         )
-    weights = np.where(alive, moments.masses, 0.0)
-    variances = np.maximum(variances, smallest_variance) + reg_covar
-    variances[~alive] = 1.0
-    return MixtureParameters(means, variances, weights / weights.sum())
+
+
+def _regression(
+    posteriors: Posteriors, parameters: MixtureParameters, least_mass: float
+) -> tuple[Array, FloatArray, FloatArray, FloatArray]:
+    """Return means, variances of the noise, factors and masses from the regression of rows on their factors."""
+    directions = parameters.directions
+    assert directions is not None
+    moments = posteriors.moments(parameters.means, per_column=True, directions=directions)
+    assert moments.second is not None
+    assert moments.cross is not None
+    assert moments.projections is not None
+    assert moments.outer is not None
+    n_factors = directions.strengths.shape[1]
+    has_mass = moments.masses > 0
+    masses = np.where(has_mass, moments.masses, 1.0)
+    # Posterior means of the factors are shrunken projections; the posterior covariance is diagonal.
+    shrinkages = 1 / (1 + directions.strengths)
+    steps = np.sqrt(directions.strengths) * shrinkages
+    first = moments.first / masses[:, None]
+    z = steps * moments.projections / masses[:, None]
+    cross = moments.cross
+    cross *= (steps / masses[:, None])[:, :, None]
+    cross -= z[:, :, None] * first[:, None, :]
+    spread = steps[:, :, None] * steps[:, None, :] * moments.outer / masses[:, None, None]
+    spread -= z[:, :, None] * z[:, None, :]
+    spread += np.eye(n_factors) * shrinkages[:, None, :]
+    factors: FloatArray = np.asarray(np.linalg.solve(spread, cross), dtype=np.float64)
+    variances = moments.second / masses[:, None]
+    variances -= first**2
+    variances -= np.einsum("chd,chd->cd", factors, cross)
+    too_few = moments.masses < least_mass
+    if too_few.any():
+        factors[too_few] = directions.factors()[too_few]
+        variances[too_few] = parameters.variances[too_few]
+    first -= np.einsum("chd,ch->cd", factors, z)
+    first[~has_mass] = 0
+    means = np.add(parameters.means, first, out=np.empty_like(parameters.means), casting="same_kind")
+    return means, variances, factors, moments.masses
+
+
+def first_factors(
+    posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions
+) -> MixtureParameters:
+    """Return parameters with factors from those of a mixture with a variance for each component and column.
+
+    Parameters
+    ----------
+    posteriors : Posteriors
+        The shares.
+    parameters : MixtureParameters
+        Those of the E-step.
+    options : EMOptions
+        Of the run.
+
+    Returns
+    -------
+    MixtureParameters
+
+    Notes
+    -----
+    For each component, subspace iteration finds the H directions of the largest variance of the rows minus their mean,
+    columns scaled to variance 1. A direction of variance v > 1 becomes a factor, the noise has the mean variance s of
+    all others: the model of probabilistic PCA (Tipping and Bishop 1999). As no more than the noise of columns scaled to
+    1 is as likely as that for no factors, the free energy does not fall, and neither it does for a noise between s and
+    1: s is at least 0.1, so that few rows leave some.
+    """
+    parameters = m_step(
+        posteriors, parameters, covariance_type="diag", reg_covar=options.reg_covar,
+        smallest_variance=options.smallest_variance,
+    )  # fmt: skip
+    (n_components, n_columns), dtype = parameters.means.shape, parameters.means.dtype
+    scales = 1 / np.sqrt(parameters.variances)
+    vectors = np.random.RandomState(0).standard_normal((n_components, options.n_factors, n_columns))
+    for number in range(_PASSES_FOR_DIRECTIONS + 1):
+        vectors = np.linalg.qr(vectors.transpose(0, 2, 1))[0].transpose(0, 2, 1)
+        directions = Directions(
+            np.ascontiguousarray(scales, dtype=dtype), Directions.padded(vectors, dtype), np.empty((0, 0))
+        )
+        moments = posteriors.moments(parameters.means, per_column=True, directions=directions)
+        assert moments.cross is not None
+        masses = np.maximum(moments.masses, np.finfo(np.float64).tiny)
+        products = moments.cross * (scales / masses[:, None])[:, None, :]
+        if number < _PASSES_FOR_DIRECTIONS:
+            # A component without rows keeps its directions.
+            vectors = np.where(moments.masses[:, None, None] > 0, products, vectors)
+    assert moments.second is not None
+    total = np.sum(moments.second * scales**2, axis=1) / masses
+    found, turns = np.linalg.eigh(vectors @ products.transpose(0, 2, 1))
+    vectors = turns.transpose(0, 2, 1) @ vectors
+    is_strong = (found > 1) & (moments.masses >= options.least_mass)[:, None]
+    rest = total - np.sum(found, axis=1, where=is_strong)
+    noise = np.clip(rest / (n_columns - is_strong.sum(axis=1)), _LEAST_NOISE, 1.0)[:, None]
+    strengths = np.where(is_strong, found - noise, _WEAK_FACTOR * noise)
+    factors = vectors * np.sqrt(strengths)[:, :, None] * np.sqrt(parameters.variances)[:, None, :]
+    return replace(parameters, variances=parameters.variances * noise, factors=factors)
 
 
 def shared_variance(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -41,7 +42,7 @@ from coterie.fitting.randomness import random_stream
 from coterie.fitting.report import Report
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.fitting.warn import warn
-from coterie.mixture.component_search import ComponentSearch
+from coterie.mixture.component_search import ComponentSearch, FactorSearch, component_search
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.posteriors import TruncatedPosteriors
@@ -52,11 +53,15 @@ __all__ = ["TruncatedGaussianMixture"]
 
 Components = Annotated[int, Param("Number of components; some may be dropped.", least=1, flag="-k")]
 CovarianceType = Annotated[
-    Literal["tied_spherical", "spherical", "diag"],
+    Literal["tied_spherical", "spherical", "diag", "factors"],
     Param(
-        "Variances: one for all components, one per component, or one per component and column.",
-        flag="--covariance",
+        "Variances: one for all components, one per component, or one per component and column; factors: and "
+        "--n-factors factors per component.",
+        flag="--covariance-type",
     ),
+]
+Factors = Annotated[
+    int, Param("Number of factors of each component, for --covariance-type factors.", least=0)
 ]
 Candidates = Annotated[
     int, Param("Number of components that each row is shared among.", least=1, flag="--candidates")
@@ -112,6 +117,9 @@ _SEEDING_SHARE = 0.5
 # A search takes as long as a blocked product with about this many times C' G components.
 _DISTANCES_OF_SEARCH = 4
 
+# Rows that are denoised together.
+_DENOISED_BYTES = 16 << 20
+
 # Variances below this part of the variance of the data count as 0.
 _NO_VARIANCE = 1e-12
 
@@ -129,9 +137,13 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     ----------
     n_components : int
         Number of components C.
-    covariance_type : {"tied_spherical", "spherical", "diag"}
-        One variance for all components, which then have equal weights; one per component; or one per component and
-        column.
+    covariance_type : {"tied_spherical", "spherical", "diag", "factors"}
+        One variance for all components, which then have equal weights; one per component; one per component and
+        column; or, with "factors", covariances of low rank: the outer products of `n_factors` factors and the variances
+        of the noise, one per column (mixtures of factor analyzers).
+    n_factors : int
+        Number of factors H of each component where `covariance_type` is "factors", less than d. 0 is "diag". See
+        `select_n_factors`.
     n_candidates : int
         Components C' that each row keeps; at most C are.
     n_neighbors : int
@@ -192,7 +204,10 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     means_, cluster_centers_ : ndarray of shape (C, d), float32 or float64
         The means.
     covariances_ : float, ndarray of shape (C,) or (C, d), float64
-        The variances, by `covariance_type`.
+        The variances, by `covariance_type`; with "factors" those of the noise.
+    components_ : ndarray of shape (C, H, d), float32 or float64
+        The factors of each component, the strongest first; only with "factors". The covariance of component c is
+        ``components_[c].T @ components_[c] + np.diag(covariances_[c])``.
     weights_ : ndarray of shape (C,), float64
         Shares of the components; they sum to 1.
     neighbors_ : ndarray of shape (C, G), int32
@@ -242,16 +257,25 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     neighbors of its own candidates, in every E-step, and a neighborhood is learned, in the first search too, from the
     rows that have the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64).
     Two differences remain. A component that is the best one of no row keeps its neighbors, as does the rest of a
-    neighborhood where too few components were evaluated: the papers have no rule for either. And rows of more than 256
-    MiB are searched block by block, later ones with the neighborhoods that the earlier ones left.
+    neighborhood where too few components were evaluated: the papers have no rule for either. And rows of more than
+    256 MiB are searched block by block, later ones with the neighborhoods that the earlier ones left.
+
+    With "factors" a row is x = mean + sum_h z_h factor_h + noise, z_h being standard normal. A run begins as for
+    "diag"; when that has converged, or after a third of the iterations, the directions of the largest variance of each
+    component become its factors, and EM goes on (Ghahramani and Hinton 1996, with the E-step of Salwig et al. 2025). An
+    iteration takes O(n C' G d H) operations, and the parameters C d (H + 2) numbers: no covariance matrix is formed. A
+    component of less weight than H + 1 rows keeps its factors and noise. Factors of a component are determined up to a
+    rotation; `components_` are those that are orthogonal where columns are divided by the noise.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
 
     References
     ----------
     Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, IEEE
-    TPAMI 2022. Forster and Lücke, Can clustering scale sublinearly with its clusters?, AISTATS 2018. Bachem, Lucic and
-    Krause, Scalable k-means clustering via lightweight coresets, KDD 2018.
+    TPAMI 2022. Ghahramani and Hinton, The EM algorithm for mixtures of factor analyzers, 1996. Salwig, Kahlke,
+    Hirschberger, Forster and Lücke, Sublinear variational optimization of Gaussian mixture models with millions to
+    billions of parameters, arXiv:2501.12299, 2025. Forster and Lücke, Can clustering scale sublinearly with its
+    clusters?, AISTATS 2018. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight coresets, KDD 2018.
 
     Examples
     --------
@@ -272,6 +296,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     n_components_: int
     means_: Array
     covariances_: float | FloatArray
+    components_: Array
     weights_: FloatArray
 
     def __init__(
@@ -279,6 +304,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         n_components: Components = 8,
         *,
         covariance_type: CovarianceType = "tied_spherical",
+        n_factors: Factors = 5,
         n_candidates: Candidates = 5,
         n_neighbors: NeighboringComponents = 5,
         random_candidate: RandomCandidate = False,
@@ -306,6 +332,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
+        self.n_factors = n_factors
         self.n_candidates = n_candidates
         self.n_neighbors = n_neighbors
         self.random_candidate = random_candidate
@@ -357,6 +384,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         report = Report(self, HISTORY_FIELDS, n_runs=int(self.n_init))
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
+        self._check_n_factors(rows)
         given = self._given_start(rows)
         weights, random = check_sample_weight(sample_weight, rows), random_stream(self.random_state)
         with (
@@ -418,7 +446,9 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:
         least_gain = 0.0
         if self.coreset_size is not None:
-            n_parameters = count_parameters(self.covariance_type, self.n_components, data.rows.shape[1])
+            n_parameters = count_parameters(
+                self.covariance_type, self.n_components, data.rows.shape[1], self._n_factors
+            )
             least_gain = self.coreset_tol * n_parameters / effective_size(data.weights)
         has_variances = not np.isnan(start.variances).any()
         return EMOptions(
@@ -427,6 +457,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             n_searches=self.initial_e_steps, reg_covar=self.reg_covar,
             smallest_variance=_NO_VARIANCE * data.mean_variance,
             max_iter=self.max_iter, tol=self.tol, least_gain=least_gain, search_every=self.search_every,
+            n_factors=self._n_factors, least_mass=(self._n_factors + 1) * data.total_weight / data.rows.shape[0],
         )  # fmt: skip
 
     def _n_label_steps(self, n_times: float) -> float:
@@ -450,7 +481,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         start = self._started_at(means)
         if isinstance(given, TruncatedGaussianMixture) and given.covariance_type == self.covariance_type:
             weights = given.weights_ if self.weights_init is None else start.weights
-            return MixtureParameters(means, np.array(given.covariances_), weights)
+            return replace(given._parameters(), means=means, weights=weights)
         return start
 
     def _started_at(self, means: Array) -> MixtureParameters:
@@ -470,15 +501,30 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     def _last_parameters(self, rows: RowSource) -> MixtureParameters:
         """Return the parameters of the last fit, if they have the shape of those of a fit to these rows."""
         n_components, n_columns = self.n_components, rows.shape[1]
-        variances = np.array(self.covariances_)
-        shapes = {"tied_spherical": (), "spherical": (n_components,), "diag": (n_components, n_columns)}
-        if self.means_.shape != (n_components, n_columns) or variances.shape != shapes[self.covariance_type]:
+        last = self._parameters()
+        shapes = {"tied_spherical": (), "spherical": (n_components,)}
+        shape = shapes.get(self.covariance_type, (n_components, n_columns))
+        of_factors = (n_components, self._n_factors, n_columns) if self._n_factors else None
+        if (
+            last.means.shape != (n_components, n_columns)
+            or last.variances.shape != shape
+            or (None if last.factors is None else last.factors.shape) != of_factors
+        ):
             raise ValueError(
                 f"warm_start goes on with the last fit, whose {len(self.means_)} means of {self.means_.shape[1]} "
-                f"columns and variances of shape {variances.shape} do not suit {n_components} components "
+                f"columns and variances of shape {last.variances.shape} do not suit {n_components} components "
                 f"({self.covariance_type}) of {n_columns} columns. Set warm_start=False, or begin with a new model."
             )
-        return MixtureParameters(self.means_.astype(rows.dtype), variances, self.weights_)
+        return replace(last, means=last.means.astype(rows.dtype))
+
+    def _parameters(self) -> MixtureParameters:
+        """Return the parameters of the fitted mixture."""
+        factors = self.components_.astype(np.float64) if self._n_factors else None
+        return MixtureParameters(self.means_, np.array(self.covariances_), self.weights_, factors)
+
+    @property
+    def _n_factors(self) -> int:
+        return int(self.n_factors) if self.covariance_type == "factors" else 0
 
     def _truncation(self) -> tuple[int, int]:
         return min(self.n_candidates, self.n_components), min(self.n_neighbors, self.n_components)
@@ -500,7 +546,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
                 "variance left and were dropped.",
                 ConvergenceWarning,
             )
-        return {
+        fitted = {
             "n_components_": n_components,
             "means_": parameters.means,
             "covariances_": parameters.variances
@@ -514,12 +560,17 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             "converged_": run.reason == "converged",
             "n_iter_": len(run.history),
         }
+        if parameters.factors is not None:
+            directions = parameters.directions
+            assert directions is not None
+            fitted["components_"] = directions.factors().astype(parameters.means.dtype)
+        return fitted
 
     def _labels_fitted(
         self, rows: RowSource, weights: Array | None, parameters: MixtureParameters
     ) -> dict[str, Any]:
         """Return the fitted attributes that are labels of the rows of a fit; one pass."""
-        search = ComponentSearch(parameters, effective_n_threads(self.n_threads))
+        search = component_search(parameters, effective_n_threads(self.n_threads))
         exact = self._compares_all(len(parameters.weights))
         labels, distances = search.labels_and_distances(rows, exact=exact)
         return {
@@ -541,8 +592,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
 
     @cached_property
     def _search(self) -> ComponentSearch:
-        parameters = MixtureParameters(self.means_, np.array(self.covariances_), self.weights_)
-        return ComponentSearch(parameters, effective_n_threads(self.n_threads))
+        return component_search(self._parameters(), effective_n_threads(self.n_threads))
 
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the component with the highest posterior probability for each row of X.
@@ -671,13 +721,69 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         if self.covariance_type != "tied_spherical":
             deviations = deviations[y].reshape(n_samples, -1)
         X = self.means_[y] + deviations * random.standard_normal((n_samples, self.means_.shape[1]))
+        if self._n_factors:
+            ends = np.cumsum(counts)
+            for component in np.flatnonzero(counts):
+                part = slice(ends[component] - counts[component], ends[component])
+                factors = self.components_[component].astype(np.float64)
+                X[part] += random.standard_normal((counts[component], len(factors))) @ factors
         return X.astype(self.means_.dtype), y
+
+    def denoise(self, X: Any) -> Array:
+        """Return the posterior mean of each row of X without its noise.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n, d), dtype of the means
+            The sum over the components of the truncated posterior times mean plus, with `covariance_type` "factors",
+            the posterior means of the factors times the factors (Salwig et al. 2025). Without factors a row becomes a
+            mixture of means.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coterie import TruncatedGaussianMixture
+        >>> random = np.random.default_rng(0)
+        >>> clean = random.normal(size=(500, 1)) * np.ones(20)
+        >>> X = clean + random.normal(size=(500, 20))
+        >>> model = TruncatedGaussianMixture(1, covariance_type="factors", n_factors=1, random_state=0).fit(X)
+        >>> bool(np.mean((model.denoise(X) - clean) ** 2) < 0.1)
+        True
+        """
+        rows = self._fitted_rows(X)
+        n_kept = int(min(self.n_candidates, self.n_components_))
+        out = np.empty(rows.shape, dtype=self.means_.dtype)
+        begin = 0
+        for _, block in rows.with_dtype(self.means_.dtype).blocks(
+            max(1, _DENOISED_BYTES // (8 * rows.shape[1]))
+        ):
+            part = slice(begin, begin + len(block))
+            begin = part.stop
+            ids, energies = (
+                np.concatenate(found)
+                for found in list(zip(*self._search.best(as_rows(block), n_kept, exact=self._is_exact())))[1:]
+            )
+            shares = np.exp(energies[:, :1] - energies)
+            shares /= shares.sum(axis=1, keepdims=True)
+            clean = np.zeros(block.shape)
+            for own, share in zip(ids.T, shares.T):
+                found = self.means_[own].astype(np.float64)
+                if isinstance(self._search, FactorSearch):
+                    found += self._search.factor_means(block, own)
+                clean += share[:, None] * found
+            out[part] = clean
+        return out
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         smallest = float(np.finfo(np.float64).tiny)
-        shapes = {"spherical": ("k",), "diag": ("k", "d")}
+        shapes = {"spherical": ("k",), "diag": ("k", "d"), "factors": ("k", "d")}
         shape = shapes.get(self.covariance_type)
-        return {
+        declared = {
             **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
             "n_components_": Count("k"),
@@ -696,9 +802,13 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             **SCALES,
             "_search": Absent(),
         }
+        if self.covariance_type == "factors":
+            declared["components_"] = Numbers(("k", "h", "d"))
+        return declared
 
     def _n_parameters(self) -> int:
-        return count_parameters(self.covariance_type, *self.means_.shape)
+        n_components, n_columns = self.means_.shape
+        return count_parameters(self.covariance_type, n_components, n_columns, self._n_factors)
 
     def _fitted_rows(self, X: Any) -> RowSource:
         check_is_fitted(self, "means_")
@@ -717,6 +827,12 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         return self.assignment == "exact"
 
     # --- checks --------------------------------------------------------------------------------------------------
+
+    def _check_n_factors(self, rows: RowSource) -> None:
+        if self._n_factors and self._n_factors >= rows.shape[1]:
+            raise ValueError(
+                f"n_factors={self.n_factors} should be less than the number of features, {rows.shape[1]}."
+            )
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         rows, columns = super()._rows_to_fit(X)
@@ -738,7 +854,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             raise ValueError("means_init and init both say where the means begin: give one of them.")
         if self.weights_init is not None and self.covariance_type == "tied_spherical":
             raise ValueError(
-                'weights_init needs covariance_type="spherical" or "diag": else all weights are equal.'
+                'weights_init needs covariance_type="spherical", "diag" or "factors": else all weights are equal.'
             )
         self._check_init()
 

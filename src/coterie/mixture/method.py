@@ -26,6 +26,10 @@ def _memory(model: TruncatedGaussianMixture, rows: RowSource) -> list[Need]:
         n_rows = model.coreset_size
         way_out = "take a smaller coreset_size (--coreset)"
         needs.append(Need(3.0 * n_rows * rows.row_bytes(), "the coreset", way_out))
+    if model.covariance_type == "factors":
+        # Factors and their sums in float64, twice with temporary arrays, and their directions.
+        of_factors = n_components * (model.n_factors + 2.0) * rows.shape[1] * (32 + itemsize)
+        needs.append(Need(of_factors, "the factors of the components", "take fewer components or factors"))
     per_row = n_candidates * (12.0 + 3 * itemsize)
     if model.search_group_size == 1:
         per_row += n_candidates * model.n_neighbors * (4.0 + itemsize)

@@ -4,12 +4,75 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray
 
-__all__ = ["MixtureParameters", "count_parameters"]
+__all__ = ["Directions", "MixtureParameters", "count_parameters"]
+
+_LINE_BYTES = 64
+
+# Variances that factors add, relative to the largest one: less is lost to rounding.
+_LEAST_STRENGTH = 1e-13
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The factors of components as orthogonal directions of columns that are scaled to the noise.
+
+    Attributes
+    ----------
+    scales : ndarray of shape (C, d), compute dtype
+        1 over the standard deviations of the noise.
+    vectors : ndarray of shape (C, H, width), compute dtype
+        Directions of length 1 (0 where there is none), padded with zeros to whole cache lines.
+    strengths : ndarray of shape (C, H), float64
+        Variances that the directions add to that of the noise, which is 1.
+    """
+
+    scales: Array
+    vectors: Array
+    strengths: FloatArray
+
+    @classmethod
+    def of(cls, factors: FloatArray, variances: FloatArray, dtype: npt.DTypeLike) -> Directions:
+        """Return the directions of factors of shape (C, H, d) with noise of variances of shape (C, d).
+
+        An orthogonal matrix for each component turns its factors into directions (Ghahramani and Hinton 1996): the
+        model stays as it is.
+        """
+        scales = 1 / np.sqrt(variances)
+        scaled = factors * scales[:, None, :]
+        strengths, turns = np.linalg.eigh(scaled @ scaled.transpose(0, 2, 1))
+        strengths, turns = strengths[:, ::-1], turns[:, :, ::-1]
+        is_lost = strengths <= _LEAST_STRENGTH * strengths[:, :1]
+        strengths = np.where(is_lost, 0.0, strengths)
+        lengths = np.where(is_lost, np.inf, np.sqrt(strengths))
+        vectors = cls.padded(turns.transpose(0, 2, 1) @ scaled / lengths[:, :, None], dtype)
+        return cls(np.ascontiguousarray(scales, dtype=dtype), vectors, strengths)
+
+    @staticmethod
+    def padded(vectors: FloatArray, dtype: npt.DTypeLike) -> Array:
+        """Return vectors of shape (C, H, d) with columns padded by zeros to whole cache lines."""
+        n_lanes = _LINE_BYTES // np.dtype(dtype).itemsize
+        n_components, n_factors, n_columns = vectors.shape
+        out = np.zeros((n_components, n_factors, -(-n_columns // n_lanes) * n_lanes), dtype=dtype)
+        out[:, :, :n_columns] = vectors
+        return out
+
+    @property
+    def shrinkages(self) -> Array:
+        """1 / (1 + strength): shape (C, H), compute dtype."""
+        return np.asarray(1 / (1 + self.strengths)).astype(self.vectors.dtype)
+
+    def factors(self) -> FloatArray:
+        """Return the factors, shape (C, H, d), float64: orthogonal where columns are scaled, the strongest first."""
+        n_columns = self.scales.shape[1]
+        lengths = np.sqrt(self.strengths)[:, :, None]
+        return np.asarray(self.vectors[:, :, :n_columns] * lengths / self.scales[:, None, :])
 
 
 @dataclass(frozen=True)
@@ -24,11 +87,30 @@ class MixtureParameters:
         One for all, one per component, or one per component and column.
     weights : ndarray of shape (C,), float64
         The components' shares; their sum is 1. Those with weight 0 are dropped: no row will choose them.
+    factors : ndarray of shape (C, H, d), float64, or None
+        H factors of each component; the variances, of shape (C, d), are then those of the noise.
     """
 
     means: Array
     variances: FloatArray
     weights: FloatArray
+    factors: FloatArray | None = None
+
+    @cached_property
+    def directions(self) -> Directions | None:
+        """The factors as orthogonal directions; None where there are no factors."""
+        if self.factors is None:
+            return None
+        return Directions.of(self.factors, self.variances, self.means.dtype)
+
+    def of(self, chosen: Any) -> MixtureParameters:
+        """Return the parameters of chosen components."""
+        return MixtureParameters(
+            self.means[chosen],
+            self.variances[chosen] if self.variances.ndim else self.variances,
+            self.weights[chosen],
+            None if self.factors is None else self.factors[chosen],
+        )
 
     def energies(self) -> tuple[Array | None, Array, Array, float]:
         """Return what minus the log-density of a row with a component is made of.
@@ -37,7 +119,8 @@ class MixtureParameters:
         -------
         scales : ndarray of shape (C, d) or None
         precisions, offsets : ndarray of shape (C,)
-            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base.
+            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base. With factors the squared
+            norm is the squared Mahalanobis distance.
         base : float
         """
         return self._energies
@@ -50,6 +133,8 @@ class MixtureParameters:
         if self.variances.ndim == 2:
             scales, precisions = 1 / np.sqrt(self.variances), np.full(n_components, 0.5)
             volumes = logarithms.sum(axis=1)
+            if self.directions is not None:
+                volumes += np.log1p(self.directions.strengths).sum(axis=1)
         else:
             scales, precisions = None, np.full(n_components, 0.5 / self.variances)
             volumes = np.full(n_components, n_columns * logarithms)
@@ -65,10 +150,14 @@ class MixtureParameters:
         )
 
 
-def count_parameters(covariance_type: str, n_components: int, n_columns: int) -> int:
-    """Return how many numbers of a mixture are free: means, variances, and weights where they are."""
+def count_parameters(covariance_type: str, n_components: int, n_columns: int, n_factors: int = 0) -> int:
+    """Return the number of free parameters: means, variances, weights where they are free, and factors.
+
+    Factors can be rotated without a change of the model, so H (H - 1) / 2 numbers of a component are not free.
+    """
     n_means = n_components * n_columns
     if covariance_type == "tied_spherical":
         return n_means + 1
-    n_variances = n_means if covariance_type == "diag" else n_components
-    return n_means + n_variances + n_components - 1
+    n_variances = n_components if covariance_type == "spherical" else n_means
+    n_of_factors = n_components * (n_factors * n_columns - n_factors * (n_factors - 1) // 2)
+    return n_means + n_variances + n_of_factors + n_components - 1

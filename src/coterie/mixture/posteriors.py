@@ -8,7 +8,7 @@ the number of components.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import total_weight, weighted_sum
 from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
-from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.rows import RowSource
 
 __all__ = ["Moments", "Posteriors", "TruncatedPosteriors", "distinct_draws", "first_neighbors", "order_by"]
@@ -62,7 +62,7 @@ class Posteriors(Protocol):
     def update(self, base: float) -> float:
         """Renew the shares from the energies; return the free energy."""
 
-    def moments(self, means: Array, *, per_column: bool) -> Moments:
+    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
         """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
 
 
@@ -147,16 +147,15 @@ class TruncatedPosteriors:
         As a rule every row looks for better components, and each component for better neighbours; so often, if that
         is more than once, one after the other.
         """
-        scales, precisions, offsets, base = parameters.energies()
-        components = (parameters.means, scales, precisions, offsets)
+        base = parameters.energies()[3]
         self._leave_dropped(parameters.weights > 0)
         self.n_distances = 0
         if self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % self._search_every == 0:
             for number in range(n_searches):
                 # Before the first search nothing is known of the rows that share a component: they were drawn together.
-                self._search(components, learn=self._n_steps + number > 0)
+                self._search(parameters, learn=self._n_steps + number > 0)
         else:
-            self._refresh(components)
+            self._refresh(parameters)
         self._n_steps += 1
         if self._n_steps == _SORT_AFTER and self._is_sorted_later:
             # Rows of one component are worked on together, so they had better lie together.
@@ -182,24 +181,43 @@ class TruncatedPosteriors:
         if self._n_steps >= _SORT_AFTER and self._is_sorted_later:
             self._sort_rows(kept["order"])
 
-    def _search(self, components: tuple[Array, Array | None, Array, Array], learn: bool) -> None:
-        # What rows have found by themselves tells even in the first search which of them belong together.
+    def _search(self, parameters: MixtureParameters, learn: bool) -> None:
+        # Rows that search by themselves show even in the first search which of them belong together.
         alone = self._rows_per_tile == 1
+        scales, precisions, offsets, _ = parameters.energies()
+        directions = parameters.directions
         for part, x in self._blocks():
             extra = None
             if self._random_candidate:
                 n_rows = part.stop - part.start
                 extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
-            self.n_distances += _kernels.truncated_search(
-                x, *components, self._candidates[part], self._energies[part], self.neighbors, extra,
+            options = (
+                self._candidates[part], self._energies[part], self.neighbors, extra,
                 self._rows_per_tile, learn or alone, alone, self._n_threads,
             )  # fmt: skip
+            if directions is None:
+                self.n_distances += _kernels.truncated_search(
+                    x, parameters.means, scales, precisions, offsets, *options
+                )
+            else:
+                self.n_distances += _kernels.factor_search(
+                    x, parameters.means, directions.scales, directions.vectors, directions.shrinkages, offsets,
+                    *options,
+                )  # fmt: skip
 
-    def _refresh(self, components: tuple[Array, Array | None, Array, Array]) -> None:
+    def _refresh(self, parameters: MixtureParameters) -> None:
+        scales, precisions, offsets, _ = parameters.energies()
+        directions = parameters.directions
         for part, x in self._blocks():
-            candidates = self._candidates[part]
-            _kernels.distances_to_listed(x, *components, candidates, self._energies[part], self._n_threads)
-            self.n_distances += candidates.size
+            listed = self._candidates[part], self._energies[part], self._n_threads
+            if directions is None:
+                _kernels.distances_to_listed(x, parameters.means, scales, precisions, offsets, *listed)
+            else:
+                _kernels.factor_energies_of_listed(
+                    x, parameters.means, directions.scales, directions.vectors, directions.shrinkages, offsets,
+                    *listed,
+                )  # fmt: skip
+            self.n_distances += self._candidates[part].size
 
     def _leave_dropped(self, alive: BoolArray) -> None:
         """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""
@@ -242,24 +260,38 @@ class TruncatedPosteriors:
         )
         return weighted_sum(self._log_densities, self._weights) - base * self.total_weight
 
-    def moments(self, means: Array, *, per_column: bool) -> Moments:
+    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
         """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
+        n_factors = None if directions is None else directions.vectors.shape[1]
         out = self._moments
-        if out is None or (out.second is None) == per_column:
-            out = self._moments = Moments.zeros(means.shape, per_column=per_column)
+        if out is None or not out.is_for(per_column=per_column, n_factors=n_factors):
+            self._moments = None
+            out = Moments.zeros(means.shape, per_column=per_column, n_factors=n_factors)
+            self._moments = out
         else:
             out.clear()
-        self.add_moments(out, means)
+        self.add_moments(out, means, directions)
         return out
 
-    def add_moments(self, out: Moments, means: Array) -> None:
-        """Add what the M-step needs of the rows to what there is of others."""
+    def add_moments(self, out: Moments, means: Array, directions: Directions | None = None) -> None:
+        """Add what the M-step needs of the rows to the sums of others."""
         for part, x in self._blocks():
-            _kernels.mixture_moments(
-                x, self._candidates[part], self._shares[part], self._energies[part],
-                None if self._weights is None else self._weights[part], means,
-                out.masses, out.energies, out.first, out.second, self._n_threads,
-            )  # fmt: skip
+            weights = None if self._weights is None else self._weights[part]
+            candidates, shares = self._candidates[part], self._shares[part]
+            if directions is None:
+                _kernels.mixture_moments(
+                    x, candidates, shares, self._energies[part], weights, means,
+                    out.masses, out.energies, out.first, out.second, self._n_threads,
+                )  # fmt: skip
+            else:
+                assert out.second is not None
+                assert out.cross is not None
+                assert out.projections is not None
+                assert out.outer is not None
+                _kernels.factor_moments(
+                    x, candidates, shares, weights, means, directions.scales, directions.vectors,
+                    out.masses, out.first, out.second, out.cross, out.projections, out.outer, self._n_threads,
+                )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -269,27 +301,47 @@ class Moments:
     Attributes
     ----------
     masses, energies : ndarray of shape (C,), float64
-        Shares, and shares times energies.
+        Shares, and shares times energies (0 with factors).
     first : ndarray of shape (C, d), float64
         Rows minus the mean.
     second : ndarray of shape (C, d), float64, or None
         Squares of the same.
+    cross : ndarray of shape (C, H, d), float64, or None
+        Projections on directions, times rows minus the mean.
+    projections : ndarray of shape (C, H), float64, or None
+        Projections of the scaled rows minus the mean on directions.
+    outer : ndarray of shape (C, H, H), float64, or None
+        Products of projections.
     """
 
     masses: FloatArray
     energies: FloatArray
     first: FloatArray
     second: FloatArray | None
+    cross: FloatArray | None = None
+    projections: FloatArray | None = None
+    outer: FloatArray | None = None
 
     @classmethod
-    def zeros(cls, shape: tuple[int, int], *, per_column: bool) -> Moments:
-        """Return the moments of no rows."""
-        n = shape[0]
-        return cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
+    def zeros(cls, shape: tuple[int, int], *, per_column: bool, n_factors: int | None = None) -> Moments:
+        """Return the moments of no rows; `n_factors` is None without directions."""
+        n, d = shape
+        found = cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
+        if n_factors is None:
+            return found
+        h = n_factors
+        return replace(
+            found, cross=np.zeros((n, h, d)), projections=np.zeros((n, h)), outer=np.zeros((n, h, h))
+        )
+
+    def is_for(self, *, per_column: bool, n_factors: int | None) -> bool:
+        """Return whether these are the sums that `zeros` makes of such options."""
+        own = None if self.cross is None else self.cross.shape[1]
+        return (self.second is not None) == per_column and own == n_factors
 
     def clear(self) -> None:
-        """Forget all rows."""
-        for sums in (self.masses, self.energies, self.first, self.second):
+        """Set all sums to 0."""
+        for sums in vars(self).values():
             if sums is not None:
                 sums.fill(0)
 

@@ -25,6 +25,20 @@ void distances_of_row(const T* row, Index width, const T* const* centers, const 
     while (m > 0) measure(std::integral_constant<int, 2>{});
 }
 
+// Sorts a list of centers by their distances. Where it repeats its first entry, that stands in for a missing one, at an
+// infinite distance. IN distances (m); IN/OUT listed (m); OUT kept (m), ascending.
+template <class T>
+void sort_listed(const T* distances, Index m, std::int32_t* listed, T* kept) {
+    const std::int32_t former = listed[0];
+    for (Index k = 0; k < m; ++k) {
+        const std::int32_t c = listed[k];
+        insert_sorted(kept, listed, k + 1, k > 0 && c == former ? infinity<T>() : distances[k], c);
+    }
+    // Where the first one stands in, it is the new one that does.
+    for (Index k = 1; k < m; ++k)
+        if (kept[k] == infinity<T>()) listed[k] = listed[0];
+}
+
 template <class Isa, class T, bool Scaled>
 void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids, T* distances,
                     int n_threads) {
@@ -43,7 +57,6 @@ void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Inde
     parallel_for(ceil_div(x.n_rows, kChunk), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
         for (Index i = task * kChunk; i < min_index(x.n_rows, (task + 1) * kChunk); ++i) {
             std::int32_t* const listed = ids + i * m;
-            T* const kept = distances + i * m;
             copy_padded<Isa>(x.row(i), x.n_columns, scratch.row.data());
             for (Index k = 0; k < padded; ++k) {
                 const Index c = listed[min_index(k, m - 1)];
@@ -52,15 +65,9 @@ void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Inde
             }
             distances_of_row<Isa, T, Scaled>(scratch.row.data(), width, scratch.centers.data(), scratch.scales.data(),
                                              m, scratch.found.data());
-            const std::int32_t former = listed[0];
-            for (Index k = 0; k < m; ++k) {
-                const std::int32_t c = listed[k];
-                const T distance = scratch.found[k] * centers.precisions[c] + centers.offsets[c];
-                insert_sorted(kept, listed, k + 1, k > 0 && c == former ? infinity<T>() : distance, c);
-            }
-            // Where the first one stands in, it is the new one that does.
-            for (Index k = 1; k < m; ++k)
-                if (kept[k] == infinity<T>()) listed[k] = listed[0];
+            for (Index k = 0; k < m; ++k)
+                scratch.found[k] = scratch.found[k] * centers.precisions[listed[k]] + centers.offsets[listed[k]];
+            sort_listed(scratch.found.data(), m, listed, distances + i * m);
         }
     });
 }

@@ -10,6 +10,7 @@
 #include "coterie/machine/views.hpp"
 #include "coterie/mixture/best_of_lanes.hpp"
 #include "coterie/mixture/candidates.hpp"
+#include "coterie/mixture/factors.hpp"
 #include "coterie/mixture/groups.hpp"
 #include "coterie/mixture/neighbors.hpp"
 
@@ -21,8 +22,7 @@ struct SearchScratch {
     ComponentList met, expanded;
     Tally tally;
     BestOfLanes<Isa, T> best;
-    Buffer<T> rows, lanes, energies, least, column_sums, precisions, offsets;
-    Buffer<const T*> means, scales;
+    Buffer<T> energies, least, column_sums, precisions, offsets;
     Buffer<std::int32_t> chosen;
     Buffer<double> averages;
 };
@@ -51,48 +51,110 @@ struct Seen {
     Buffer<T> energies;
 };
 
-// Distances of some rows of a tile, at most one to a lane, to the components that were met: line i of scratch.energies
-// is of the i-th. Where a tile is of few rows, columns are the lanes.
+// How far rows are from components: from their means, perhaps in scaled columns.
 template <class Isa, class T, bool Scaled>
-void measure_rows(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, SearchScratch<Isa, T>& scratch) {
-    constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
-    const Index width = ceil_div(x.n_columns, W) * W, m = scratch.met.size;
-    const T* const* const means = scratch.means.data();
-    const T* const* const scales = scratch.scales.data();
-    T* const out = scratch.energies.data();
-    if (!is_few) {
-        rows_to_lanes<Isa>(x, rows, n, scratch.lanes.data());
-        square_distances_by_lanes<Isa, T, Scaled>(scratch.lanes.data(), n, x.n_columns, means, scales, m, out);
-        return;
-    }
-    const Index padded = ceil_div(m, kAtOnce) * kAtOnce;
-    T *const copies = scratch.rows.data(), *const found = scratch.lanes.data();
-    for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, copies + r * width);
-    square_distances<Isa, T, Scaled>(copies, n, width, means, scales, padded, found, padded);
-    for (Index i = 0; i < m; ++i)
-        for (Index r = 0; r < n; ++r) out[i * W + r] = found[r * padded + i];
-}
+class CenterMetric {
+   public:
+    CenterMetric(const ScaledCenters<T>& components, Index n_columns, int n_threads)
+        : components_(components),
+          width_(ceil_div(n_columns, kLanes<T>) * kLanes<T>),
+          means_(padded_rows<Isa>(components.centers, components.n_centers, n_columns, width_, n_threads)),
+          scales_(padded_rows<Isa>(components.scales, components.n_centers, n_columns, width_, n_threads)) {}
 
-template <class Isa, class T, bool Scaled>
-void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, const T* means, const T* scales,
-                 const TruncatedSearch<T>& search, const Index* rows, Index n, Seen<T>& seen,
-                 SearchScratch<Isa, T>& scratch) {
+    Index n_components() const { return components_.n_centers; }
+    T precision(Index c) const { return components_.precisions[c]; }
+    T offset(Index c) const { return components_.offsets[c]; }
+
+    struct Scratch {
+        Buffer<T> rows, lanes;
+        Buffer<const T*> means, scales;
+    };
+    Scratch scratch(Index most_met) const {
+        const Index padded = ceil_div(most_met, kLanes<T>) * kLanes<T>;
+        return {Buffer<T>(kFewestLanes * width_), Buffer<T>(max_index(kLanes<T> * width_, kFewestLanes * padded)),
+                Buffer<const T*>(padded + kSpareCenters), Buffer<const T*>(padded + kSpareCenters)};
+    }
+
+    // Takes the components that rows will be compared with.
+    void prepare(const ComponentList& met, Scratch& scratch) const {
+        for (Index i = 0; i < met.size + kSpareCenters; ++i) {
+            const Index c = met.ids[min_index(i, met.size - 1)];
+            scratch.means[i] = means_.data() + c * width_;
+            scratch.scales[i] = Scaled ? scales_.data() + c * width_ : nullptr;
+        }
+    }
+
+    // Distances of some rows of a tile, at most one to a lane, to the components that were met: line i of `out` is of the
+    // i-th. Where a tile is of few rows, columns are the lanes.
+    void measure(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, const ComponentList& met, T* out,
+                 Scratch& scratch) const {
+        constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
+        const T* const* const means = scratch.means.data();
+        const T* const* const scales = scratch.scales.data();
+        if (!is_few) {
+            rows_to_lanes<Isa>(x, rows, n, scratch.lanes.data());
+            square_distances_by_lanes<Isa, T, Scaled>(scratch.lanes.data(), n, x.n_columns, means, scales, met.size, out);
+            return;
+        }
+        const Index padded = ceil_div(met.size, kAtOnce) * kAtOnce;
+        T *const copies = scratch.rows.data(), *const found = scratch.lanes.data();
+        for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, copies + r * width_);
+        square_distances<Isa, T, Scaled>(copies, n, width_, means, scales, padded, found, padded);
+        for (Index i = 0; i < met.size; ++i)
+            for (Index r = 0; r < n; ++r) out[i * W + r] = found[r * padded + i];
+    }
+
+   private:
+    const ScaledCenters<T>& components_;
+    Index width_;
+    Buffer<T> means_, scales_;
+};
+
+// How far rows are from components with factors.
+template <class Isa, class T>
+class FactorMetric {
+   public:
+    FactorMetric(const FactorComponents<T>& components, Index, int n_threads)
+        : components_(components), padded_(components, n_threads) {}
+
+    Index n_components() const { return components_.n_components; }
+    T precision(Index) const { return T(0.5); }
+    T offset(Index c) const { return components_.offsets[c]; }
+
+    using Scratch = FactorScratch<T>;
+    Scratch scratch(Index) const { return Scratch(kLanes<T>, padded_.width, padded_.n_factors); }
+    void prepare(const ComponentList&, Scratch&) const {}
+
+    void measure(const DenseRows<T>& x, const Index* rows, Index n, bool, const ComponentList& met, T* out,
+                 Scratch& scratch) const {
+        for (Index r = 0; r < n; ++r)
+            copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * padded_.width);
+        for (Index i = 0; i < met.size; ++i)
+            factor_distances<Isa, T>(scratch.rows.data(), n, padded_, met.ids[i], out + i * kLanes<T>, scratch);
+    }
+
+   private:
+    const FactorComponents<T>& components_;
+    PaddedComponents<Isa, T> padded_;
+};
+
+template <class Isa, class T, class Metric>
+void search_tile(const DenseRows<T>& x, const Metric& metric, const TruncatedSearch<T>& search, const Index* rows,
+                 Index n, Seen<T>& seen, SearchScratch<Isa, T>& scratch, typename Metric::Scratch& metric_scratch) {
     constexpr Index W = kLanes<T>;
-    const Index width = ceil_div(x.n_columns, W) * W;
     gather_candidates(search, rows, n, scratch.met, scratch.expanded);
     const Index m = scratch.met.size, padded = ceil_div(m, W) * W;
-    for (Index i = 0; i < m + kSpareCenters; ++i) {
+    metric.prepare(scratch.met, metric_scratch);
+    for (Index i = 0; i < padded; ++i) {
         const Index c = scratch.met.ids[min_index(i, m - 1)];
-        scratch.means[i] = means + c * width;
-        scratch.scales[i] = Scaled ? scales + c * width : nullptr;
-        scratch.precisions[i] = components.precisions[c];
-        scratch.offsets[i] = components.offsets[c];
+        scratch.precisions[i] = metric.precision(c);
+        scratch.offsets[i] = metric.offset(c);
+        scratch.column_sums[i] = 0;
     }
-    for (Index i = 0; i < padded; ++i) scratch.column_sums[i] = 0;
     for (Index first = 0; first < n; first += W) {
         const Index* const some = rows + first;
         const Index n_some = min_index(W, n - first);
-        measure_rows<Isa, T, Scaled>(x, some, n_some, n < kFewestLanes, scratch);
+        metric.measure(x, some, n_some, n < kFewestLanes, scratch.met, scratch.energies.data(), metric_scratch);
         energies_of_lanes<Isa>(scratch.energies.data(), n_some, m, scratch.precisions.data(), scratch.offsets.data(),
                                scratch.least.data(), scratch.column_sums.data());
         if (search.regroup)
@@ -110,17 +172,14 @@ void search_tile(const DenseRows<T>& x, const ScaledCenters<T>& components, cons
 // Rows with the same best component are worked on together, a tile at a time: each row of a tile is compared with
 // what any of them would look at. Neighbours are learnt from the same groups or, with `regroup`, from rows with the same
 // best component afterwards. Returns the number of distances.
-template <class Isa, class T, bool Scaled>
-Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
-                        int n_threads) {
+template <class Isa, class T, class Metric>
+Index search_components(const DenseRows<T>& x, const Metric& metric, const TruncatedSearch<T>& search, int n_threads) {
     constexpr Index W = kLanes<T>, kMostRows = 512;
-    const Index n_components = components.n_centers, width = ceil_div(x.n_columns, W) * W;
+    const Index n_components = metric.n_components();
     const Index tile = search.rows_per_tile, n_neighbors = search.n_neighbors;
     const Index most_met = min_index(
         n_components, tile * (search.n_candidates * n_neighbors + (search.extra == nullptr ? 0 : 1)));
     const Index most_padded = ceil_div(most_met, W) * W;
-    const Buffer<T> means = padded_rows<Isa>(components.centers, n_components, x.n_columns, width, n_threads);
-    const Buffer<T> scales = padded_rows<Isa>(components.scales, n_components, x.n_columns, width, n_threads);
     const auto group_rows = [&] {
         return group_by<Index>(x.n_rows, n_components, n_threads, [&](Index begin, Index end, auto&& take) {
             for (Index i = begin; i < end; ++i) take(search.candidates[i * search.n_candidates], i);
@@ -137,24 +196,20 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
                          averages.data(), neighbors.data() + c * n_neighbors);
     };
 
-    const auto make_scratch = [&] {
-        return SearchScratch<Isa, T>{ComponentList(tile * (search.n_candidates * n_neighbors + 1), n_components),
-                                     ComponentList(tile * search.n_candidates, n_components),
-                                     Tally(n_components),
-                                     BestOfLanes<Isa, T>(search.n_candidates),
-                                     Buffer<T>(kFewestLanes * width),
-                                     Buffer<T>(max_index(W * width, kFewestLanes * most_padded)),
-                                     Buffer<T>((most_padded + kSpareCenters) * W),
-                                     Buffer<T>(W * W),
-                                     Buffer<T>(most_padded),
-                                     Buffer<T>(most_padded + kSpareCenters),
-                                     Buffer<T>(most_padded + kSpareCenters),
-                                     Buffer<const T*>(most_padded + kSpareCenters),
-                                     Buffer<const T*>(most_padded + kSpareCenters),
-                                     Buffer<std::int32_t>(most_padded),
-                                     Buffer<double>(n_neighbors)};
+    struct Scratch {
+        SearchScratch<Isa, T> tile;
+        typename Metric::Scratch metric;
     };
-    parallel_for(pieces.size, n_threads, make_scratch, [&](Index task, SearchScratch<Isa, T>& scratch) {
+    const auto make_scratch = [&] {
+        return Scratch{{ComponentList(tile * (search.n_candidates * n_neighbors + 1), n_components),
+                        ComponentList(tile * search.n_candidates, n_components), Tally(n_components),
+                        BestOfLanes<Isa, T>(search.n_candidates), Buffer<T>((most_padded + kSpareCenters) * W), Buffer<T>(W * W),
+                        Buffer<T>(most_padded), Buffer<T>(most_padded), Buffer<T>(most_padded),
+                        Buffer<std::int32_t>(most_padded), Buffer<double>(n_neighbors)},
+                       metric.scratch(most_met)};
+    };
+    parallel_for(pieces.size, n_threads, make_scratch, [&](Index task, Scratch& all) {
+        SearchScratch<Isa, T>& scratch = all.tile;
         const Piece piece = pieces.pieces[task];
         scratch.tally.clear();
         n_distances[task] = 0;
@@ -162,8 +217,7 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
             const Index n = min_index(tile, piece.end - first);
             const Index next_end = min_index(groups.starts[n_components], first + 2 * tile);
             for (Index i = first + n; i < next_end; ++i) prefetch_row(x, groups.items[i]);
-            search_tile<Isa, T, Scaled>(x, components, means.data(), scales.data(), search, groups.items.data() + first,
-                                        n, seen, scratch);
+            search_tile(x, metric, search, groups.items.data() + first, n, seen, scratch, all.metric);
             n_distances[task] += n * scratch.met.size;
             if (search.regroup) continue;
             for (Index i = 0; i < scratch.met.size; ++i)
@@ -210,8 +264,16 @@ Index search_components(const DenseRows<T>& x, const ScaledCenters<T>& component
 template <class Isa, class T>
 Index truncated_search(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
                        int n_threads) {
-    return components.scales == nullptr ? search_components<Isa, T, false>(x, components, search, n_threads)
-                                        : search_components<Isa, T, true>(x, components, search, n_threads);
+    return components.scales == nullptr
+               ? search_components<Isa>(x, CenterMetric<Isa, T, false>(components, x.n_columns, n_threads), search, n_threads)
+               : search_components<Isa>(x, CenterMetric<Isa, T, true>(components, x.n_columns, n_threads), search, n_threads);
+}
+
+// The same for components with factors.
+template <class Isa, class T>
+Index factor_search(const DenseRows<T>& x, const FactorComponents<T>& components, const TruncatedSearch<T>& search,
+                    int n_threads) {
+    return search_components<Isa>(x, FactorMetric<Isa, T>(components, x.n_columns, n_threads), search, n_threads);
 }
 
 }  // namespace
