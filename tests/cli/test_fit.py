@@ -9,7 +9,7 @@ import pytest
 import coterie
 from coterie import persistence
 from coterie.cli import main
-from coterie.cli.results import cluster_table
+from coterie.cli.results import cluster_table, sample_of
 from coterie.rows import as_rows
 from tests.cli.running import everything
 
@@ -143,7 +143,7 @@ def test_json_is_all_of_the_standard_output(rows, capsys):
     assert main(["fit", rows, "-k", "3", "--json", "--n-init", "auto"]) == 0
     printed = json.loads(capsys.readouterr().out)
     with open("coterie-out/summary.json") as file:
-        assert printed == json.load(file)
+        assert {"format": 1, **printed} == json.load(file)
 
 
 def test_quiet(rows, capsys):
@@ -207,7 +207,8 @@ def test_ids_and_texts_of_a_table_are_not_clustered(folder, X, capsys):
 
 
 def test_table_of_clusters_names_distinctive_features(X):
-    table = cluster_table(as_rows(X), np.repeat([0, 1, 2], 100).astype(np.int32))
+    rows = as_rows(X)
+    table = cluster_table(rows, np.repeat([0, 1, 2], 100).astype(np.int32), *sample_of(rows))
     assert [row["rows"] for row in table] == [100, 100, 100]
     for row in table:
         members = X[100 * row["cluster"] : 100 * row["cluster"] + 100]

@@ -11,10 +11,9 @@ import coterie
 from coterie.cli import main
 from coterie.cli.app import build_app
 from coterie.cli.errors import UsageError
-from coterie.cli.models import find_offered, make_model
-from coterie.cli.options import declared_options
+from coterie.cli.models import find_offered, make_model, value_of
+from coterie.cli.options import declared_options, seconds_of
 from coterie.cli.reference import page
-from coterie.cli.values import seconds_of, value_of
 from coterie.estimators import Estimator, find_method, methods
 from coterie.estimators.method import RESERVED_FLAGS
 from coterie.estimators.parameters import parameters_of

@@ -175,9 +175,7 @@ def test_nothing_is_left_when_it_is_stopped(rows, spool):
 @forks
 def test_what_a_killed_run_has_left_is_removed(rows, spool, pipe, monkeypatch):
     def killed():
-        monkeypatch.setattr(
-            "coterie.cli.standard_input._copy", lambda _: os.kill(os.getpid(), signal.SIGKILL)
-        )
+        monkeypatch.setattr("coterie.cli.inputs._copy", lambda _: os.kill(os.getpid(), signal.SIGKILL))
         pipe(rows, "fit", "-", "--format", "npy", "-k", "3", "-q")
 
     assert ended(started(killed)) == -signal.SIGKILL

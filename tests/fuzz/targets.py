@@ -158,11 +158,14 @@ def _array_member() -> str:
 # Where the commands have understood their options and begin their work.
 _WORK = (
     "app.RunFile",
-    "values._array",
-    "fit.output_folder",
-    "path.output_folder",
+    "models._array",
+    "fit.run_folder",
+    "path.run_folder",
+    "compare.run_folder",
+    "choose_k.run_folder",
     "predict.persistence.load",
-    "verify.verify",
+    "report.read_fit",
+    "verify.read_fit",
     "info.describe",
     "demo.run_demo",
 )
@@ -192,7 +195,7 @@ def _parse_command(kind: str, content: bytes) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch("coterie.cli.app.build_app", _command_line))
         for name in _WORK:
-            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached, create=True))
+            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached))
         stack.enter_context(mock.patch.dict(os.environ, {"COTERIE_TRACEBACK": "1"}))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))

@@ -29,11 +29,11 @@ from threadpoolctl import threadpool_info
 from coterie import __version__, _kernels
 from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
 from coterie.cli.errors import UsageError
+from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import find_offered, offered_methods
 from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
 from coterie.cli.run_file import RunFile, as_running, asked_for, asked_option
-from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import limited_memory, memory_in_bytes

@@ -6,7 +6,6 @@ import csv
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from cyclopts import Parameter
 import coterie
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared
-from coterie.cli.models import check_seed, check_threads
 from coterie.cli.options import (
     Count,
     File,
@@ -84,75 +82,43 @@ def choose_k(
     out
         Folder for curves.csv, choose-k.png, run.toml and summary.json.
     """
-    job = ChooseJob(
-        file=file, out=out, k=k, sample=sample, max_time=max_time, seed=seed, n_threads=n_threads, tables=tables,
-        report=report, quiet=quiet, force=force,
-    )  # fmt: skip
-    tell(choose(job), choice_lines, json, quiet)
-
-
-@dataclass(frozen=True, slots=True)
-class ChooseJob:
-    """Whose number of clusters to find, and where the curves go."""
-
-    file: str
-    out: Path
-    k: str = "2:50"
-    sample: int = 5_000
-    max_time: float | None = None
-    seed: int = 0
-    n_threads: int | None = None
-    tables: TableOptions = TableOptions()
-    report: bool = False
-    quiet: bool = False
-    force: bool = False
-
-
-def choose(job: ChooseJob) -> dict[str, Any]:
-    """Find the number of clusters of a file; write the curves, a picture and a summary.
-
-    Returns
-    -------
-    dict
-        What `summary.json` holds.
-    """
-    k_range = _range_of(job.k)
-    check_threads(job.n_threads)
-    seed = check_seed(job.seed)
+    k_range = _range_of(k)
     require_matplotlib()
-    if job.report:
+    if report:
         require_jinja()
     files = {
         "curves": CURVES,
         "picture": PICTURE,
-        **({"page": PAGE} if job.report else {}),
-        **{name: path.name for name, path in run_files(job.out).items()},
+        **({"page": PAGE} if report else {}),
+        **{name: path.name for name, path in run_files(out).items()},
         "summary": SUMMARY,
     }
-    with run_folder(job.out, "choose-k", job.file, force=job.force) as outputs:
+    with run_folder(out, "choose-k", file, force=force) as outputs:
         outputs.check(*files.values())
         told: list[str] = []
         rows = open_prepared(
-            str(recovered(job.file)),
+            str(recovered(file)),
             warned=told,
-            **job.tables.for_jobs(),
+            **tables.for_jobs(),
         )
         if k_range[0] >= rows.shape[0]:
-            raise UsageError(f"-k {job.k} begins above the {rows.shape[0]} rows of {job.file}.")
+            raise UsageError(f"-k {k} begins above the {rows.shape[0]} rows of {file}.")
         k_range = k_range[0], min(k_range[1], rows.shape[0] - 1)
-        with display(job.quiet) as screen, recorded_warnings() as warned, about(job.file):
+        with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = choose_number(
-                rows, k_range, sample_size=job.sample, max_time=job.max_time, random_state=seed,
-                n_threads=job.n_threads, callback=_shown_on(screen),
+                rows, k_range, sample_size=sample, max_time=max_time, random_state=seed,
+                n_threads=n_threads, callback=_shown_on(screen),
             )  # fmt: skip
         summary = {
-            **_facts(job, found),
-            "input": input_facts(job.file, rows),
+            **_facts(found),
+            "preparing": tables.for_jobs()["preparing"],
+            "seed": seed,
+            "input": input_facts(file, rows),
             "warnings": [*told, *warned],
-            "files": {name: str(job.out / file) for name, file in files.items()},
+            "files": {name: str(out / file) for name, file in files.items()},
         }
         _write(outputs, found, summary)
-    return summary
+    tell(summary, choice_lines, json, quiet)
 
 
 def _shown_on(screen: Display) -> Callable[[str], None]:
@@ -181,11 +147,10 @@ def _range_of(text: str) -> tuple[int, int]:
     return lowest, highest
 
 
-def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
+def _facts(found: KChoice) -> dict[str, Any]:
     return {
         "coterie": coterie.__version__,
         "command": "choose-k",
-        "preparing": job.tables.for_jobs()["preparing"],
         "clusters": found.n_clusters,
         "interval": list(found.interval),
         "support": found.support,
@@ -204,7 +169,6 @@ def _facts(job: ChooseJob, found: KChoice) -> dict[str, Any]:
             for curve in found.criteria
         ],
         "left_out": list(found.left_out),
-        "seed": job.seed,
         **found.facts,
     }
 

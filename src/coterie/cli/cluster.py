@@ -13,14 +13,13 @@ import coterie
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
-from coterie.cli.fit import NO_COUNT, FitJob
-from coterie.cli.inputs import about
+from coterie.cli.inputs import DASH, about
+from coterie.cli.job import NO_COUNT, FitJob
 from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
-from coterie.cli.values import DASH
 from coterie.dask import LaplacianKModes, TruncatedGaussianMixture, rows
 from coterie.dask.extra import distributed
 from coterie.estimators.method import Method

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from cyclopts import Parameter
 
 import coterie
 from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
-from coterie.cli.models import check_seed, check_threads, find_offered
+from coterie.cli.models import find_offered
 from coterie.cli.options import (
     Count,
     Counted,
@@ -26,11 +25,11 @@ from coterie.cli.options import (
     Switch,
     TableOptions,
     Threads,
+    column_names,
 )
 from coterie.cli.output import recorded_warnings, tell
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
-from coterie.cli.values import column_names
 from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
@@ -85,82 +84,43 @@ def compare(
     """
     asked = column_names(methods, "--methods") or []
     names = [find_offered(str(name), "--methods").name for name in asked] or None
-    job = CompareJob(
-        file=file, n_clusters=k, out=out, budget=budget, methods=names, labels=labels, sample=sample, seed=seed,
-        n_threads=n_threads, tables=tables, report=report, force=force,
-    )  # fmt: skip
-    tell(run_comparison(job), comparison_lines, json, quiet)
-
-
-@dataclass(frozen=True, slots=True)
-class CompareJob:
-    """What to compare on, for how long, and where the table goes."""
-
-    file: str
-    n_clusters: int
-    out: Path
-    budget: float = 300.0
-    methods: list[str] | None = None
-    labels: str | None = None
-    sample: int | None = None
-    seed: int = 0
-    n_threads: int | None = None
-    tables: TableOptions = TableOptions()
-    report: bool = False
-    force: bool = False
-
-
-def run_comparison(job: CompareJob) -> dict[str, Any]:
-    """Compare methods on a file; write the table, a picture and a summary.
-
-    Returns
-    -------
-    dict
-        What `summary.json` holds.
-    """
-    _check_job(job)
+    require_matplotlib()
+    if report:
+        require_jinja()
     files = {
         "table": TABLE,
         "picture": PICTURE,
-        **({"page": PAGE} if job.report else {}),
-        **{name: path.name for name, path in run_files(job.out).items()},
+        **({"page": PAGE} if report else {}),
+        **{name: path.name for name, path in run_files(out).items()},
         "summary": SUMMARY,
     }
-    with run_folder(job.out, "compare", job.file, force=job.force) as outputs:
+    with run_folder(out, "compare", file, force=force) as outputs:
         outputs.check(*files.values())
         told: list[str] = []
         rows = open_prepared(
-            str(recovered(job.file)),
+            str(recovered(file)),
             warned=told,
-            **job.tables.for_jobs(),
+            **tables.for_jobs(),
         )
-        known = None if job.labels is None else read_classes(job.labels, rows, "--labels")
-        with recorded_warnings() as warned, about(job.file):
+        known = None if labels is None else read_classes(labels, rows, "--labels")
+        with recorded_warnings() as warned, about(file):
             found = compare_methods(
-                rows, job.n_clusters, methods=job.methods, labels=known, budget=job.budget, sample_size=job.sample,
-                random_state=job.seed, n_threads=job.n_threads,
+                rows, k, methods=names, labels=known, budget=budget, sample_size=sample,
+                random_state=seed, n_threads=n_threads,
             )  # fmt: skip
         summary = {
             **_facts(found),
             "coterie": coterie.__version__,
             "command": "compare",
-            "input": input_facts(job.file, rows),
-            "preparing": job.tables.for_jobs()["preparing"],
-            "seed": job.seed,
-            "known_labels": job.labels,
+            "input": input_facts(file, rows),
+            "preparing": tables.for_jobs()["preparing"],
+            "seed": seed,
+            "known_labels": labels,
             "warnings": [*told, *warned],
-            "files": {name: str(job.out / file) for name, file in files.items()},
+            "files": {name: str(out / file) for name, file in files.items()},
         }
         _write(outputs, found, summary)
-    return summary
-
-
-def _check_job(job: CompareJob) -> None:
-    check_seed(job.seed)
-    check_threads(job.n_threads)
-    require_matplotlib()
-    if job.report:
-        require_jinja()
+    tell(summary, comparison_lines, json, quiet)
 
 
 def _facts(found: Comparison) -> dict[str, Any]:

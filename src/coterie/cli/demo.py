@@ -17,8 +17,8 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.cli.fit import FitJob, fit_into
-from coterie.cli.lines import fit_lines
+from coterie.cli.fit import fit_into, fit_lines
+from coterie.cli.job import FitJob
 from coterie.cli.models import fit_model
 from coterie.cli.options import Force, Json, Out, Quiet
 from coterie.cli.output import tell

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,8 +21,18 @@ from coterie import persistence
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.errors import UsageError, listed
-from coterie.cli.inputs import about, input_facts, open_prepared, read_graph, read_known_labels
-from coterie.cli.lines import fit_lines
+from coterie.cli.inputs import (
+    DASH,
+    STANDARD_INPUT,
+    about,
+    check_format,
+    input_facts,
+    local_file,
+    open_prepared,
+    read_graph,
+    read_known_labels,
+)
+from coterie.cli.job import NO_COUNT, FitJob
 from coterie.cli.models import (
     check_neighbors,
     find_offered,
@@ -53,6 +64,7 @@ from coterie.cli.options import (
     TableOptions,
     Threads,
     given,
+    image_shape_of,
     method_options,
     values_of,
     with_options,
@@ -60,19 +72,21 @@ from coterie.cli.options import (
 from coterie.cli.output import (
     check_annotated,
     check_label_file,
+    counted,
+    file_lines,
     recorded_warnings,
     tell,
     write_label_text,
 )
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import (
-    Beside,
     RowResults,
     asked_share,
     beside_of,
     cluster_table,
     names_beside,
     outlier_facts,
+    outlier_lines,
     result_files,
     sample_of,
 )
@@ -88,8 +102,6 @@ from coterie.cli.runs import (
     settings_of,
     write_summary,
 )
-from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
 from coterie.estimators import OBJECTIVE, Method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
@@ -102,14 +114,9 @@ from coterie.rows.formats.hdf5 import write_labels_to_obs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NO_COUNT", "FitJob", "command", "fit_into", "run_fit"]
+__all__ = ["command", "fit_into", "fit_lines", "run_fit"]
 
 PICTURE = "modes.png"
-
-NO_COUNT = (
-    "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
-    "--method convex-clustering needs none."
-)
 
 
 def command(shown: Sequence[str] = ()) -> Callable[..., None]:
@@ -254,39 +261,6 @@ def _write_labels_out(path: str, model: Any, job: FitJob) -> None:
         else:
             with open(staged, "w", encoding="utf-8") as file:
                 write_label_text(file, labels)
-
-
-@dataclass(frozen=True, slots=True)
-class FitJob:
-    """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
-
-    A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
-
-    Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
-    parameters, and of these the one for so many rows; if none has, the one other method that has.
-    """
-
-    file: str
-    n_clusters: int | None
-    out: Path
-    format: str | None = None
-    method: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    tables: TableOptions = TableOptions()
-    image_shape: tuple[int, ...] | None = None
-    quiet: bool = False
-    force: bool = False
-    labels: str | None = None
-    graph: str | None = None
-    beside: Beside = field(default_factory=Beside)
-    outliers: float | None = None
-    results: str | None = None
-    evaluate: Callable[[Array], Mapping[str, float]] | None = None
-    command: str = "fit"
-    search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
-    report: ReportOptions | None = None
-    verify: bool = False
 
 
 def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
@@ -550,3 +524,68 @@ def _write(
     if picture is not None:
         with outputs.writing(PICTURE) as path:
             picture.savefig(path)
+
+
+def fit_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a fit."""
+    source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
+    asked, steps = facts["clusters"], facts["iterations"]
+    dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
+    return [
+        f"{source['file']}: {counted(source['rows'], 'row')} x {counted(source['columns'], 'column')} in "
+        f"{counted(left, 'cluster')}{dropped} by {facts['method']}",
+        *([facts["used"]] if facts.get("used") else []),
+        f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
+        f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
+        *_cluster_lines(facts),
+        *outlier_lines(facts),
+        *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
+        *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
+        *file_lines(facts),
+        *_next_lines(facts),
+    ]
+
+
+def _cluster_lines(facts: dict[str, Any]) -> list[str]:
+    """Return a table of the largest clusters."""
+    table = facts.get("table_of_clusters", [])
+    if not table:
+        return []
+    cells = [["cluster", "rows", "share", "spread", "distinctive features (in standard deviations)"]]
+    for row in table:
+        features = ", ".join(f"{name} {score:+.1f}" for name, score in row.get("features", {}).items())
+        spread = f"{row['spread']:.3g}" if "spread" in row else "-"
+        cells.append([str(row["cluster"]), f"{row['rows']:,}", f"{row['share']:.1%}", spread, features])
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = [
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(line[:-1], widths)) + f"  {line[-1]}"
+        for line in cells
+    ]
+    others = facts["clusters_left"] - len(table)
+    return ["", *(line.rstrip() for line in lines), *([f"and {others:,} more"] if others > 0 else []), ""]
+
+
+def _next_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the command that shows more of a fit."""
+    if facts["command"] != "fit" or "report" in facts["files"] or "hashes" not in facts:
+        return []
+    return [f"next: coterie report {shlex.quote(facts['folder'])}"]
+
+
+def _objective(facts: dict[str, Any]) -> str:
+    if facts["objective"] is None:
+        return ""
+    direction = " (higher is better)" if facts["higher_is_better"] else ""
+    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+
+
+def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
+    """A table: a line for each method, a column for each result."""
+    names = [name.replace("_", " ") for name in next(iter(results.values()))]
+    width = max(len(method) for method in results) + 2
+    lines = [" " * width + "  ".join(names)]
+    for method, values in results.items():
+        cells = ("-" if value is None else f"{value:.4g}" for value in values.values())
+        shown = "  ".join(f"{cell:>{len(name)}}" for cell, name in zip(cells, names))
+        lines.append(f"{method:<{width}}{shown}")
+    return [f"{title}:", *(f"  {line}" for line in lines)]

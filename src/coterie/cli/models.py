@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options, listed
-from coterie.cli.options import declared_options
+from coterie.cli.inputs import about
+from coterie.cli.options import declared_options, number_of
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
-from coterie.cli.values import value_of
+from coterie.cli.runs import MODEL, find_model
 from coterie.estimators import Estimator, Method, find_method, methods
 from coterie.estimators.memory import check_fit_memory
-from coterie.estimators.parameters import parameters_of
+from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
-from coterie.rows import RowSource
+from coterie.limits.files import check_regular_file
+from coterie.outputs import recovered
+from coterie.rows import RowSource, open_rows
 
 __all__ = [
-    "check_neighbors", "check_seed", "check_threads", "find_offered", "fit_model", "flag_of", "make_model",
+    "check_neighbors", "find_offered", "fit_model", "flag_of", "make_model",
     "n_clusters_of", "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
+    "value_of",
 ]  # fmt: skip
 
 
@@ -58,7 +64,7 @@ def make_model(
     if method.clusters is not None:
         settings[method.clusters] = n_clusters
     if "random_state" in known:
-        settings["random_state"] = check_seed(seed)
+        settings["random_state"] = seed
     model = method.estimator(**settings)
     init = settings.get("init")
     is_seeded = isinstance(model, SeededEstimator) and settings.get("affinity") != "precomputed"
@@ -169,16 +175,81 @@ def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
 
-def check_threads(threads: int | None) -> None:
-    """Raise a UsageError if there cannot be so many threads."""
+# --- texts of options ---
+
+_READS = {
+    "numbers": "numbers with commas between them",
+    "array": "a file of rows",
+    "model": "a model or the folder of a run",
+    "groups": "groups of columns such as '0,1;2:5'",
+}
+
+
+def value_of(parameter: Parameter, text: str) -> Any:
+    """Return what the text of an option means for a parameter of an estimator.
+
+    Raises
+    ------
+    UsageError
+        If the parameter cannot have this value.
+    ValueError
+        If a file does not hold what the parameter needs.
+    """
+    reads = parameter.param.reads
+    if text == "none" and parameter.takes_none:
+        return None
+    if text in parameter.choices:
+        return text
+    if "numbers" in reads and not Path(text).exists():
+        return _numbers(parameter, text)
+    if "groups" in reads:
+        return [_columns(parameter, group) for group in text.split(";")]
+    if "model" in reads and (text.endswith(".coterie") or Path(text, MODEL).exists()):
+        return persistence.load(find_model(text))
+    if "array" in reads and ("." in text or Path(text).exists()):
+        return _array(text)
+    number = number_of(text) if {int, float} & set(parameter.types) else None
+    value: Any = text if number is None else number
+    if parameter.problem(value) is not None or reads:
+        raise UsageError(_wrong(parameter, text))
+    return value
+
+
+def _wrong(parameter: Parameter, text: str) -> str:
+    """Return the message of a text that is no value of a parameter."""
+    kinds = [*parameter.choices, *(_READS[kind] for kind in parameter.param.reads)]
+    kinds += [parameter.expected_number] if {int, float} & set(parameter.types) else []
+    kinds += ["none"] if parameter.takes_none and parameter.default is not None else []
+    return f"{parameter.flags[0]} must be {listed(kinds, 'or')}, got {text!r}."
+
+
+def _numbers(parameter: Parameter, text: str) -> list[float] | list[int]:
+    """Return the numbers between the commas; whole ones if all are."""
+    numbers = [number_of(word) for word in text.removesuffix(",").split(",")]
+    if any(number is None for number in numbers):
+        raise UsageError(_wrong(parameter, text))
+    return [number for number in numbers if number is not None]
+
+
+def _columns(parameter: Parameter, group: str) -> list[int]:
+    """Return the positions of a group of columns, such as "0,1" or "2:5"."""
+    columns: list[int] = []
+    for part in group.split(","):
+        first, colon, last = part.strip().partition(":")
+        if not first.isdecimal() or (colon and not last.isdecimal()) or len(first + last) > 9:
+            raise UsageError(_wrong(parameter, group))
+        columns += range(int(first), int(last)) if colon else [int(first)]
+    return columns
+
+
+def _array(file: str) -> Any:
+    """Return the numbers of a file: an array of any shape in a .npy file, else rows."""
+    if not file.endswith(".npy"):
+        with about(file):
+            return open_rows(file).read()
+    path = str(recovered(file))
+    check_regular_file(path)
     try:
-        effective_n_threads(threads)
-    except ValueError as error:
-        raise UsageError(in_options(str(error))) from error
-
-
-def check_seed(seed: int) -> int:
-    """Return a seed, or raise a UsageError if it can be none."""
-    if not 0 <= seed < 2**32:
-        raise UsageError(f"--seed must be an integer from 0 to 4294967295, got {seed}.")
-    return seed
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{file} is no array of numbers, or it is damaged.") from error

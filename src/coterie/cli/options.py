@@ -6,8 +6,11 @@ Options of methods are made from the declarations of the estimators' parameters 
 from __future__ import annotations
 
 import functools
+import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,16 +18,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter, Token
 
 from coterie.cli.errors import UsageError
-from coterie.cli.values import DASH, STANDARD_INPUT, column_names, number_of, seconds_of, separator_of
+from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.estimators import Estimator, Method
 from coterie.estimators.method import RESERVED_FLAGS
 from coterie.estimators.parameters import Parameter as Declared
 from coterie.estimators.parameters import parameters_of
 
 __all__ = [
-    "INPUT", "MORE", "OUTPUT", "Count", "Counted", "File", "FileIfAny", "Force", "Format", "Json", "MaxTime", "Natural",
-    "Out", "OutIfAny", "Quiet", "RunOptions", "Seconds", "Seed", "Switch", "TableOptions", "Threads",
-    "declared_options", "flag_of_token", "given", "method_options", "values_of", "with_options",
+    "Count", "Counted", "File", "FileIfAny", "Force", "Format", "INPUT", "Json", "MORE", "MaxTime", "Natural",
+    "OUTPUT", "Out", "OutIfAny", "Quiet", "RunOptions", "Seconds", "Seed", "Switch", "TableOptions", "Threads",
+    "column_names", "declared_options", "flag_of_token", "given", "image_shape_of", "method_options", "number_of",
+    "seconds_of", "separator_of", "values_of", "with_options",
 ]  # fmt: skip
 
 INPUT = Group("Input", sort_key=2)
@@ -35,6 +39,63 @@ MORE = "More options"
 
 # Parameters that the commands themselves set, for all methods in the same way.
 COMMON = ("n_clusters", "n_components", "random_state", "n_threads", "max_iter", "max_time", "normalize")
+
+
+# --- texts ---
+
+# What --sep may say for a tab, which is hard to type.
+_TABS = {"tab": "\t", "\\t": "\t"}
+
+_UNITS = {"": 1, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+
+
+def number_of(text: str) -> int | float | None:
+    """Return the finite number that a text is, None if it is none; 3.0 is 3."""
+    with suppress(ValueError):
+        return int(text)
+    with suppress(ValueError, OverflowError):
+        value = float(text)
+        if math.isfinite(value):
+            return (
+                int(value)
+                if value == int(value) and abs(value) < 2**53 and "e" not in text.lower()
+                else value
+            )
+    return None
+
+
+def seconds_of(text: str, flag: str) -> float:
+    """Return the seconds of a time such as 10, 90s, 5m or 1h."""
+    parts = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h|)", text.strip())
+    if parts is None or not 0 < float(parts[1]) < math.inf:
+        raise UsageError(f"{flag} must be a time above 0 such as 10, 90s, 5m or 1h, got {text!r}.")
+    return float(parts[1]) * _UNITS[parts[2]]
+
+
+def column_names(columns: str | None, flag: str) -> list[str | int] | None:
+    """Return the names and positions between the commas of --columns and its like."""
+    if columns is None:
+        return None
+    names = [name.strip() for name in columns.split(",")]
+    if not all(names):
+        raise UsageError(f"{flag} must be names or positions with commas between them, got {columns!r}.")
+    return [int(name) if name.isdecimal() else name for name in names]
+
+
+def separator_of(sep: str | None) -> str | None:
+    """Return the separator that --sep names, of a tab in words, too."""
+    return _TABS.get(str(sep), sep)
+
+
+def image_shape_of(image: str | None) -> tuple[int, ...] | None:
+    """Return the height, width and colors between the crosses of --image."""
+    if image is None:
+        return None
+    parts = image.lower().split("x")
+    is_color = parts[2:] in (["3"], ["4"])
+    if not all(part.isdecimal() and int(part) for part in parts) or not (len(parts) == 2 or is_color):
+        raise UsageError(f"--image must be like 28x28 or, for color images, 32x32x3, got {image!r}.")
+    return tuple(map(int, parts))
 
 
 # --- types -----------------------------------------------------------------------------------------------------------

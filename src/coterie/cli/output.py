@@ -17,6 +17,8 @@ from coterie.cli.errors import UsageError
 
 __all__ = [
     "check_annotated",
+    "file_lines",
+    "counted",
     "check_label_file",
     "pyarrow_parquet",
     "recorded_warnings",
@@ -154,3 +156,11 @@ def pyarrow_parquet() -> Any:
     except ImportError as error:
         raise ImportError("Writing .parquet files needs pyarrow: pip install 'coterie[io]'") from error
     return pyarrow.parquet
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def file_lines(facts: dict[str, Any]) -> list[str]:
+    return ["wrote", *(f"  {path}" for path in facts["files"].values())]

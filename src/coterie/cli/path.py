@@ -14,7 +14,6 @@ import coterie
 from coterie import ConvexClusterPath
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
-from coterie.cli.lines import path_lines
 from coterie.cli.models import check_neighbors, fit_model, make_model, path_method
 from coterie.cli.options import (
     Counted,
@@ -35,7 +34,7 @@ from coterie.cli.options import (
     values_of,
     with_options,
 )
-from coterie.cli.output import pyarrow_parquet, tell
+from coterie.cli.output import file_lines, pyarrow_parquet, tell
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
@@ -246,3 +245,16 @@ def _write_labels(path: Path, model: ConvexClusterPath) -> None:
         pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, model.labels_path_))), path)
         return
     np.savetxt(path, model.labels_path_.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
+
+
+def path_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a path."""
+    source, counts = facts["input"], facts["clusters"]
+    return [
+        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "
+        f"{len(facts['gammas']):,} gammas up to {facts['gammas'][-1]:.4g}, {counts[0]:,} to {counts[-1]:,} clusters",
+        f"{facts['iterations']:,} iterations in {facts['seconds']:.3g} s, "
+        f"duality gaps up to {facts['largest_gap']:.2g} of the objective",
+        *(["clusters split at some gammas: see splits in summary.json"] if any(facts["splits"]) else []),
+        *file_lines(facts),
+    ]

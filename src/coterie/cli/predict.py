@@ -15,13 +15,25 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array, IntArray
 from coterie.cli.errors import UsageError
-from coterie.cli.inputs import about, input_facts, open_for_model
-from coterie.cli.lines import predict_lines
-from coterie.cli.models import check_threads, n_clusters_of, size_facts
-from coterie.cli.options import File, Force, Format, Json, OutIfAny, Quiet, RunOptions, Threads
+from coterie.cli.inputs import DASH, about, check_format, input_facts, local_file, open_for_model
+from coterie.cli.models import n_clusters_of, size_facts
+from coterie.cli.options import (
+    File,
+    Force,
+    Format,
+    Json,
+    OutIfAny,
+    Quiet,
+    RunOptions,
+    Threads,
+    column_names,
+    separator_of,
+)
 from coterie.cli.output import (
     check_annotated,
     check_label_file,
+    counted,
+    file_lines,
     recorded_warnings,
     tell,
     tell_warnings,
@@ -35,12 +47,11 @@ from coterie.cli.results import (
     beside_of,
     names_beside,
     outlier_facts,
+    outlier_lines,
     result_files,
 )
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.runs import check_files_of_no_run, output_folder
-from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.values import DASH, column_names, find_model, separator_of
+from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
 from coterie.results import Outliers, find_outliers
@@ -137,7 +148,6 @@ def label_file(
     dict
         The report: what was read and written.
     """
-    check_threads(threads)
     if out is not None and str(out) != DASH:
         check_label_file(out)
         check_annotated(str(out), file)
@@ -273,3 +283,13 @@ def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tup
             rate = stop / max(done, 1e-9)
             screen.show(Step(stop, n_rows, "row", done, rate, (n_rows - stop) / rate))
     return labels, scores
+
+
+def predict_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a prediction."""
+    return [
+        f"{facts['input']['file']}: {counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
+        f"{counted(facts['clusters'], 'cluster')}",
+        *outlier_lines(facts),
+        *file_lines(facts),
+    ]

@@ -11,15 +11,21 @@ from typing import Any, Literal
 
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.errors import UsageError
-from coterie.cli.inputs import about, lines_of, open_for_model, read_classes
-from coterie.cli.lines import report_lines
-from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions
-from coterie.cli.output import pyarrow_parquet, tell
+from coterie.cli.inputs import (
+    DASH,
+    STANDARD_INPUT,
+    about,
+    check_format,
+    lines_of,
+    local_file,
+    open_for_model,
+    read_classes,
+)
+from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions, image_shape_of
+from coterie.cli.output import file_lines, pyarrow_parquet, tell
 from coterie.cli.results import beside_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, Fit, output_folder, read_fit
-from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.values import DASH, STANDARD_INPUT, image_shape_of
 from coterie.cli.verify import check_same_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder, recovered
@@ -267,3 +273,8 @@ def _file_of(job: ReportJob, fit: Fit) -> tuple[str, str | None]:
     format = fit.input.format or Path(known).suffix[1:] if file == DASH else None
     check_format(file, format)
     return file, format
+
+
+def report_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a report that was written."""
+    return file_lines(facts)

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.cli.errors import UsageError
+from coterie.cli.options import column_names
 from coterie.cli.output import table_writer, write_labels
-from coterie.cli.values import column_names
 from coterie.outputs import OutputFolder
 from coterie.results import (
     Examples,
@@ -28,6 +28,7 @@ from coterie.rows import Block, RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
 
 __all__ = [
+    "outlier_lines",
     "cluster_table",
     "Beside",
     "RowResults",
@@ -241,3 +242,12 @@ def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
         return carried_names(rows, beside.id, beside.keep)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def outlier_lines(facts: dict[str, Any]) -> list[str]:
+    """What a report says of rows that were marked as outliers: a line, or none."""
+    found = facts.get("outliers")
+    if found is None:
+        return []
+    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labelled -1"
+    return [f"{marked}: more than {found['threshold']:.3g} times as far as the median row of their clusters"]

@@ -14,7 +14,8 @@ from typing import Any
 from cyclopts import UNSET, Token
 
 from coterie.cli.errors import UsageError
-from coterie.cli.values import DASH, STANDARD_INPUT, number_of
+from coterie.cli.inputs import DASH, STANDARD_INPUT
+from coterie.cli.options import number_of
 from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, recovered
 from coterie.rows.addresses import without_secrets

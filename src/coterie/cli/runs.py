@@ -27,7 +27,7 @@ from coterie.rows.addresses import without_secrets
 from coterie_command import cleaned_up
 
 __all__ = [
-    "MODEL", "SUMMARY", "Fit", "Input", "Run", "check_files_of_no_run", "hash_of_array", "hash_of_rows",
+    "MODEL", "SUMMARY", "Fit", "Input", "Run", "check_files_of_no_run", "find_model", "hash_of_array", "hash_of_rows",
     "hash_of_sample", "hashes_of_fit", "output_folder", "read_fit", "read_run", "run_folder", "settings_of",
     "write_summary",
 ]  # fmt: skip
@@ -226,6 +226,22 @@ def _expect(is_right: bool, what: str, name: str, value: Any) -> None:
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def find_model(path: str) -> str:
+    """Return the file of a model that is named by it or by the folder of the run that wrote it.
+
+    Raises
+    ------
+    ValueError
+        If the folder has none.
+    """
+    if not Path(recovered(path)).is_dir():
+        return path
+    file = Path(path, MODEL)
+    if not Path(recovered(file)).exists():
+        raise ValueError(f"{path} is a folder without a {MODEL}: name a model, or the folder of coterie fit.")
+    return str(file)
 
 
 # --- what is written -------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 from coterie import select_graph_weight
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError
-from coterie.cli.fit import FitJob, run_fit
+from coterie.cli.fit import fit_lines, run_fit
 from coterie.cli.inputs import read_known_labels
-from coterie.cli.lines import scan_lines
+from coterie.cli.job import FitJob
 from coterie.cli.options import (
     Count,
     Counted,
@@ -168,3 +168,15 @@ def lambdas_of(text: str) -> list[float]:
     ):
         raise UsageError(f"--lambdas must be different numbers with commas between them, got {text!r}.")
     return lambdas
+
+
+def scan_lines(facts: dict[str, Any]) -> list[str]:
+    """Return the lines of a scan of graph weights: a line for each, then those of the best fit."""
+    names = [name.replace("_", " ") for name in facts["scan"][0]]
+    rows = [
+        [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
+        for row in facts["scan"]
+    ]
+    widths = [max(map(len, column)) for column in zip(names, *rows)]
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [names, *rows]]
+    return [*table, f"best graph weight {facts['best_graph_weight']:g}", *fit_lines(facts)]

@@ -7,14 +7,20 @@ from typing import Any
 
 from sklearn.base import clone
 
-from coterie.cli.inputs import open_for_model, read_graph, read_known_labels
-from coterie.cli.models import check_threads, fit_model
+from coterie.cli.inputs import (
+    DASH,
+    STANDARD_INPUT,
+    check_format,
+    local_file,
+    open_for_model,
+    read_graph,
+    read_known_labels,
+)
+from coterie.cli.models import fit_model
 from coterie.cli.options import FileIfAny, Json, Quiet, RunOptions, Threads
 from coterie.cli.output import tell
 from coterie.cli.results import sample_of
 from coterie.cli.runs import SUMMARY, Fit, hash_of_rows, hash_of_sample, hashes_of_fit, read_fit
-from coterie.cli.standard_input import check_format, local_file
-from coterie.cli.values import DASH, STANDARD_INPUT
 from coterie.rows import RowSource
 from coterie.rows.addresses import hides_something, without_secrets
 
@@ -47,7 +53,6 @@ def verify(
     file
         The rows, if they are no longer where the summary says; - for the standard input.
     """
-    check_threads(n_threads)
     fit, model = read_fit(folder)
     if not fit.hashes:
         raise ValueError(f"{folder / SUMMARY} has no hashes: a fit on a cluster cannot be repeated here.")

@@ -1,0 +1,54 @@
+"""What `coterie fit` is asked for, here or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coterie.arrays import Array
+from coterie.cli.options import TableOptions
+from coterie.cli.report import ReportOptions
+from coterie.cli.results import Beside
+from coterie.rows import RowSource
+
+__all__ = ["NO_COUNT", "FitJob"]
+
+NO_COUNT = (
+    "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
+    "--method convex-clustering needs none."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FitJob:
+    """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
+
+    A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
+
+    Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
+    parameters, and of these the one for so many rows; if none has, the one other method that has.
+    """
+
+    file: str
+    n_clusters: int | None
+    out: Path
+    format: str | None = None
+    method: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    tables: TableOptions = TableOptions()
+    image_shape: tuple[int, ...] | None = None
+    quiet: bool = False
+    force: bool = False
+    labels: str | None = None
+    graph: str | None = None
+    beside: Beside = field(default_factory=Beside)
+    outliers: float | None = None
+    results: str | None = None
+    evaluate: Callable[[Array], Mapping[str, float]] | None = None
+    command: str = "fit"
+    search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
+    report: ReportOptions | None = None
+    verify: bool = False
