@@ -62,4 +62,4 @@ def web():
 @pytest.fixture
 def quick_attempts(monkeypatch):
     """A further attempt after a failure comes at once."""
-    monkeypatch.setattr("coterie.rows.retries._PAUSES", (0.01, 0.02, 0.03))
+    monkeypatch.setattr("coterie.rows.remote._PAUSES", (0.01, 0.02, 0.03))

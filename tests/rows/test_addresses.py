@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.rows.addresses import hides_something, is_address, name_of, protocol_of, without_secrets
+from coterie.rows.remote import hides_something, is_address, name_of, protocol_of, without_secrets
 
 
 @pytest.mark.parametrize(

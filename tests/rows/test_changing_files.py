@@ -16,14 +16,14 @@ from coterie import KMeans, open_rows
 from coterie.blocks import kernel_rows
 from coterie.cli import main
 from coterie.rows.derived import NormalizedRows
-from coterie.rows.formats.dialect import Dialect
-from coterie.rows.formats.raw import RawSource
+from coterie.rows.formats.csv import Dialect
+from coterie.rows.formats.npy import RawSource
 from coterie.rows.spool import SpooledRows
 from tests.rows.formats import WRITERS, dense, numbers, write_zarr, write_zarr_group
 
 N_ROWS = 60
 # Their rows are read to memory when they are opened.
-HELD = {"npz, sparse", "svm", "svm, from 0"}
+HELD = {"npz, sparse", "h5ad, csc", "svm", "svm, from 0"}
 
 
 def remove(path):
@@ -301,7 +301,8 @@ CUT = """
 import os, sys
 from coterie.blocks import kernel_rows
 from coterie.cli import main
-from coterie.rows.formats import arrow, raw
+from coterie.rows.formats import arrow
+from coterie.rows.formats import npy
 
 kernel_rows.KEPT_BYTES = 0
 sizes = {}
@@ -315,7 +316,7 @@ def cutting(pieces):
                 os.truncate(path, sizes[path] // 2)
     return cut_later
 
-for kind in (raw.RawSource, arrow.ArrowFileSource):
+for kind in (npy.RawSource, arrow.ArrowFileSource):
     kind.pieces = cutting(kind.pieces)
 arrow._Pages.check = lambda self: None  # as if it were cut just after it was looked at
 for path, arrow._BATCH_BYTES in ((sys.argv[1], 0), (sys.argv[2], 0), (sys.argv[3], 2**30)):

@@ -6,9 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from coterie.rows import ranged
-from coterie.rows.ranged import RangedFile
-from coterie.rows.retries import Attempts
+from coterie.rows import remote
+from coterie.rows.remote import Attempts, RangedFile
 
 CONTENT = np.random.default_rng(0).bytes(1_000_000)
 
@@ -73,7 +72,7 @@ def test_short_reads_take_some_bytes_along():
 
 
 def test_spans_are_fetched_once(monkeypatch):
-    monkeypatch.setattr(ranged, "_HELD_BYTES", 250_000)
+    monkeypatch.setattr(remote, "_HELD_BYTES", 250_000)
     handle = Handle()
     spans = [(0, 100_000), (100_000, 200_000), (500_000, 600_000)]
     file = ranged_file(handle, spans)

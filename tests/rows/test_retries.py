@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from coterie.rows import retries
-from coterie.rows.retries import Attempts
+from coterie.rows import remote
+from coterie.rows.remote import Attempts
 
 OPTIONS = {"secret": "a-word-of-mine"}
 
@@ -25,8 +25,8 @@ def pauses(monkeypatch):
     async def sleep(seconds):
         made.append(seconds)
 
-    monkeypatch.setattr(retries.time, "sleep", made.append)
-    monkeypatch.setattr(retries.asyncio, "sleep", sleep)
+    monkeypatch.setattr(remote.time, "sleep", made.append)
+    monkeypatch.setattr(remote.asyncio, "sleep", sleep)
     return made
 
 
@@ -154,7 +154,7 @@ def test_what_lasts_ends_also_the_last_attempt(attempts, pauses):
 
 
 def test_attempts_end_in_time(read, pauses, monkeypatch):
-    monkeypatch.setattr(retries, "_LATEST", -1.0)
+    monkeypatch.setattr(remote, "_LATEST", -1.0)
     with pytest.raises(ConnectionError, match=r": the connection failed by: gone$"):
         read(Failing(ConnectionResetError("gone"), 99))
     assert pauses == []

@@ -49,7 +49,7 @@ def spool(tmp_path, monkeypatch):
     folder = tmp_path / "spool"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("coterie.rows.streams.KEPT_BYTES", 2_000)
+    monkeypatch.setattr("coterie.rows.adapt.KEPT_BYTES", 2_000)
     return folder
 
 

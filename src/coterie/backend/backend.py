@@ -269,7 +269,7 @@ class LocalBackend:
 
     def take(self, indices: IndexArray) -> Block:
         """Return a few rows."""
-        return self._chunk.rows.take(indices)
+        return self._chunk.state.get("kept", self._chunk.rows).take(indices)
 
     def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
         """Return an empty sum."""

@@ -24,7 +24,7 @@ from coterie.dask import LaplacianKModes, TruncatedGaussianMixture, rows
 from coterie.dask.extra import distributed
 from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
-from coterie.rows.addresses import without_secrets
+from coterie.rows.remote import without_secrets
 
 __all__ = ["fit_on_cluster"]
 

@@ -37,7 +37,7 @@ def is_usage(error: Exception) -> bool:
 def message_of(error: Exception) -> str:
     """Return what went wrong in one line, without the signature of an address."""
     from coterie.limits.files import shortened
-    from coterie.rows.addresses import without_secrets
+    from coterie.rows.remote import without_secrets
 
     return shortened(without_secrets(_BOTH_WAYS.sub(r"\1", _text_of(error))), _MOST_CHARACTERS)
 

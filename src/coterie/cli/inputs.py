@@ -23,11 +23,11 @@ from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import TemporaryFolder, naming, recovered
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
-from coterie.rows.addresses import without_secrets
 from coterie.rows.checks import BadRowError, NotATableError
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
 from coterie.rows.formats import formats
+from coterie.rows.remote import without_secrets
 from coterie.rows.spool import has_room, spool_folder
 from coterie_command import cleaned_up
 

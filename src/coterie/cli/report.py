@@ -32,7 +32,7 @@ from coterie.outputs import OutputFolder, recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
 from coterie.rows import RowSource
-from coterie.rows.addresses import hides_something, without_secrets
+from coterie.rows.remote import hides_something, without_secrets
 
 __all__ = [
     "report",

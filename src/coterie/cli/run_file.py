@@ -18,7 +18,7 @@ from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.options import number_of
 from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, recovered
-from coterie.rows.addresses import without_secrets
+from coterie.rows.remote import without_secrets
 
 __all__ = ["RUN", "RunFile", "as_running", "asked_for", "asked_option", "run_files", "write_run_file"]
 

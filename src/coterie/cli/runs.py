@@ -23,7 +23,7 @@ from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, recovered
 from coterie.rows import Block, RowSource
-from coterie.rows.addresses import without_secrets
+from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
 
 __all__ = [

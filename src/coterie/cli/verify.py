@@ -22,7 +22,7 @@ from coterie.cli.output import tell
 from coterie.cli.results import sample_of
 from coterie.cli.runs import SUMMARY, Fit, hash_of_rows, hash_of_sample, hashes_of_fit, read_fit
 from coterie.rows import RowSource
-from coterie.rows.addresses import hides_something, without_secrets
+from coterie.rows.remote import hides_something, without_secrets
 
 __all__ = ["check_same_rows", "verify"]
 

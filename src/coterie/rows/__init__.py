@@ -78,13 +78,12 @@ array([[5., 1.],
 """
 
 from coterie.rows.adapt import as_rows
-from coterie.rows.carried import Carried
 from coterie.rows.files import open_rows
 from coterie.rows.formats import Format, register_format
 from coterie.rows.prepare import prepare_rows, table_roles
 from coterie.rows.remote import RemoteFile
 from coterie.rows.roles import TableRoles
-from coterie.rows.source import Block, RowSource
+from coterie.rows.source import Block, Carried, RowSource
 
 __all__ = [
     "Block",

@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
-from coterie.rows.carried import Carried
 from coterie.rows.checks import check_shape
-from coterie.rows.columns import Column, Columns, choose_columns
+from coterie.rows.columns import (
+    ChosenColumns,
+    Column,
+    Columns,
+    choose_columns,
+    dtype_of_names,
+    first_width,
+    unlike_vector,
+)
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import RowSource
-from coterie.rows.vectors import ChosenColumns, dtype_of_names, first_width, unlike_vector
+from coterie.rows.source import Carried, RowSource
 
 __all__ = [
     "ArrowColumns",

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
-from coterie.rows.carried import Carried
 from coterie.rows.checks import BadRowError
-from coterie.rows.source import Block, DerivedRows, RowSource
+from coterie.rows.source import Block, Carried, DerivedRows, RowSource
 
 __all__ = [
     "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "normalized",

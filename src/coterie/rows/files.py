@@ -11,10 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from coterie.limits.files import check_regular_file
-from coterie.rows.addresses import is_address, protocol_of
 from coterie.rows.columns import Columns
 from coterie.rows.formats import Format, format_of, formats, known_extensions
-from coterie.rows.remote import RemoteFile
+from coterie.rows.remote import RemoteFile, is_address, protocol_of
 from coterie.rows.source import RowSource, ShardedSource
 
 __all__ = ["open_rows"]

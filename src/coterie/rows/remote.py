@@ -1,20 +1,312 @@
-"""`RemoteFile`: a file in an object store or on a web server, which fsspec reaches."""
+"""Files in object stores and on web servers: addresses without secrets, retries, reads in ranges, `RemoteFile`."""
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from coterie.rows.addresses import name_of, protocol_of, without_secrets
 from coterie.rows.checks import FileError
-from coterie.rows.ranged import RangedFile, Span
-from coterie.rows.retries import Attempts
 
-__all__ = ["RemoteFile"]
+__all__ = [
+    "Attempts", "RangedFile", "RemoteFile", "Span", "hides_something", "is_address", "name_of", "protocol_of",
+    "without_secrets",
+]  # fmt: skip
+
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
+
+# A user and a password; and the query, which is where signed addresses have their signature.
+_USER = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@'\"]+@")
+_QUERY = re.compile(r"(https?://[^\s'\"?]+)\?[^\s'\")\]>]+")
+_HIDDEN = "?..."
+
+# Options whose values are never shown, by words in their names. Shorter values would hit words of a message.
+_SECRET = re.compile(r"key|secret|token|password|passwd|sas|credential|connection_string|auth", re.IGNORECASE)
+_SHORTEST_SECRET = 6
+
+
+def is_address(path: str) -> bool:
+    """Return whether a path is that of a file elsewhere, such as ``s3://bucket/vectors.parquet``."""
+    return _ADDRESS.match(path) is not None
+
+
+def protocol_of(address: str) -> str:
+    """Return what an address begins with, in lower case: ``s3``, ``https``."""
+    found = _ADDRESS.match(address)
+    return found[1].lower() if found else ""
+
+
+def name_of(address: str) -> str:
+    """Return the last name in an address, without a query."""
+    path = address.partition("://")[2]
+    if protocol_of(address) in ("http", "https"):
+        path = path.partition("?")[0].partition("#")[0]
+    return PurePosixPath(path).name
+
+
+def without_secrets(text: str, options: Mapping[str, Any] | None = None) -> str:
+    """Return a text without the users, passwords and queries of addresses in it, and the secrets among `options`."""
+    text = _QUERY.sub(rf"\1{_HIDDEN}", _USER.sub(r"\1", text))
+    # The longest first, since one may be a part of another.
+    for secret in sorted(_secrets(options or {}), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def hides_something(shown: str) -> bool:
+    """Return whether an address is one that `without_secrets` left incomplete, so that nothing can be opened by it."""
+    return is_address(shown) and shown.endswith(_HIDDEN)
+
+
+def _secrets(options: Mapping[str, Any], is_secret: bool = False) -> Iterator[str]:
+    for name, value in options.items():
+        hides = is_secret or _SECRET.search(str(name)) is not None
+        if isinstance(value, Mapping):
+            yield from _secrets(value, hides)
+        elif hides and isinstance(value, str) and len(value) >= _SHORTEST_SECRET:
+            yield value
+
+
+Result = TypeVar("Result")
+
+# Seconds before each further attempt.
+_PAUSES = (0.2, 0.6, 1.8, 5.4)
+
+# After so many seconds there is no further attempt: some libraries have tried for long by themselves.
+_LATEST = 120.0
+
+# What no second attempt mends: wrong arguments, and what a server has said clearly. botocore, aiohttp and the others
+# have no error in common, so all that is not here is taken for a failure of the network.
+_LASTING = (
+    ImportError,
+    IsADirectoryError,
+    LookupError,
+    MemoryError,
+    NotADirectoryError,
+    NotImplementedError,
+    AttributeError,
+    TypeError,
+    ValueError,
+)
+_LASTING_NUMBERS = (errno.EINVAL, errno.ENOSYS, errno.EPERM)
+
+# Of these kinds they stay, all others become a ValueError.
+_KEPT: tuple[type[Exception], ...] = (ImportError, MemoryError, OSError)
+
+_MISSING, _REFUSED, _PASSING_STATUS = (404, 410), (401, 403), (408, 425, 429)
+
+
+class Attempts:
+    """Reads something elsewhere, again and again while its failures may pass.
+
+    Parameters
+    ----------
+    shown : str
+        The address, as errors name it.
+    options : dict
+        Options of its file system, whose secrets are kept out of errors.
+    """
+
+    def __init__(self, shown: str, options: Mapping[str, Any]) -> None:
+        self._shown = shown
+        self._options = options
+
+    def read(self, once: Callable[[], Result]) -> Result:
+        """Return what `once` returns, the first time that it raises nothing.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError, ValueError, OSError
+            What cannot pass, with one line that names the address.
+        ConnectionError
+            What could have passed, and did not.
+        """
+        began, attempt = time.monotonic(), 0
+        while True:
+            try:
+                return once()
+            except Exception as error:
+                attempt += 1
+                pause = self._pause_after(error, attempt, time.monotonic() - began)
+            time.sleep(pause)
+
+    async def read_async(self, once: Callable[[], Awaitable[Result]]) -> Result:
+        """Do the same for a coroutine."""
+        began, attempt = time.monotonic(), 0
+        while True:
+            try:
+                return await once()
+            except Exception as error:
+                attempt += 1
+                pause = self._pause_after(error, attempt, time.monotonic() - began)
+            await asyncio.sleep(pause)
+
+    def _pause_after(self, error: Exception, attempt: int, seconds: float) -> float:
+        """Return the seconds to wait after an attempt that failed; raises where it was the last."""
+        found = self._lasting(error)
+        if found is None and (attempt > len(_PAUSES) or seconds > _LATEST):
+            times = f"{attempt} times, at last by" if attempt > 1 else "by"
+            text = self._text(_cause(error))
+            found = ConnectionError(f"Cannot read {self._shown}: the connection failed {times}: {text}")
+        if found is not None:
+            raise found from None  # the cause's own text may have an address with a signature
+        return _PAUSES[attempt - 1]
+
+    def _lasting(self, error: Exception) -> Exception | None:
+        """Return an error in one line for what will not pass; None for what may."""
+        cause = _cause(error)
+        status = getattr(cause, "status", None)
+        text = self._text(cause)
+        if status in _MISSING or isinstance(cause, FileNotFoundError):
+            more = f": {text}" if "bucket does not exist" in text else ""
+            return FileNotFoundError(f"There is no file {self._shown}{more}")
+        if status in _REFUSED or isinstance(cause, PermissionError):
+            return PermissionError(f"Cannot read {self._shown}: access is refused. {text}")
+        if _lacks_credentials(cause):
+            return PermissionError(
+                f"Cannot read {self._shown}: there are no credentials for it. {text}. Set them as its library wants "
+                "them: by environment variables, by its configuration, or by storage_options."
+            )
+        if type(cause).__name__ == "FileExpired":  # of s3fs, whose requests say which ETag they want
+            return FileError(f"Cannot read {self._shown}: it has changed while it was read. Open it again.")
+        is_lasting_status = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUS
+        number = getattr(cause, "errno", None)
+        if not (is_lasting_status or isinstance(cause, _LASTING) or number in _LASTING_NUMBERS):
+            return None
+        kind = next((kind for kind in _KEPT if isinstance(cause, kind)), FileError)
+        return kind(f"Cannot read {self._shown}: {text}")
+
+    def _text(self, error: BaseException) -> str:
+        text = without_secrets(" ".join(str(error).split()), self._options) or type(error).__name__
+        if "range requests" in text:
+            return "its server does not give parts of files. Copy the file to this machine first"
+        return re.sub(r"(?<!\.)\.$", "", text)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return what is behind a file that is "not found": fsspec says so of all that goes wrong with a web server."""
+    cause = error.__cause__
+    is_web = isinstance(cause, TimeoutError | ValueError) or type(cause).__module__.startswith("aiohttp")
+    return cause if cause is not None and is_web and isinstance(error, FileNotFoundError) else error
+
+
+def _lacks_credentials(error: BaseException) -> bool:
+    """Return whether a library of a cloud found no credentials; each has an error of its own."""
+    names = [kind.__name__ for kind in type(error).__mro__]
+    return any(
+        word in name for name in names for word in ("Credential", "ClientAuthentication", "ProfileNotFound")
+    )
+
+
+Span = tuple[int, int]
+"""The bytes from one place to another, the last not included."""
+
+# Short reads, such as those of headers and footers, take so many bytes along.
+_LEAST_BYTES = 2**16
+
+_HELD_BYTES = 48 * 2**20
+
+
+class RangedFile(io.RawIOBase):
+    """A file of which nothing is fetched but the bytes asked for, and few beside them.
+
+    Parameters
+    ----------
+    handle : file
+        fsspec's, without a cache.
+    size : int
+        Its length in bytes.
+    attempts : Attempts
+        Tries again.
+    spans : sequence of tuple of int
+        Bytes that are fetched at a time where some of them are wanted, in ascending order. They are held as long as the
+        latest of them take at most 48 MiB; what is read of one later is fetched by itself.
+    """
+
+    def __init__(self, handle: Any, size: int, attempts: Attempts, spans: Sequence[Span] = ()) -> None:
+        super().__init__()
+        self._handle = handle
+        self._size = size
+        self._attempts = attempts
+        self._at = 0
+        self._spans = list(spans)
+        self._held: dict[Span, bytes] = {}
+        self._dropped: set[Span] = set()
+        self._ahead: tuple[int, bytes] = (0, b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def size(self) -> int:
+        return self._size
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        found = self.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def read(self, size: int | None = -1) -> bytes:
+        stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
+        if stop <= self._at:
+            return b""
+        span = self._span_of(self._at, stop)
+        found = self._by_itself(self._at, stop) if span is None else self._of_span(span, self._at, stop)
+        self._at = stop
+        return found
+
+    def _span_of(self, start: int, stop: int) -> Span | None:
+        at = bisect_right(self._spans, start, key=itemgetter(0)) - 1
+        if at < 0 or stop > self._spans[at][1] or self._spans[at] in self._dropped:
+            return None
+        return self._spans[at]
+
+    def _of_span(self, span: Span, start: int, stop: int) -> bytes:
+        held = self._held.pop(span, None) or self._fetch(*span)
+        self._held[span] = held  # as the latest
+        while sum(map(len, self._held.values())) > _HELD_BYTES and len(self._held) > 1:
+            oldest = next(iter(self._held))
+            del self._held[oldest]
+            self._dropped.add(oldest)
+        return held[start - span[0] : stop - span[0]]
+
+    def _by_itself(self, start: int, stop: int) -> bytes:
+        low, held = self._ahead
+        if not low <= start <= stop <= low + len(held):
+            until = min(max(stop, start + _LEAST_BYTES), self._size)
+            low, held = start, self._fetch(start, until)
+            self._ahead = (low, held) if until > stop else (0, b"")
+        return held[start - low : stop - low]
+
+    def _fetch(self, start: int, stop: int) -> bytes:
+        return self._attempts.read(partial(self._fetch_once, start, stop))
+
+    def _fetch_once(self, start: int, stop: int) -> bytes:
+        self._handle.seek(start)
+        found = bytes(self._handle.read(stop - start))
+        if len(found) != stop - start:
+            raise ConnectionError(f"of {stop - start} bytes {len(found)} came")
+        return found
+
 
 # What the extra brings; other protocols have libraries of their own.
 _EXTRA, _IN_EXTRA = "coterie[remote]", ("fsspec", "s3fs", "aiohttp")

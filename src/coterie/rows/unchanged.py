@@ -9,19 +9,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
-
-import numpy.typing as npt
+from typing import Any
 
 from coterie.arrays import IndexArray
-from coterie.rows.carried import Carried
 from coterie.rows.checks import FileError
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import RowSource
+from coterie.rows.source import Carried, DerivedRows, RowSource
 
 __all__ = ["FileRows", "SeenFile", "SeenFolder"]
 
@@ -138,7 +135,7 @@ def _told(before: _State | None, now: _State | None) -> str:
     return "another file has its name"
 
 
-class FileRows(RowSource):
+class FileRows(DerivedRows):
     """The rows of a file, which is compared with what it was before and after each time that rows are read.
 
     `Format` wraps what readers of formats return, so that none of them, ours or others', has to look after it.
@@ -162,19 +159,7 @@ class FileRows(RowSource):
         carried = rows.carried
         if carried is not None and seen is not None:
             carried = Carried(carried.names, _WatchedBatches(carried, seen))
-        super().__init__(
-            rows.shape,
-            rows.dtype,
-            is_sparse=rows.is_sparse,
-            column_names=rows.column_names,
-            is_table=rows.is_table,
-            description=rows.description,
-            carried=carried,
-            chosen=rows.chosen,
-        )
-        self.preparation = rows.preparation
-        self.is_parsed = rows.is_parsed
-        self.source = rows
+        super().__init__(rows, carried=carried)
         self._path = path
         self._seen = seen
 
@@ -189,29 +174,16 @@ class FileRows(RowSource):
     def is_compact(self) -> bool:
         return self.source.is_compact
 
-    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
-        other = super().with_dtype(dtype)
-        other.source = self.source.with_dtype(dtype)
-        return other
+    def _watched(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._seen is None else self._seen.watched()
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if self._seen is None:
-            yield from self.source.pieces(start, stop, rows)
-            return
-        with self._seen.watched():
+        with self._watched():
             yield from self.source.pieces(start, stop, rows)
 
     def take_rows(self, indices: IndexArray) -> Any:
-        if self._seen is None:
+        with self._watched():
             return self.source.take_rows(indices)
-        with self._seen.watched():
-            return self.source.take_rows(indices)
-
-    def unit_starts(self) -> IndexArray:
-        return self.source.unit_starts()
-
-    def row_bytes(self) -> float:
-        return self.source.row_bytes()
 
     def place_of(self, row: int) -> tuple[int, str]:
         if self._seen is not None:

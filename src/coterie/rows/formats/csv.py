@@ -2,26 +2,320 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+import codecs
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie.arrays import BoolArray, FloatArray
 from coterie.rows.arrow import ArrowColumns
-from coterie.rows.carried import Carried
-from coterie.rows.checks import reading
+from coterie.rows.checks import hint_at_contents, reading
 from coterie.rows.columns import Columns
-from coterie.rows.formats.dialect import Dialect
-from coterie.rows.formats.faults import faults_by_line
 from coterie.rows.formats.format import Format, plain_suffix
-from coterie.rows.formats.tabular import cut_batches, is_compressed
-from coterie.rows.formats.wide import MANY_COLUMNS, are_whole_numbers, rows_of_numbers
-from coterie.rows.source import RowSource
+from coterie.rows.formats.tabular import cut_batches, is_compressed, open_bytes, open_text
+from coterie.rows.source import Carried, RowSource
 
-__all__ = ["CSV", "TSV"]
+__all__ = ["CSV", "Dialect", "MANY_COLUMNS", "TSV", "are_whole_numbers", "faults_by_line", "rows_of_numbers"]
+
+_MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
+
+# Of two that are as likely, the earlier: commas may be decimal commas or stand in text, others seldom do.
+_SEPARATORS = "\t;|,"
+_SAMPLE_CHARACTERS = 2**18
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_LEADING_ZERO = re.compile(r"0\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text file writes its numbers.
+
+    Parameters
+    ----------
+    sep : str
+        What separates fields, one character.
+    decimal : {".", ","}
+        The decimal sign.
+    encoding : str
+        As Python calls it.
+    """
+
+    sep: str
+    decimal: str
+    encoding: str = "utf-8-sig"
+
+    @classmethod
+    def of(cls, path: Path, sep: str | None, decimal: str | None) -> Dialect:
+        """Tell the dialect of a file by its beginning; what is given holds.
+
+        A .tsv file has tabs. Else that separator is taken with which all lines have as many fields, at least two,
+        and of several such the one with the most numbers. The decimal sign is a comma where fields have commas
+        between digits and none has a point.
+        """
+        _check(sep, decimal)
+        encoding = _encoding(path)
+        lines = _sample(path, encoding)
+        if sep is None:
+            sep = "\t" if plain_suffix(path.name) == ".tsv" else _separator(lines, decimal)
+        return cls(sep, decimal or _decimal(_split(lines, sep), sep), encoding)
+
+    def first_lines(self, path: Path) -> tuple[list[str], list[str], int]:
+        """Return the fields of the first two lines that have any, and the lines up to the first of them."""
+        with open_text(path, self.encoding) as file:
+            lines = csv.reader(file, delimiter=self.sep)
+            first = next(filter(None, lines), [])
+            n_lines = lines.line_num
+            return first, next(filter(None, lines), []), n_lines
+
+    def has_header(self, first: list[str], second: list[str]) -> bool:
+        """Tell whether the first line names the columns.
+
+        It does where a column begins with text and goes on with a number, where all its fields are text, and
+        where it is the header of a pandas frame without names: an empty field, then 0, 1, 2, ...
+        """
+        texts = [self._is_text(field) for field in first]
+        if any(text and not self._is_text(below) for text, below in zip(texts, second)):
+            return True
+        if len(first) > 1 and first == ["", *map(str, range(len(first) - 1))]:
+            return True
+        return bool(texts) and all(texts)
+
+    def columns_of_codes(self, path: Path) -> set[int]:
+        """Return the columns with numbers such as 00123 in the file's beginning, whose zeros are to be kept."""
+        rows = _split(_sample(path, self.encoding), self.sep)
+        return {i for row in rows for i, field in enumerate(row) if _LEADING_ZERO.fullmatch(field.strip())}
+
+    def _is_text(self, field: str) -> bool:
+        return _is_text(field, self.decimal)
+
+
+def _check(sep: str | None, decimal: str | None) -> None:
+    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+        raise ValueError(f"sep must be one character, such as ';' or a tab, got {sep!r}.")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}.")
+    if sep is not None and sep == decimal:
+        raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
+
+
+def _encoding(path: Path) -> str:
+    with open_bytes(path) as file:
+        mark = file.read(2)
+    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+
+
+def _sample(path: Path, encoding: str) -> list[str]:
+    """Return the first lines, whole but where the first is very long."""
+    with open_text(path, encoding) as file:
+        text = file.read(_SAMPLE_CHARACTERS)
+    lines = text.splitlines(keepends=True)
+    return lines[:-1] if len(text) == _SAMPLE_CHARACTERS and len(lines) > 1 else lines
+
+
+def _split(lines: Iterable[str], sep: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(lines, delimiter=sep) if row]
+    except csv.Error:  # a field that is too long, so this does not separate fields
+        return []
+
+
+def _separator(lines: list[str], decimal: str | None) -> str:
+    texts: dict[str, float] = {}
+    fields = {}
+    for sep in _SEPARATORS:
+        rows = _split(lines, sep)
+        if sep == decimal or not rows:
+            continue
+        fields[sep] = len(rows[0])
+        if fields[sep] > 1 and len({len(row) for row in rows}) == 1:
+            sign = decimal or _decimal(rows, sep)
+            texts[sep] = sum(_is_text(field, sign) for row in rows for field in row) / (
+                len(rows) * len(rows[0])
+            )
+    if texts:
+        return min(texts, key=lambda sep: texts[sep])
+    # No table, or not a whole one; what is wrong with it, is said when it is parsed.
+    return max(reversed(fields), key=lambda sep: fields[sep], default=",")
+
+
+def _decimal(rows: list[list[str]], sep: str) -> str:
+    if sep == ",":
+        return "."
+    fields = [field.strip() for row in rows for field in row]
+    has_commas = any(_DECIMAL_COMMA.fullmatch(field) for field in fields)
+    return "," if has_commas and not any(_DECIMAL_POINT.fullmatch(field) for field in fields) else "."
+
+
+def _is_text(field: str, decimal: str) -> bool:
+    if field.strip() in _MISSING:
+        return False
+    try:
+        float(field.replace(",", ".") if decimal == "," else field)
+    except ValueError:
+        return True
+    return False
+
+
+MANY_COLUMNS = 2000
+"""From so many columns on this is less work, where the file is small."""
+
+# Numbers that all parsers take for the same, and those of them that are whole and fit 64 bits for sure.
+_EXPONENT = "[eE][+-]?[12]?[0-9]{1,2}"
+_NUMBER = re.compile(rf"-?([0-9]{{1,18}}|[0-9]+\.[0-9]*({_EXPONENT})?|[0-9]+{_EXPONENT})")
+_WHOLE = re.compile(r"-?[0-9]+")
+
+
+def are_whole_numbers(path: Path, dialect: Dialect, n_skipped: int) -> BoolArray | None:
+    """Tell of each column whether all of its numbers are whole.
+
+    Parameters
+    ----------
+    path : Path
+        The file; all of its lines have as many fields.
+    dialect : Dialect
+        How it is written.
+    n_skipped : int
+        Lines up to the first row.
+
+    Returns
+    -------
+    ndarray of bool, or None
+        None where a field is no plain number: empty, a word, or anything that parsers may not agree about.
+    """
+    whole: BoolArray | None = None
+    try:
+        with _number_lines(path, dialect, n_skipped) as lines:
+            for fields in lines:
+                if not all(map(_NUMBER.fullmatch, fields)):
+                    return None
+                found = np.array([_WHOLE.fullmatch(field) is not None for field in fields])
+                whole = found if whole is None else whole & found
+    except (csv.Error, UnicodeDecodeError):
+        return None
+    return whole
+
+
+def rows_of_numbers(
+    path: Path, dialect: Dialect, n_skipped: int, positions: Sequence[int], part: slice, rows: int
+) -> Iterator[FloatArray]:
+    """Yield some columns of some rows of a file for which `are_whole_numbers` has an answer.
+
+    Parameters
+    ----------
+    path, dialect, n_skipped
+        See there.
+    positions : sequence of int
+        Columns.
+    part : slice
+        Rows, from a start to a stop.
+    rows : int
+        Rows at a time.
+
+    Yields
+    ------
+    ndarray of shape (rows or fewer, len(positions)), float64
+    """
+    with _number_lines(path, dialect, n_skipped) as lines:
+        wanted = islice(lines, part.start, part.stop)
+        while block := [
+            np.array([fields[i] for i in positions], dtype=np.float64) for fields in islice(wanted, rows)
+        ]:
+            yield np.stack(block)
+
+
+@contextmanager
+def _number_lines(path: Path, dialect: Dialect, n_skipped: int) -> Iterator[Iterator[list[str]]]:
+    """Give the fields of each line that has any, with points as decimal signs."""
+    with open(path, encoding=dialect.encoding, newline="") as file:
+        lines: Iterator[list[str]] = filter(
+            None, csv.reader(islice(file, n_skipped, None), delimiter=dialect.sep)
+        )
+        if dialect.decimal == ",":
+            lines = ([field.replace(",", ".") for field in fields] for fields in lines)
+        yield lines
+
+
+_RAGGED = re.compile(r"CSV parse error: Expected (\d+) columns, got (\d+)")
+_NO_NUMBER = re.compile(r"CSV conversion error to \w+: invalid value '(.*)'", re.DOTALL)
+
+_ENCODING = "it is not UTF-8 text{}. Save it as UTF-8, such as by: iconv -f windows-1252 -t utf-8 {} > new{}"
+
+
+@contextmanager
+def faults_by_line(
+    path: Path, dialect: Dialect | None = None, names: Sequence[str] = (), positions: Sequence[int] = ()
+) -> Iterator[None]:
+    """Turn what pyarrow raises on a faulty line into an error with its number and a way out.
+
+    Parameters
+    ----------
+    path : Path
+        The file. It is read once more, after an error.
+    dialect : Dialect, optional
+        How it is written, where that is known.
+    names : sequence of str
+        What all columns are called.
+    positions : sequence of int
+        Those that are read.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(_no_text(path, f" (byte 0x{error.object[error.start]:02x})")) from error
+    except ValueError as error:
+        text = str(error)
+        if "invalid UTF8" in text or "Invalid UTF8" in text:
+            raise ValueError(_no_text(path, "")) from error
+        told = None if dialect is None else _told(text, path, dialect, names, positions)
+        if told is None:
+            raise
+        raise ValueError(told) from error
+
+
+def _no_text(path: Path, where: str) -> str:
+    return hint_at_contents(path) or _ENCODING.format(where, path, path.suffix)
+
+
+def _told(
+    text: str, path: Path, dialect: Dialect, names: Sequence[str], positions: Sequence[int]
+) -> str | None:
+    ragged, no_number = _RAGGED.search(text), _NO_NUMBER.search(text)
+    if ragged:
+        n_fields = int(ragged[1])
+        for line, fields in _lines(path, dialect):
+            if len(fields) != n_fields:
+                return (
+                    f"line {line} has {len(fields)} field{'s' * (len(fields) != 1)}, but the first has {n_fields}: "
+                    f"{dialect.sep.join(fields)[:60]!r}. Mend it, or say what separates fields (sep, --sep)."
+                )
+    if no_number:
+        for line, fields in _lines(path, dialect):
+            for i in positions:
+                if i < len(fields) and fields[i] == no_number[1]:
+                    return (
+                        f"the column {names[i]!r} holds {fields[i][:40]!r} in line {line}, which is no number. Mend "
+                        f"it, or leave the column out: exclude=[{names[i]!r}] (--exclude)."
+                    )
+    return None
+
+
+def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line that has any, behind the first."""
+    with open_text(path, dialect.encoding) as file:
+        reader = csv.reader(file, delimiter=dialect.sep)
+        lines = ((reader.line_num, fields) for fields in reader if fields)
+        next(lines, None)
+        yield from lines
+
 
 _BLOCK_BYTES = 8 * 2**20
 

@@ -14,12 +14,11 @@ import scipy.sparse as sp
 
 from coterie.arrays import IndexArray, IntArray
 from coterie.limits.files import DamagedFileError
-from coterie.rows.carried import Carried
 from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array, listed
+from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.memory import SlicedSource, SparseSource, sliced
-from coterie.rows.source import RowSource
+from coterie.rows.source import Carried, RowSource
 
 __all__ = ["H5AD", "HDF5", "write_labels_to_obs"]
 

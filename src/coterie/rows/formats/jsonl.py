@@ -13,12 +13,11 @@ import numpy as np
 
 from coterie.arrays import IndexArray
 from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import cut_batches, is_compressed, open_bytes
-from coterie.rows.source import RowSource
+from coterie.rows.source import Carried, RowSource
 
 __all__ = ["JSONL"]
 

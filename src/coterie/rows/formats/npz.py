@@ -15,8 +15,8 @@ from coterie.limits.files import DamagedFileError, check_archive, check_members,
 from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.raw import RawSource, read_header
-from coterie.rows.formats.stored import choose_array
+from coterie.rows.formats.npy import RawSource, read_header
+from coterie.rows.formats.tabular import choose_array
 from coterie.rows.memory import SparseSource
 from coterie.rows.source import RowSource
 

@@ -13,14 +13,12 @@ import numpy as np
 from coterie.arrays import IndexArray
 from coterie.limits.files import DamagedFileError
 from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.carried import Carried
 from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import check_unique, cut_batches
-from coterie.rows.ranged import Span
-from coterie.rows.remote import RemoteFile
-from coterie.rows.source import RowSource
+from coterie.rows.remote import RemoteFile, Span
+from coterie.rows.source import Carried, RowSource
 
 __all__ = ["PARQUET"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,106 @@ from typing import Any
 
 from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.stored import NOTHING_WRITTEN, choose_array, listed
-from coterie.rows.formats.zarr_stores import Checksums, local_store, remote_store
+from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
 from coterie.rows.unchanged import SeenFolder
 
-__all__ = ["ZARR"]
+__all__ = ["Checksums", "ZARR", "local_store", "remote_store"]
+
+
+class Checksums:
+    """What has been read of an array so far, so that chunks of two arrays are never mixed.
+
+    An array is many objects, and to ask for the ETag of each would take as many requests as to read them.
+
+    Parameters
+    ----------
+    path : RemoteFile
+        The array, for errors.
+    """
+
+    def __init__(self, path: RemoteFile) -> None:
+        self._path = path
+        self._found: dict[str, int | None] = {}
+
+    def compare(self, key: str, content: Any) -> None:
+        """Compare what is found now with what was found before.
+
+        Parameters
+        ----------
+        key : str
+            Which object, and which of its bytes.
+        content : bytes-like or None
+            What it holds, None where there is none.
+
+        Raises
+        ------
+        ValueError
+            Where it is something else.
+        """
+        checksum = None if content is None else zlib.crc32(content)
+        if self._found.setdefault(key, checksum) != checksum:
+            raise FileError(
+                f"Cannot read {self._path}: it has changed since it was opened ({key} is another). Open it again."
+            )
+
+
+def local_store(path: str, seen: SeenFolder) -> Any:
+    """Return a store of this machine for ``zarr.open``."""
+    from zarr.storage import LocalStore
+
+    class Store(LocalStore):
+        """Zarr's own store, whose files are compared once they are read."""
+
+        async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+            found = await super().get(key, prototype, byte_range)
+            seen.compare(key)
+            return found
+
+    return Store(path, read_only=True)
+
+
+def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
+    """Return a store elsewhere for ``zarr.open``."""
+    from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
+    from zarr.abc.store import RangeByteRequest
+    from zarr.storage import FsspecStore
+
+    class Store(FsspecStore):
+        """Zarr's own store, whose reads are tried again."""
+
+        async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+            listed = super().list_dir
+
+            async def names() -> list[str]:
+                return [name async for name in listed(prefix)]
+
+            for name in await path.attempts.read_async(names):
+                yield name
+
+        async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+            read = partial(super().get, key, prototype, byte_range)
+            found = await path.attempts.read_async(read)
+            if found is not None and isinstance(byte_range, RangeByteRequest):
+                _check_length(path, key, byte_range.end - byte_range.start, len(found))
+            named = key if byte_range is None else f"{key} {byte_range}"
+            checksums.compare(named, None if found is None else found.as_numpy_array())
+            return found
+
+    file_system, root = path.file_system(asynchronous=True)
+    if not file_system.async_impl:
+        file_system = AsyncFileSystemWrapper(file_system, asynchronous=True)
+    return Store(file_system, read_only=True, path=root.rstrip("/"))
+
+
+def _check_length(path: RemoteFile, key: str, expected: int, found: int) -> None:
+    """Raise where a server gave another part of a file than it was asked for; those without ranges give it whole."""
+    if found != expected:
+        raise FileError(
+            f"Cannot read {path}: of {key} {expected} bytes were wanted, and {found} came. Does its server give parts "
+            "of files?"
+        )
 
 
 def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
