@@ -100,16 +100,14 @@ def mixture(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:
         options = {"coreset_size": 65_536, "max_iter": n_iterations, "tol": 0, "random_state": 0}
         with ExitStack() as stack:
             if n_workers:
-                from coterie.dask import TruncatedGaussianMixture
+                import coterie.dask
 
                 _client(stack, n_workers)
-                rows: Any = str(folder)
+                rows: Any = coterie.dask.rows(str(folder))
             else:
-                from coterie import TruncatedGaussianMixture
-
                 rows = coterie.as_rows(coterie.open_rows(folder).read())
             begin = time.perf_counter()
-            model = TruncatedGaussianMixture(len(seeds), n_threads=1, **options).fit(rows)
+            model = coterie.TruncatedGaussianMixture(len(seeds), n_threads=1, **options).fit(rows)
             seconds = time.perf_counter() - begin
         return {"seconds": seconds, "per_iteration": float("nan"), "inertia": float(model.lower_bound_)}
 

@@ -30,12 +30,8 @@ def dask_cases() -> Cases:
     def on_workers(model: Callable[..., Any], **given: Any) -> Case:
         return everywhere(lambda: fitted_here(model(random_state=0), coterie.dask.rows(lazy), **given))
 
-    def mixture(**given: Any) -> Case:
-        weights = given.pop("sample_weight", None)
-        model = partial(coterie.dask.TruncatedGaussianMixture, 20, max_iter=8, random_state=0, **given)
-        return everywhere(lambda: fitted_here(model(), lazy, sample_weight=weights))
-
     k_means = partial(coterie.KMeans, 20)
+    mixture = partial(coterie.TruncatedGaussianMixture, 20, max_iter=8)
     return {
         "k-means": on_workers(k_means),
         "k-means, weights": on_workers(k_means, sample_weight=weights),
@@ -48,8 +44,8 @@ def dask_cases() -> Cases:
         "nested, resumed": everywhere(
             lambda: resumed(partial(coterie.NestedMiniBatchKMeans, 20, batch_size=300), lazy)
         ),
-        "mixture": mixture(),
-        "mixture, diag, weights": mixture(covariance_type="diag", sample_weight=weights),
+        "mixture": on_workers(mixture),
+        "mixture, diag, weights": on_workers(partial(mixture, covariance_type="diag"), sample_weight=weights),
         "coreset": everywhere(lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, random_state=0)),
         "coreset, weights": everywhere(
             lambda: lightweight_coreset(coterie.dask.rows(lazy), 500, sample_weight=weights, random_state=0)

@@ -32,20 +32,15 @@ def in_processes(stack, n_workers, **options):
 
 def lost_in(monkeypatch, name, number):
     """Let the scheduler be lost when this many passes of a name have begun; return the names of the passes."""
-    from coterie.dask.crew import Crew
     from coterie.dask.pool import ClusterLostError, WorkerPool
 
-    begun = []
+    run, begun = WorkerPool.run, []
 
-    def losing(run):
-        def lost(pool, this, *arguments, **options):
-            begun.append(this if isinstance(this, str) else this.__name__.strip("_"))
-            if begun.count(name) == number:
-                raise ClusterLostError("The Dask scheduler tcp://here is lost.")
-            return run(pool, this, *arguments, **options)
+    def lost(pool, task, *arguments, **options):
+        begun.append(task.__name__.strip("_"))
+        if begun.count(name) == number:
+            raise ClusterLostError("The Dask scheduler tcp://here is lost.")
+        return run(pool, task, *arguments, **options)
 
-        return lost
-
-    for kind in (Crew, WorkerPool):
-        monkeypatch.setattr(kind, "run", losing(kind.run))
+    monkeypatch.setattr(WorkerPool, "run", lost)
     return begun

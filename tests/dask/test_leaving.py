@@ -11,8 +11,7 @@ distributed = pytest.importorskip("distributed", reason="fits on a cluster need 
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie import KMeans, NestedMiniBatchKMeans  # noqa: E402
-from coterie.dask import TruncatedGaussianMixture  # noqa: E402
+from coterie import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -81,8 +80,6 @@ def test_a_worker_leaves(model, far):
 
 def fitted(model, chunks):
     """Return a fitted model and the traffic of the fit."""
-    if hasattr(model, "to_local"):
-        return model.fit(chunks), model.traffic_
     lying = coterie.dask.rows(chunks)
     return model.fit(lying), lying.traffic
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import coterie
-from coterie import KMeans, NestedMiniBatchKMeans
+from coterie import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
@@ -20,7 +20,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
-from coterie.dask import LaplacianKModes, TruncatedGaussianMixture, rows
+from coterie.dask import LaplacianKModes, rows
 from coterie.dask.extra import distributed
 from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
@@ -42,7 +42,7 @@ _ESTIMATORS = {
 }
 
 # Those whose classes open the rows themselves.
-_ON_DASK = ("gmm", "laplacian-kmodes")
+_ON_DASK = ("laplacian-kmodes",)
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:

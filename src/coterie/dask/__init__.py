@@ -6,12 +6,10 @@ them, too: `predict`, `transform` and the like return lazy Dask arrays.
 
 from coterie.dask.backend import WorkerRows, rows
 from coterie.dask.laplacian_kmodes import LaplacianKModes
-from coterie.dask.mixture import TruncatedGaussianMixture
 from coterie.dask.neighbors import knn_graph, nearest_neighbors
 
 __all__ = [
     "LaplacianKModes",
-    "TruncatedGaussianMixture",
     "WorkerRows",
     "knn_graph",
     "nearest_neighbors",

@@ -16,9 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.backend import Backend, open_backend
+from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kept_rows
-from coterie.coresets import lightweight_coreset
+from coterie.coresets import draw_coreset
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.parameters import (
@@ -45,7 +47,8 @@ from coterie.fitting.warn import warn
 from coterie.mixture.component_search import ComponentSearch, FactorSearch, component_search
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
-from coterie.mixture.posteriors import TruncatedPosteriors
+from coterie.mixture.passes import ChunkPosteriors, label_all
+from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 
@@ -299,6 +302,8 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
     components_: Array
     weights_: FloatArray
 
+    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_", "lower_bounds_")
+
     def __init__(
         self,
         n_components: Components = 8,
@@ -367,8 +372,9 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         Parameters
         ----------
         X : array-like, table, Dask array or RowSource of shape (n, d)
-            The data, dense; see `coterie.open_rows` for files. What takes more than 1 GiB as floats is read in every
-            iteration; with a coreset, twice in all (and once more for the labels).
+            The data, dense; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. What takes more
+            than 1 GiB as floats is read in every iteration; with a coreset, twice in all (and once more for the
+            labels).
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
@@ -379,7 +385,6 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         TruncatedGaussianMixture
             This estimator.
         """
-        n_threads = effective_n_threads(self.n_threads)
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS, n_runs=int(self.n_init))
         rows, columns = self._rows_to_fit(X)
@@ -390,23 +395,29 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         with (
             report.scikit_learn_callbacks(X),
             single_threaded_blas(math.prod(rows.shape) * self.n_components),
+            open_backend(rows, weights, self.n_threads, fit=self) as backend,
         ):
-            if self.coreset_size is None:
-                rows = kept_rows(rows, n_threads)
-                data = Dataset(rows, weights, n_clusters=self.n_components, n_threads=n_threads)
+            data: Dataset | MeasuredRows
+            if self.coreset_size is not None:
+                X, coreset_weights, _ = draw_coreset(backend, self.coreset_size, random)
+                data = self._dataset(as_rows(X), coreset_weights)
+            elif backend.is_here:
+                rows = kept_rows(rows, backend.n_threads)
+                data = self._dataset(rows, weights)
             else:
-                X, coreset_weights, _ = lightweight_coreset(
-                    rows, self.coreset_size, sample_weight=weights, random_state=random, n_threads=n_threads
-                )
-                data = Dataset(as_rows(X), coreset_weights, n_clusters=self.n_components, n_threads=n_threads)
+                data = measure(backend, self.n_components)
             report.n_final_steps = self._n_label_steps(rows.shape[0] / data.n_rows)
             best = self._best_run(X, data, given, random, report)
             fitted = self._run_fitted(best) | {"runs_": report.runs()}
             if self.compute_labels:
-                fitted |= self._labels_fitted(rows, weights, best.parameters)
+                fitted |= self._labels_fitted(backend, rows, weights, best.parameters)
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
+
+    def _dataset(self, rows: RowSource, weights: Array | None) -> Dataset:
+        n_threads = effective_n_threads(self.n_threads)
+        return Dataset(rows, weights, n_clusters=self.n_components, n_threads=n_threads)
 
     def _best_run(
         self,
@@ -436,11 +447,18 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         self, data: Any, start: MixtureParameters, random: np.random.RandomState, report: Report
     ) -> EMResult:
         """Return the result of EM from initial parameters."""
-        posteriors = TruncatedPosteriors(
-            data.rows, data.weights, (self.n_components, *self._truncation()), random=random,
-            random_candidate=self.random_candidate, rows_per_tile=self.search_group_size,
-            search_every=self.search_every, n_threads=data.n_threads,
-        )  # fmt: skip
+        sizes = self.n_components, *self._truncation()
+        search: dict[str, Any] = {
+            "random_candidate": self.random_candidate, "rows_per_tile": self.search_group_size,
+            "search_every": self.search_every, "random": random,
+        }  # fmt: skip
+        posteriors: Posteriors
+        if isinstance(data, MeasuredRows):
+            posteriors = ChunkPosteriors(data, sizes, **search)
+        else:
+            posteriors = TruncatedPosteriors(
+                data.rows, data.weights, sizes, n_threads=data.n_threads, **search
+            )
         return em(posteriors, start, self._em_options(data, start), report)
 
     def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:
@@ -567,12 +585,15 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         return fitted
 
     def _labels_fitted(
-        self, rows: RowSource, weights: Array | None, parameters: MixtureParameters
+        self, backend: Backend, rows: RowSource, weights: Array | None, parameters: MixtureParameters
     ) -> dict[str, Any]:
         """Return the fitted attributes that are labels of the rows of a fit; one pass."""
         search = component_search(parameters, effective_n_threads(self.n_threads))
         exact = self._compares_all(len(parameters.weights))
-        labels, distances = search.labels_and_distances(rows, exact=exact)
+        if backend.is_here:
+            labels, distances = search.labels_and_distances(rows, exact=exact)
+        else:
+            labels, distances = label_all(backend, parameters, exact=exact)
         return {
             "labels_": labels,
             "_own_distances": OwnDistances(labels, distances, search.rounding, weights),
@@ -690,12 +711,12 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion of the model on X: the lower, the better."""
-        log_likelihoods = self.score_samples(X)
+        log_likelihoods = np.asarray(self.score_samples(X))
         return float(-2 * log_likelihoods.sum() + self._n_parameters() * np.log(len(log_likelihoods)))
 
     def aic(self, X: Any) -> float:
         """Return the Akaike information criterion of the model on X: the lower, the better."""
-        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+        return float(-2 * np.asarray(self.score_samples(X)).sum() + 2 * self._n_parameters())
 
     def sample(self, n_samples: int = 1) -> tuple[Array, IntArray]:
         """Draw rows from the mixture.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coterie.backend import lie_elsewhere
 from coterie.blocks.kernel_rows import KEPT_BYTES
 from coterie.estimators.belonging import own_posteriors
 from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
@@ -17,6 +18,8 @@ def _memory(model: TruncatedGaussianMixture, rows: RowSource) -> list[Need]:
     n_components, itemsize = min(model.n_components, n_rows), rows.dtype.itemsize
     n_candidates = min(model.n_candidates, n_components)
     needs = [labels_and_centers(rows, n_components)]
+    if lie_elsewhere(rows):
+        return needs
     if model.coreset_size is None:
         needs += [
             copy_of_rows(rows),

@@ -7,7 +7,7 @@ the number of components.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -125,7 +125,6 @@ class TruncatedPosteriors:
         self.total_weight = total_weight(n_rows, weights)
         self.n_distances = self._n_steps = 0
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
-        self._order: IndexArray = np.empty(0, dtype=np.int32)  # of the rows, once they are sorted
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
         # Memory that is new in every iteration would take longer than what is done in it.
@@ -163,23 +162,6 @@ class TruncatedPosteriors:
             self._sort_rows(order)
             self._candidates, self._energies = self._candidates[order], self._energies[order]
         return base
-
-    def kept(self) -> dict[str, Array]:
-        """Return what the next step depends on, beside the rows, the parameters and the neighbourhoods."""
-        few = np.uint16 if self._n_components <= 1 << 16 else np.int32
-        _, numbers, position, *_ = self._random.get_state(legacy=True)
-        random = np.append(numbers, [position, self._n_steps]).astype(np.uint32)
-        order = self._order if len(self._order) else np.arange(len(self._candidates), dtype=np.int32)
-        return {"candidates": self._candidates.astype(few), "order": order, "random": random}
-
-    def go_on(self, kept: Mapping[str, Array]) -> None:
-        """Be where another object of the same rows was, before any step of this one."""
-        *numbers, position, n_steps = kept["random"]
-        self._random.set_state(("MT19937", np.array(numbers, dtype=np.uint32), int(position), 0, 0.0))
-        self._n_steps = int(n_steps)
-        self._candidates = kept["candidates"].astype(np.int32)
-        if self._n_steps >= _SORT_AFTER and self._is_sorted_later:
-            self._sort_rows(kept["order"])
 
     def _search(self, parameters: MixtureParameters, learn: bool) -> None:
         # Rows that search by themselves show even in the first search which of them belong together.
@@ -234,7 +216,6 @@ class TruncatedPosteriors:
 
     def _sort_rows(self, order: IndexArray) -> None:
         assert self._in_memory is not None
-        self._order = order.astype(np.int32)
         self._in_memory = self._in_memory[order]
         if self._weights is not None:
             self._weights = self._weights[order]
