@@ -31,7 +31,12 @@ def on_workers(X, size=700):
 
 @pytest.mark.parametrize(
     ("covariance_type", "dtype"),
-    [("tied_spherical", np.float32), ("spherical", np.float64), ("diag", np.float64)],
+    [
+        ("tied_spherical", np.float32),
+        ("spherical", np.float64),
+        ("diag", np.float64),
+        ("factors", np.float64),
+    ],
 )
 def test_where_all_candidates_are_kept_it_is_that_of_one_machine(client, covariance_type, dtype):
     X = rows(dtype)
@@ -42,6 +47,7 @@ def test_where_all_candidates_are_kept_it_is_that_of_one_machine(client, covaria
         "means_init": X[:C],
         "tol": 0,
         "max_iter": 8,
+        "n_factors": 2,
     }
     here = TruncatedGaussianMixture(C, **options).fit(X, sample_weight=weights)
     there = TruncatedGaussianMixture(C, **options).fit(on_workers(X), sample_weight=weights)
