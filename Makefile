@@ -21,6 +21,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tests.support.words
 
 # Every figure and table of the papers, small: does all of it run? Figures mean nothing then.
 papers: $(VENV)/.test

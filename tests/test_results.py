@@ -169,7 +169,7 @@ def test_sparse_rows(X):
 def test_one_cluster_and_rows_in_none(few):
     model = KMeans(1).fit(few)
     table = coterie.results_table(model, few, labels=[0, 0, -1, 0, 0])
-    assert table["rank"].to_pylist() == [2, 1, None, 3, 4]  # the centre is at 9.6
+    assert table["rank"].to_pylist() == [2, 1, None, 3, 4]  # the center is at 9.6
     assert table["distance"].to_pylist()[2] is None
 
 

@@ -13,7 +13,7 @@ from benchmarks.convex.paper_data import Known
 __all__ = ["Panel", "draw_boxes", "draw_graph", "draw_panels"]
 
 # Colors that also the color-blind tell apart (after Okabe and Ito).
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 GREY = "#777777"
 DPI = 110
 
@@ -61,11 +61,11 @@ def _draw_paths(axis: Any, known: Known, fitted: Any, named: Sequence[str]) -> N
     mean, axes = _principal_plane(known.rows)
     curves = ((fitted.centroids_path_ - mean) @ axes).transpose(1, 0, 2)
     classes = np.zeros(len(curves), dtype=int) if known.classes is None else known.classes
-    colors = np.array(COLOURS)[classes] if known.classes is not None else np.full(len(curves), COLOURS[0])
+    colors = np.array(COLORS)[classes] if known.classes is not None else np.full(len(curves), COLORS[0])
     axis.add_collection(LineCollection(list(curves), colors=colors, linewidths=0.8, alpha=0.55))
     for label, name in enumerate(known.class_names or ("",)):
         own = curves[classes == label, 0]
-        axis.scatter(*own.T, s=16, color=COLOURS[label], linewidths=0, zorder=2, label=name or None)
+        axis.scatter(*own.T, s=16, color=COLORS[label], linewidths=0, zorder=2, label=name or None)
     _draw_ends(axis, curves)
     for at, name in known.names.items():
         if name in named or "*" in named:
@@ -106,7 +106,7 @@ def draw_graph(rows: np.ndarray, fitted: Any) -> Callable[[Path], None]:
             axis.plot(*rows[[head, tail]].T, color=GREY, linewidth=1, linestyle=":")
         curves = fitted.centroids_path_.transpose(1, 0, 2)
         for curve in curves:
-            axis.plot(*curve.T, color=COLOURS[0], linewidth=1.5)
+            axis.plot(*curve.T, color=COLORS[0], linewidth=1.5)
         axis.scatter(*rows.T, s=300, color="white", edgecolors="black", zorder=2)
         for at, row in enumerate(rows):
             axis.annotate(str(at + 1), row, ha="center", va="center", zorder=3)
@@ -138,7 +138,7 @@ def draw_boxes(
         axis = axes[0, 0]
         width = 70 / len(seconds)
         for number, (solver, by_size) in enumerate(seconds.items()):
-            color = COLOURS[number % len(COLOURS)]
+            color = COLORS[number % len(COLORS)]
             shift = width * (number - (len(seconds) - 1) / 2)
             axis.boxplot(
                 [np.sqrt(values) for values in by_size.values()], positions=[n + shift for n in by_size],

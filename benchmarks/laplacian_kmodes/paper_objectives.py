@@ -18,7 +18,7 @@ __all__ = ["make_figure_2", "make_table_3"]
 # E as the paper prints it has each pair of rows twice. Its update, at the same lambda, lowers an E with each once; at
 # twice the lambda it lowers the printed one.
 LK, OURS, OURS_DOUBLED = "LK (own, plain)", "SLK-MS", "SLK-MS at 2 lambda"
-COLOURS = {LK: "#d55e00", OURS: "#0072b2", OURS_DOUBLED: "#56b4e9"}
+COLORS = {LK: "#d55e00", OURS: "#0072b2", OURS_DOUBLED: "#56b4e9"}
 LAMBDAS, QUICK_LAMBDAS, TABLE_LAMBDA = (0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0), (0.2, 1.5), 1.5
 SEEDS = 10
 PUBLISHED = {
@@ -38,7 +38,7 @@ def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threa
 
     X, y = load_labeled(data)
     n_clusters = len(np.unique(y))
-    found: Curves = {name: {f"{lam:g}": [] for lam in lambdas} for name in COLOURS}
+    found: Curves = {name: {f"{lam:g}": [] for lam in lambdas} for name in COLORS}
     for seed in range(n_seeds):
         random = np.random.RandomState(seed)
         centers = k_means_plus_plus(X, n_clusters, random_state=random, n_threads=n_threads)[0]
@@ -137,7 +137,7 @@ def draw(found: Curves, path: Path) -> None:
         lambdas = [float(lam) for lam in curve]
         values = np.array([[objective for objective, _ in ends] for ends in curve.values()])
         dash = "--" if name == LK else "-"
-        means, color = values.mean(axis=1), COLOURS[name]
+        means, color = values.mean(axis=1), COLORS[name]
         axis.plot(lambdas, means, dash, color=color, marker="o", label=name, linewidth=1.8)
         lost = [min(n for _, n in ends) < most for ends in curve.values()]
         axis.plot(np.array(lambdas)[lost], means[lost], "o", color=color, markerfacecolor="white", zorder=3)

@@ -15,8 +15,8 @@ from benchmarks.nested.curves import RowCurves
 __all__ = ["draw_moves", "draw_thresholds"]
 
 # After Okabe and Ito; bounds on are solid, off dashed.
-TIME_COLOURS = ("#d55e00", "#0072b2")
-RHO_COLOURS = ("#f0e442", "#e69f00", "#cc79a7", "#0072b2", "#000000")
+TIME_COLORS = ("#d55e00", "#0072b2")
+RHO_COLORS = ("#f0e442", "#e69f00", "#cc79a7", "#0072b2", "#000000")
 DPI = 110
 
 
@@ -56,7 +56,7 @@ def draw_thresholds(
 def _draw_excess(
     axis: Any, row: RowCurves, times: Sequence[float], excess_at: Callable[..., list[float]]
 ) -> None:
-    for seconds, color in zip(times, TIME_COLOURS):
+    for seconds, color in zip(times, TIME_COLORS):
         for bounds, dash in (("auto", "-"), ("off", "--")):
             names = {rho: setting_name(rho, bounds) for rho in RHOS}
             shown = [rho for rho, name in names.items() if name in row.curves]
@@ -73,7 +73,7 @@ def _draw_excess(
 def _draw_curves(axis: Any, row: RowCurves) -> None:
     """Draw the curves of one kind of bounds: of the first seed, for they are of different lengths."""
     bounds = "auto" if setting_name(RHOS[0], "auto") in row.curves else "off"
-    for rho, color in zip(RHOS, RHO_COLOURS):
+    for rho, color in zip(RHOS, RHO_COLORS):
         fits = row.curves.get(setting_name(rho, bounds))
         if fits:
             seconds, energies = np.array(fits[0]).T

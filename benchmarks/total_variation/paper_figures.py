@@ -16,7 +16,7 @@ from benchmarks.total_variation.left_stochastic import left_stochastic_membershi
 __all__ = ["make_figure_1", "make_figure_2"]
 
 # Colors that also the color-blind tell apart (after Okabe and Ito).
-OURS_COLOUR, PEER_COLOUR = "#d55e00", "#0072b2"
+OURS_COLOR, PEER_COLOR = "#d55e00", "#0072b2"
 N_PATH = 20
 FOUR, NINE = 4, 9
 
@@ -91,8 +91,8 @@ def make_figure_1(run: PaperRun) -> None:
     run.report.table("A path of 20 vertices in two clusters, functions scaled to 0..1", headers, rows)
     run.report.data["path"] = {name: ours[name].tolist() for name in ("total variation", "spectral")}
     panels = (
-        ("total variation, (P-rlx)", ours["total variation"], OURS_COLOUR),
-        ("spectral, (P-rlx2)", ours["spectral"], PEER_COLOUR),
+        ("total variation, (P-rlx)", ours["total variation"], OURS_COLOR),
+        ("spectral, (P-rlx2)", ours["spectral"], PEER_COLOR),
     )
     run.draw("path", lambda path: _draw_path(panels, path))
 
@@ -170,7 +170,7 @@ def make_figure_2(run: PaperRun) -> None:
     run.report.table(f"Column of the fours, {what}", headers, rows)
     panels = [
         (titles[name], found[name]["column"], color)
-        for name, color in (("ours", OURS_COLOUR), ("factorization", PEER_COLOUR))
+        for name, color in (("ours", OURS_COLOR), ("factorization", PEER_COLOR))
     ]
     run.draw("fours", lambda path: _draw_fours(panels, found["n_fours"], path))
 

@@ -26,19 +26,19 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Sums and objectives, which are kept in double precision whatever the rows are."""
 
 IntArray: TypeAlias = npt.NDArray[np.int32]
-"""Labels and numbers of clusters, neighbours, vertices."""
+"""Labels and numbers of clusters, neighbors, vertices."""
 
 IndexArray: TypeAlias = npt.NDArray[np.intp]
 """Numbers of rows."""
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-# A cache line, and so the unit in which kernels read centres and duals: `coterie._kernels.LINE_BYTES`.
+# A cache line, and so the unit in which kernels read centers and duals: `coterie._kernels.LINE_BYTES`.
 LINE_BYTES = 64
 
 
 def lanes_of(dtype: npt.DTypeLike) -> int:
-    """Return how many numbers of a type fill a cache line: the width of a panel of centres."""
+    """Return how many numbers of a type fill a cache line: the width of a panel of centers."""
     return LINE_BYTES // np.dtype(dtype).itemsize
 
 

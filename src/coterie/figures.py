@@ -1,4 +1,4 @@
-"""What every picture needs: figures without a display, colours, quiet axes."""
+"""What every picture needs: figures without a display, colors, quiet axes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "FEW_COLOURS", "INK", "MANY_COLOURS", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
+    "FEW_COLORS", "INK", "MANY_COLORS", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
     "style_of", "tidy",
 ]  # fmt: skip
 
-# Colours that people with any kind of colour vision tell apart: Okabe and Ito's without the yellow (too pale on white).
-FEW_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
+# Colors that people with any kind of color vision tell apart: Okabe and Ito's without the yellow (too pale on white).
+FEW_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
 INK = "#333333"
 
-# For many clusters Tol's muted colours with a grey. Where they run out, points change shape.
-MANY_COLOURS = (
+# For many clusters Tol's muted colors with a gray. Where they run out, points change shape.
+MANY_COLORS = (
     *("#332288", "#DDCC77", "#117733", "#88CCEE", "#CC6677"),
     *("#999933", "#882255", "#44AA99", "#AA4499", "#777777"),
 )
@@ -74,7 +74,7 @@ def counted(number: int, what: str) -> str:
 
 
 def style_of(cluster: int, n_clusters: int) -> tuple[str, str]:
-    """Colour and shape of a cluster's points; the shape changes where the colours run out."""
-    colours = FEW_COLOURS if n_clusters <= len(FEW_COLOURS) else MANY_COLOURS
-    shape = (cluster // len(colours)) % len(_SHAPES) if n_clusters <= MOST_NUMBERED else 0
-    return colours[cluster % len(colours)], _SHAPES[shape]
+    """Color and shape of a cluster's points; the shape changes where the colors run out."""
+    colors = FEW_COLORS if n_clusters <= len(FEW_COLORS) else MANY_COLORS
+    shape = (cluster // len(colors)) % len(_SHAPES) if n_clusters <= MOST_NUMBERED else 0
+    return colors[cluster % len(colors)], _SHAPES[shape]

@@ -1,4 +1,4 @@
-"""How good is a clustering: against known classes, as a quantiser of the rows, as a cut of a graph.
+"""How good is a clustering: against known classes, as a quantizer of the rows, as a cut of a graph.
 
 `normalized_mutual_info_score` and `adjusted_rand_score` are scikit-learn's own.
 """
@@ -104,7 +104,7 @@ def purity(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> float:
 
 
 def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-    """Mean squared Euclidean distance from each row to its nearest centre.
+    """Mean squared Euclidean distance from each row to its nearest center.
 
     The rows are read block by block and the mean is accumulated in float64.
 
@@ -120,7 +120,7 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
     Returns
     -------
     float
-        For centres of k-means and equal weights: `inertia_ / n`.
+        For centers of k-means and equal weights: `inertia_ / n`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
 
     Notes
     -----
-    O(n k d) time; memory for a few blocks beside the centres.
+    O(n k d) time; memory for a few blocks beside the centers.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Placement:
     labels : ndarray of shape (n,), int32
         Their clusters, -1 for rows that are in none.
     measures : dict of str to ndarray of shape (n,)
-        How well they belong there, by names of columns: "distance" to the centre, what the method has besides, and
+        How well they belong there, by names of columns: "distance" to the center, what the method has besides, and
         "outlier_score", by which nothing is ranked.
     ranks : ndarray of shape (n,), int32
         1 for the row that belongs best to its cluster; 0 for rows that are in none.
@@ -128,7 +128,7 @@ def results_table(
         The columns: the id, those kept, and
 
         - ``cluster``: the label, -1 for rows in none and for outliers;
-        - ``distance``: to the centre, where clusters have centres;
+        - ``distance``: to the center, where clusters have centers;
         - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships of graph methods
           for the rows of the fit only: other rows have no membership, and their table has no such column);
         - ``outlier_score``: how far from its cluster the row is, relative to the scale of the cluster, where the model
@@ -278,7 +278,7 @@ def result_batches(
 
 
 class Examples:
-    """The rows of each cluster that are nearest to its centre, and the most doubtful ones.
+    """The rows of each cluster that are nearest to its center, and the most doubtful ones.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def _has_scales(model: Any) -> bool:
 def _distances(
     rows: RowSource, centers: Array, labels: IntArray, model: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the distance of each row to its own centre, and how nearly another one is as near, from 0 to 1."""
+    """Return the distance of each row to its own center, and how nearly another one is as near, from 0 to 1."""
     n_threads = effective_n_threads(getattr(model, "n_threads", None))
     own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)
     measure = SquareDistances(centers, n_threads)

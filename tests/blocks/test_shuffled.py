@@ -51,7 +51,7 @@ class TestRunLength:
 class TestShuffled:
     @settings(max_examples=50, deadline=None)
     @given(n_rows=st.integers(1, 300), run=st.integers(1, 50), seed=st.integers(0, 99))
-    def test_every_row_once_in_runs_of_neighbours(self, n_rows, run, seed):
+    def test_every_row_once_in_runs_of_neighbors(self, n_rows, run, seed):
         order = shuffled(n_rows, run, np.random.RandomState(seed))
         assert order.dtype == np.intp
         np.testing.assert_array_equal(np.sort(order), np.arange(n_rows))

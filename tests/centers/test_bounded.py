@@ -102,7 +102,7 @@ def test_any_length_of_centers_gives_the_same_labels(length, monkeypatch):
     monkeypatch.setattr(BoundedAssignment, "_shorten", lambda self, part, x: length)
     random = np.random.default_rng(0)
     X = oracle.unit_rows(random.normal(size=(500, 12)) + random.normal(size=12)).astype(np.float32)
-    X[250:] = X[:250]  # ties of rows, and of centres
+    X[250:] = X[:250]  # ties of rows, and of centers
     data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
     frame = CenterFrame(np.vstack([X[:20], X[:20]]), data.shift)
     plain = PlainAssignment(data)
@@ -123,7 +123,7 @@ def test_any_length_of_centers_gives_the_same_labels(length, monkeypatch):
 
 
 def test_shortened_centers_save_comparisons():
-    """Rows around directions at half the length of rows: of the bounds in force more rule a centre out."""
+    """Rows around directions at half the length of rows: of the bounds in force more rule a center out."""
     random = np.random.default_rng(0)
     directions = oracle.unit_rows(random.normal(size=(30, 24)))
     X = directions[np.arange(3000) % 30] + 1.7 * random.normal(size=(3000, 24)) / np.sqrt(24)

@@ -1,4 +1,4 @@
-"""Cells: centres that are spread over the rows, the same for a seed and any number of threads."""
+"""Cells: centers that are spread over the rows, the same for a seed and any number of threads."""
 
 import numpy as np
 import pytest

@@ -79,7 +79,7 @@ def test_labels_of_all_rows(dtype, sparse, tiny_blocks):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_frames_are_relative_to_their_shift(dtype):
-    """Movements, and the constant part of the scores, are those of the centres where the data lie."""
+    """Movements, and the constant part of the scores, are those of the centers where the data lie."""
     random = np.random.default_rng(0)
     shift, before, after = random.normal(size=9) + 5, *(random.normal(size=(2, 13, 9)) + 5).astype(dtype)
     frame, other = CenterFrame(before, shift), CenterFrame(after, shift)
@@ -103,7 +103,7 @@ def test_equal_centroids_go_to_the_lowest_number():
     [
         (dict(centers=np.zeros((2, 4))), "width"),
         (dict(offsets=np.zeros(3)), "offset"),
-        (dict(ids=np.zeros((5, 3), dtype=np.int32)), "neighbours"),
+        (dict(ids=np.zeros((5, 3), dtype=np.int32)), "neighbors"),
         (dict(ids=np.zeros((4, 1), dtype=np.int32)), "ids"),
     ],
 )

@@ -51,7 +51,7 @@ def test_rows_of_zeros(folder, X, capsys):
     np.testing.assert_array_equal(np.load("labels.npy"), labels)
 
 
-def test_rows_of_zeros_far_in_a_file_that_is_labelled(folder, X, capsys, monkeypatch):
+def test_rows_of_zeros_far_in_a_file_that_is_labeled(folder, X, capsys, monkeypatch):
     np.save("rows.npy", X)
     assert main(["fit", "rows.npy", "-k", "3", "--metric", "cosine", "-q"]) == 0
     X[217] = 0

@@ -115,7 +115,7 @@ def test_one_is_no_plural(folder, capsys):
     assert first.startswith("one.npy: 1 row x 1 column in 1 cluster by")
     assert second.startswith("1 iteration in")
     assert "1 to 1 row a cluster" in second
-    assert any(line.startswith("one.npy: 1 row labelled") for line in others)
+    assert any(line.startswith("one.npy: 1 row labeled") for line in others)
 
 
 @pytest.mark.usefixtures("shown_at_once")

@@ -1,4 +1,4 @@
-"""Graphs that others have made, as neighbours and distances: of `--graph`, or in place of the rows."""
+"""Graphs that others have made, as neighbors and distances: of `--graph`, or in place of the rows."""
 
 import numpy as np
 import pytest

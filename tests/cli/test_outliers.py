@@ -1,4 +1,4 @@
-"""`--outliers`: rows that are labelled -1 in what is written, and nowhere else."""
+"""`--outliers`: rows that are labeled -1 in what is written, and nowhere else."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_every_method(folder, csv, name):
 def test_arrays(folder, csv, X, capsys):
     np.save("rows.npy", X)
     assert main(["fit", "rows.npy", "-k", "3", "--outliers", "0.01"]) == 0
-    assert "3 outliers labelled -1: more than " in capsys.readouterr().out
+    assert "3 outliers labeled -1: more than " in capsys.readouterr().out
     labels = np.load("coterie-out/labels.npy")
     assert np.flatnonzero(labels == -1).tolist() == [3, 150, 299]
     assert labels.dtype == np.int32

@@ -29,7 +29,7 @@ def labels_others(case):
 
 
 def knows_centers(case):
-    """Others measure rows of the fit by their neighbours, and are their own neighbours in `predict`."""
+    """Others measure rows of the fit by their neighbors, and are their own neighbors in `predict`."""
     return labels_others(case) and case.predicts_labels and case.estimator is not TotalVariationClustering
 
 

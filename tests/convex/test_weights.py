@@ -158,7 +158,7 @@ def test_rows_that_are_all_equal():
     np.testing.assert_array_equal(path.centroids_path_[0], 3.0)
 
 
-def test_fewer_different_rows_than_neighbours():
+def test_fewer_different_rows_than_neighbors():
     X = np.repeat([[0.0], [1.0], [5.0]], 10, axis=0)
     path = ConvexClusterPath().fit(X)
     np.testing.assert_array_equal(path.labels_at(2), np.repeat([0, 0, 1], 10))

@@ -28,7 +28,7 @@ def few_queries(monkeypatch):
 def rows(n_rows, n_columns, dtype=np.float32):
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, n_columns)).astype(dtype)
-    X[:: max(1, n_rows // 20)] = X[0]  # more equal rows than neighbours, in several chunks
+    X[:: max(1, n_rows // 20)] = X[0]  # more equal rows than neighbors, in several chunks
     return X
 
 
@@ -53,7 +53,7 @@ def test_they_are_those_of_one_machine(client, dtype, metric):
     ("shape", "chunks", "n_neighbors"),
     [((41, 1), 10, 40), ((9, 3), 1, 2), ((30, 2), (29, 1), 5), ((2, 1), 2, 1)],
 )
-def test_chunks_of_fewer_rows_than_neighbours(client, shape, chunks, n_neighbors):
+def test_chunks_of_fewer_rows_than_neighbors(client, shape, chunks, n_neighbors):
     X = rows(*shape)
     found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(chunks, shape[1])), n_neighbors)
     assert_same(found, nearest_neighbors(X, n_neighbors, method="exact"))

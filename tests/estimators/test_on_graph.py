@@ -14,7 +14,7 @@ X = np.array([[0.0], [1], [2], [10], [11], [12]])
 
 
 class NearestHalf(GraphEstimator):
-    """Rows below and above 5, and a third cluster that is empty; neighbours have one vote each."""
+    """Rows below and above 5, and a third cluster that is empty; neighbors have one vote each."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class TestPredict:
         model = NearestHalf(affinity="precomputed").fit(graph)
         np.testing.assert_array_equal(model.predict(kind(graph)), model.labels_)
 
-    def test_no_more_neighbours_than_there_are(self):
+    def test_no_more_neighbors_than_there_are(self):
         model = NearestHalf().fit(X).set_params(n_neighbors=100)
         assert model.predict(X).shape == (6,)
 
@@ -90,7 +90,7 @@ def test_tags(affinity):
         (dict(n_clusters=0), "n_clusters must be a positive integer"),
         (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
         (dict(n_neighbors=0), "n_neighbors must be a positive integer"),
-        (dict(n_neighbors=6), "n_neighbors=6 should be < n_samples=6: a row is not its own neighbour"),
+        (dict(n_neighbors=6), "n_neighbors=6 should be < n_samples=6: a row is not its own neighbor"),
         (dict(affinity="cosine"), "affinity must be one of 'knn', 'precomputed', got 'cosine'"),
         (dict(max_iter=0), "max_iter"),
         (dict(tol=-1), "tol"),

@@ -26,13 +26,13 @@ def clusters(n_rows, seed, dtype=np.float32):
 
 
 def shapes(kind, n=4000):
-    """Rows whose neighbours are told apart by few directions, or by none of the first."""
+    """Rows whose neighbors are told apart by few directions, or by none of the first."""
     random = np.random.default_rng(5)
     if kind == "a plane":
         rows = random.normal(size=(n, 8)) @ random.normal(size=(8, 128)) + 0.05 * random.normal(size=(n, 128))
     elif kind == "no direction":
         rows = random.normal(size=(n, 96))
-    elif kind == "noisy groups":  # most of the variance is between them, and neighbours differ in the rest
+    elif kind == "noisy groups":  # most of the variance is between them, and neighbors differ in the rest
         rows = 4 * random.normal(size=(20, 96))[random.integers(20, size=n)] + random.normal(size=(n, 96))
     elif kind == "far rows":  # some directions are those of a few
         rows = random.standard_t(1.5, size=(n, 80))

@@ -1,4 +1,4 @@
-"""Approximate neighbours: nearly all of them, and the same for a seed."""
+"""Approximate neighbors: nearly all of them, and the same for a seed."""
 
 import pickle
 
@@ -125,7 +125,7 @@ def test_approximate_neighbors_have_the_same_bits_for_a_seed_and_any_threads():
 
 
 def test_cells_with_few_points_are_no_obstacle():
-    """As many neighbours are wanted as no few cells hold; and equal rows, which leave cells empty."""
+    """As many neighbors are wanted as no few cells hold; and equal rows, which leave cells empty."""
     X = clusters(400, 0)
     ids, _ = nearest_neighbors(X, 390, method="approximate", random_state=0)
     assert np.mean(ids == nearest_neighbors(X, 390, **METHOD)[0]) > 0.98

@@ -1,4 +1,4 @@
-"""The kernels of approximate neighbours: points of few cells, and the nearest of candidates."""
+"""The kernels of approximate neighbors: points of few cells, and the nearest of candidates."""
 
 import numpy as np
 import pytest

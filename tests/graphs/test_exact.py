@@ -1,4 +1,4 @@
-"""Exact neighbours: against their oracle, and the laws that they must keep."""
+"""Exact neighbors: against their oracle, and the laws that they must keep."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Neighbours that others have found, and rows that are added later."""
+"""Neighbors that others have found, and rows that are added later."""
 
 import numpy as np
 import pytest

@@ -110,7 +110,7 @@ def test_an_index_for_rows_from_elsewhere_is_planned_by_these():
 
 
 def test_few_candidates_are_no_reason_to_compare_with_all(monkeypatch):
-    """A low aim is met by fewer candidates than neighbours that are asked for."""
+    """A low aim is met by fewer candidates than neighbors that are asked for."""
     monkeypatch.setattr("coterie.graphs.approximate.neighbors_by_differences", None)
     X = shapes("a plane")
     assert nearest_neighbors(X, 10, method="approximate", recall=0.4, random_state=0).recall < 1

@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbours: against their oracle, and the laws that they must keep."""
+"""Graphs of nearest neighbors: against their oracle, and the laws that they must keep."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Neighbours as users ask for them: metrics, and what is not taken."""
+"""Neighbors as users ask for them: metrics, and what is not taken."""
 
 import numpy as np
 import pytest

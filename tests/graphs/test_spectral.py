@@ -22,7 +22,7 @@ def grid(height, width):
 
 
 @pytest.mark.parametrize("size", [5, 30])
-def test_eigenvectors_of_the_normalised_laplacian(size):
+def test_eigenvectors_of_the_normalized_laplacian(size):
     graph = grid(size, size + 1)
     found = spectral_vectors(graph, 4, seed=0)
     laplacian = graph_laplacian(graph, normalized=True).toarray()
@@ -57,7 +57,7 @@ def test_an_order_has_every_vertex_once(n, n_vectors, seed):
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
-def test_neighbours_come_close():
+def test_neighbors_come_close():
     X = np.random.default_rng(0).random((3000, 2))
     graph = knn_graph(X, 8)
     place = np.empty(3000, dtype=int)

@@ -211,7 +211,7 @@ class TestRules:
 
     @pytest.mark.filterwarnings("ignore:init_size")
     @pytest.mark.parametrize("init_size", [None, 3, 50, 10_000])
-    def test_size_of_the_initialisation(self, blobs, init_size):
+    def test_size_of_the_initialization(self, blobs, init_size):
         seen = []
 
         def first_rows(X, n_clusters, random_state):

@@ -63,7 +63,7 @@ def test_the_largest_is_a_plain_fit_and_the_others_start_from_its_modes(digits, 
     plain = LaplacianKModes(10, mode_update=mode_update, graph_weight=2, random_state=3).fit(X)
     assert np.array_equal(scan.models[1].labels_, plain.labels_)
     assert scan.models[1].objective_ == plain.objective_
-    if mode_update == "mean_shift":  # modes that are rows begin at the densest row near a given centre
+    if mode_update == "mean_shift":  # modes that are rows begin at the densest row near a given center
         warm = LaplacianKModes(
             10, mode_update=mode_update, graph_weight=1, init=plain.modes_, random_state=3
         ).fit(X)
@@ -187,14 +187,14 @@ def test_the_table(scan):
     assert len({len(line.removesuffix(" *")) for line in lines}) == 1
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_the_picture(scan, labelled, tmp_path):
-    figure = (scan if labelled else GraphWeightScan(scan.models)).plot()
+@pytest.mark.parametrize("labeled", [True, False])
+def test_the_picture(scan, labeled, tmp_path):
+    figure = (scan if labeled else GraphWeightScan(scan.models)).plot()
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), scan.objectives)
     assert len(figure.axes[1].lines) == 10 + 1
     drawn = [line.get_ydata() for line in figure.axes[2].lines[:-1]]
     np.testing.assert_array_equal(
-        drawn, [scan.normalized_mutual_information, scan.accuracy] if labelled else [scan.modularities]
+        drawn, [scan.normalized_mutual_information, scan.accuracy] if labeled else [scan.modularities]
     )
     figure.savefig(tmp_path / "scan.png")
 

@@ -61,7 +61,7 @@ def test_rows_in_another_order(make):
 
 
 def test_each_row_twice():
-    """Copies are each other's nearest neighbours: the graph is a thinner one, so clusters must be clear."""
+    """Copies are each other's nearest neighbors: the graph is a thinner one, so clusters must be clear."""
     X, n_clusters = blobs()
     labels = fitted(X, n_clusters, "byproduct").labels_
     other = fitted(np.repeat(X, 2, axis=0), n_clusters, "byproduct").labels_

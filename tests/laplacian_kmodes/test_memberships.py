@@ -40,7 +40,7 @@ def dense(graph, shift=True):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-class TestMinimise:
+class TestMinimize:
     @settings(max_examples=60, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 17, 300]), n_clusters=st.sampled_from([1, 2, 7, 8, 9, 16, 17, 40]),
@@ -50,7 +50,7 @@ class TestMinimise:
     def test_against_the_oracle(self, dtype, n, n_clusters, lam, shift, binary, n_updates, seed):
         graph, affinities = some_problem(n, n_clusters, dtype, seed, density=min(1, 4 / n), binary=binary)
         K = dense(graph, shift)
-        states = oracle.minimised(affinities.astype(float), K, lam, n_updates)
+        states = oracle.minimized(affinities.astype(float), K, lam, n_updates)
         objectives = [oracle.relaxed_objective(Z, affinities, K, lam) for Z in states]
         tolerance = 1e-4 * n if dtype == np.float32 else 1e-9 * n
         for name in INSTRUCTION_SETS:
@@ -125,7 +125,7 @@ class TestMinimise:
         np.testing.assert_allclose(memberships.rests, expected, rtol=1e-3)
         assert memberships.rests.argmin() == 59
 
-    def test_rows_without_neighbours_keep_their_affinities(self, dtype):
+    def test_rows_without_neighbors_keep_their_affinities(self, dtype):
         graph, affinities = some_problem(50, 5, dtype, 0, density=0)
         memberships, _ = fitted(graph, affinities, 3.0)
         np.testing.assert_allclose(memberships.memberships, oracle.softmax(affinities), rtol=1e-5)

@@ -19,7 +19,7 @@ def mixture(n_components, covariance_type="tied_spherical", **parameters):
 
 
 def full(n_components, covariance_type="tied_spherical", **parameters):
-    """A mixture that truncates nothing, and regularises nothing."""
+    """A mixture that truncates nothing, and regularizes nothing."""
     everything = dict(n_candidates=n_components, n_neighbors=n_components, reg_covar=0, tol=0)
     return mixture(n_components, covariance_type, **(everything | parameters))
 

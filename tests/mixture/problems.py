@@ -67,7 +67,7 @@ class Problem:
         return f"Problem{self.sizes}"
 
     def search(self, rows_per_tile=16, update_neighbors=True, regroup=False, n_threads=2, rows=None):
-        """Candidates, energies, neighbours, number of distances."""
+        """Candidates, energies, neighbors, number of distances."""
         candidates, neighbors = self.candidates.copy(), self.neighbors.copy()
         energies = np.full(candidates.shape, np.nan, dtype=self.dtype)
         n_distances = _kernels.truncated_search(

@@ -27,7 +27,7 @@ def check_against_the_oracle(
         reg_covar=0.01, random_state=seed, n_threads=2, **steps,
     )  # fmt: skip
     fitted_for(n_iter, model, X, weights)
-    # The draws of the fit: candidates of each row, then neighbours of each component.
+    # The draws of the fit: candidates of each row, then neighbors of each component.
     draws = np.random.RandomState(seed)
     candidates = distinct_draws(draws, n, n_components, n_candidates)
     others = distinct_draws(draws, n_components, n_components - 1, n_neighbors - 1)
@@ -205,7 +205,7 @@ class TestTruncated:
         assert many.responsibilities(blobs).nnz == 4 * len(blobs)
 
     def test_a_random_candidate_helps_where_nothing_else_does(self):
-        """In one column, with no neighbours at all, the means come from where the rows are not."""
+        """In one column, with no neighbors at all, the means come from where the rows are not."""
         X = np.repeat(np.arange(50.0), 20)[:, None] + np.random.default_rng(0).normal(
             scale=0.05, size=(1000, 1)
         )

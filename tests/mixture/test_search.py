@@ -159,7 +159,7 @@ class TestSearch:
         assert np.any(problem.search()[2] != problem.neighbors)
 
     def test_nothing_is_known_but_itself(self, dtype):
-        """With one candidate and one neighbour in tiles of one row no row can find another component."""
+        """With one candidate and one neighbor in tiles of one row no row can find another component."""
         problem = Problem(50, 4, 9, 1, 1, dtype)
         ids, _, neighbors, n_distances = problem.search(rows_per_tile=1)
         np.testing.assert_array_equal(ids, problem.candidates)

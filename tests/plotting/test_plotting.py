@@ -48,7 +48,7 @@ def X():
 
 
 def n_points(ax):
-    """Points of the scatters that are no centres (those have a white face or a cross)."""
+    """Points of the scatters that are no centers (those have a white face or a cross)."""
     return sum(len(c.get_offsets()) for c in ax.collections if c.get_alpha())
 
 
@@ -118,7 +118,7 @@ def test_labels_and_coordinates_of_ones_own(X):
         plotting.plot_clusters(points, labels=labels[1:])
 
 
-def test_pictures_of_one_model_have_the_same_colours(X):
+def test_pictures_of_one_model_have_the_same_colors(X):
     model = TotalVariationClustering(9, n_init=1, max_iter=20, random_state=0).fit(X)
     lines = plotting.plot_memberships(model, clusters=[8, 2]).lines
     for line, cluster in zip(lines, (8, 2)):
@@ -130,9 +130,9 @@ def test_points_lie_on_the_principal_components(X):
     X = X * [9, 3, 1, 1, 1, 1]
     ax = plotting.plot_clusters(X, Model(X, 1))
     drawn = np.asarray(ax.collections[0].get_offsets())
-    centred = X - X.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    assert np.allclose(np.abs(drawn), np.abs(centred @ directions[:2].T))
+    centerd = X - X.mean(axis=0)
+    _, _, directions = np.linalg.svd(centerd, full_matrices=False)
+    assert np.allclose(np.abs(drawn), np.abs(centerd @ directions[:2].T))
 
 
 def test_large_sparse_rows_stay_sparse(X, monkeypatch):
@@ -209,7 +209,7 @@ def test_cluster_images(n_images, image_shape, monkeypatch):
 
 
 def test_one_level_of_grey(tmp_path):
-    assert is_png(plotting.plot_cluster_images(np.ones((3, 4)), (2, 2)), tmp_path / "grey.png")
+    assert is_png(plotting.plot_cluster_images(np.ones((3, 4)), (2, 2)), tmp_path / "gray.png")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_modes_means_and_nearest_rows(X, kind, tmp_path):
         for row, picture in zip(np.argsort(squares), nearest):
             assert np.allclose(picture, shown(X[row]), atol=1e-5)
     written = texts(figure)
-    assert written[:6] == ["centre", "mean", "nearest", "2nd", "3rd", "4th"]
+    assert written[:6] == ["center", "mean", "nearest", "2nd", "3rd", "4th"]
     assert written[6:9] == ["cluster 0\n67 rows", "cluster 1\n67 rows", "cluster 2\n66 rows"]
     assert is_png(figure, tmp_path / "modes.png")
 
@@ -269,7 +269,7 @@ def test_no_picture_comes_twice(X):
     model = KMeans(14, random_state=0).fit(X)
     figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=2, data_name="rows.npy")
     written = texts(figure)
-    assert written[:3] == ["centre", "nearest", "2nd"]
+    assert written[:3] == ["center", "nearest", "2nd"]
     assert [len(line) for line in pictures(figure)] == [3] * 14
     assert written[-1].startswith("k-means of rows.npy: 14 clusters")
 
@@ -324,7 +324,7 @@ def test_modes_of_few_rows_and_of_other_rows(X):
     assert "cluster 0\n50 rows" in texts(figure)
 
 
-def test_modes_in_colour(tmp_path):
+def test_modes_in_color(tmp_path):
     X = np.random.default_rng(0).integers(0, 255, size=(40, 24), dtype=np.uint8)
     figure = plotting.plot_modes(X, Model(X, 2), (4, 2, 3))
     for line in pictures(figure):
@@ -356,7 +356,7 @@ def test_bad_modes(X, image_shape, n_neighbors, message):
 def test_modes_without_coordinates(X):
     affinities = np.exp(-((X[:30, None] - X[:30]) ** 2).sum(axis=2))
     model = LaplacianKModes(2, affinity="precomputed", init="random", random_state=0).fit(affinities)
-    with pytest.raises(ValueError, match="no centres with coordinates"):
+    with pytest.raises(ValueError, match="no centers with coordinates"):
         plotting.plot_modes(affinities, model, (5, 6))
 
 
@@ -418,7 +418,7 @@ def test_memberships(X, tmp_path):
 
 
 class TestRowsAsTheModelSeesThem:
-    """Rows and centres in one space, and rows in no cluster."""
+    """Rows and centers in one space, and rows in no cluster."""
 
     @pytest.fixture
     def rays(self):

@@ -114,7 +114,7 @@ def admm_until_residuals(
 ) -> tuple[Array, Array, int, Array]:
     """ADMM until Boyd's residuals (2011, section 3.3.1) allow to stop: U, duals, iterations, residuals over limits.
 
-    The absolute tolerance is the relative one times the root mean square of the rows, which are to be centred.
+    The absolute tolerance is the relative one times the root mean square of the rows, which are to be centerd.
     """
     n, p = X.shape
     K = np.zeros((len(edges), n))

@@ -1,4 +1,4 @@
-"""Slow, plain versions of neighbour graphs and of what is done with them, in float64: the oracle."""
+"""Slow, plain versions of neighbor graphs and of what is done with them, in float64: the oracle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 def nearest_neighbors(X, n_neighbors, queries=None) -> tuple[npt.NDArray[np.intp], Array]:
-    """By squared distance, then number; a row is not its own neighbour."""
+    """By squared distance, then number; a row is not its own neighbor."""
     squares = square_distances(X if queries is None else queries, X)
     if queries is None:
         np.fill_diagonal(squares, np.inf)
@@ -100,7 +100,7 @@ def incidence(W, entry) -> Array:
 
 
 def shares_of_neighbors(graph):
-    """Of each pair of vertices, the neighbours of both as a part of those of either (Jaccard's index)."""
+    """Of each pair of vertices, the neighbors of both as a part of those of either (Jaccard's index)."""
     shares = np.zeros(graph.shape)
     neighbors = [set(np.flatnonzero(row)) for row in graph]
     for one, of_one in enumerate(neighbors):

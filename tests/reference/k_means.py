@@ -14,7 +14,7 @@ def square_distances(X: npt.ArrayLike, centers: npt.ArrayLike) -> Array:
 
 
 def potential(X: npt.ArrayLike, centers: npt.ArrayLike) -> float:
-    """The sum of the squared distances to the nearest centres."""
+    """The sum of the squared distances to the nearest centers."""
     return float(np.sum(square_distances(X, centers).min(axis=1)))
 
 

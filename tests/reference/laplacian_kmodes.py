@@ -47,7 +47,7 @@ def updated(Z, affinities, K, lam) -> Array:
     return softmax(affinities + lam * K @ Z)
 
 
-def minimised(affinities, K, lam, n_updates) -> list[Array]:
+def minimized(affinities, K, lam, n_updates) -> list[Array]:
     """The memberships before the first update and after each."""
     states = [softmax(affinities)]
     for _ in range(n_updates):
@@ -83,7 +83,7 @@ def densest(Z, k) -> npt.NDArray[np.int64]:
 def alternated(K, k, modes, lam, n_rounds, n_updates) -> tuple[Array, npt.NDArray[np.int64]]:
     """Algorithm 1 with modes among the rows by their definition: memberships and modes in turn."""
     for _ in range(n_rounds):
-        Z = minimised(k[:, modes], K, lam, n_updates)[-1]
+        Z = minimized(k[:, modes], K, lam, n_updates)[-1]
         modes = densest(Z, k)
     return Z, modes
 

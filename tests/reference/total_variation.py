@@ -122,7 +122,7 @@ def started(W, F, steps) -> State:
 
 
 def outer_objective(W, anchor, F, lam=None) -> float:
-    """What the inner iterations of an outer step from `anchor` minimise over rows in the simplex."""
+    """What the inner iterations of an outer step from `anchor` minimize over rows in the simplex."""
     lam = anchor.shape[1] - 1 if lam is None else lam
     B = np.array([balance(f, lam) for f in anchor.T])
     E = np.array([energy(W, f, lam) for f in anchor.T])
@@ -200,7 +200,7 @@ def outer_step(
 def moved_vertices(W, labels, n_clusters, lam=None, weights=None, fixed=None) -> npt.NDArray[np.integer]:
     """Clusters after moves of single vertices, as long as (P) falls: each to the one next to it that lowers it most.
 
-    Vertices move in their order; one is looked at again after a neighbour has moved, and all are when nothing moves.
+    Vertices move in their order; one is looked at again after a neighbor has moved, and all are when nothing moves.
     """
     n, labels = len(W), labels.copy()
     fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
@@ -232,7 +232,7 @@ def _best_move(W, labels, i, n_clusters, lam, weights) -> int:
         return W[np.ix_(inside, ~inside)].sum() / limit if limit > 0 else np.inf
 
     best, lowest = labels[i], 0.0
-    # In the order in which the neighbours have them.
+    # In the order in which the neighbors have them.
     for r in dict.fromkeys(labels[np.flatnonzero(W[i])]):
         if r == labels[i]:
             continue

@@ -51,7 +51,7 @@ def tiles(candidates, n_components, rows_per_tile) -> list[tuple[int, npt.NDArra
 
 
 def search_set(rows, candidates, neighbors, extra) -> npt.NDArray[np.intp]:
-    """The neighbourhoods of all that the rows of a tile know, and what else they are told to try."""
+    """The neighborhoods of all that the rows of a tile know, and what else they are told to try."""
     found = set(neighbors[candidates[rows].ravel()].ravel().tolist())
     return np.array(sorted(found | (set() if extra is None else set(extra[rows].tolist()))))
 
@@ -83,7 +83,7 @@ def mean_energies(table, candidates, neighbors, extra=None, rows_per_tile=16, be
 
 
 def renewed_neighbors(averages, best, neighbors) -> Ids:
-    """Each component and those of least mean energy; one without rows keeps its neighbours, and they fill up."""
+    """Each component and those of least mean energy; one without rows keeps its neighbors, and they fill up."""
     out = neighbors.copy()
     for c in np.unique(best):
         others = [j for j in np.argsort(averages[c], kind="stable") if j != c and np.isfinite(averages[c, j])]
@@ -98,9 +98,9 @@ def partial_e_step(
 ) -> tuple[Ids, Array, Ids, int]:
     """One search. Takes the energies of all rows with all components, and looks only at those that it may.
 
-    Neighbours are learnt from rows that had the same best component or, with `regroup`, that have it now.
+    Neighbors are learned from rows that had the same best component or, with `regroup`, that have it now.
 
-    Returns candidates, their energies, neighbours, and how many energies it looked at.
+    Returns candidates, their energies, neighbors, and how many energies it looked at.
     """
     found, kept = candidates.copy(), np.empty(candidates.shape)
     n_distances = 0
@@ -204,7 +204,7 @@ def truncated_em(
     X, means, candidates, neighbors, *, covariance_type, n_iter, weights=None, reg_covar=0.0,
     smallest_variance=0.0, n_shared=2, search_group_size=16, search_every=3, initial_e_steps=1,
 ):  # fmt: skip
-    """EM from given means, candidates and neighbours: means, variances, shares, neighbours, and all free energies.
+    """EM from given means, candidates and neighbors: means, variances, shares, neighbors, and all free energies.
 
     Last comes how close two components ever were for a row: where means coincide, rounding says which is better.
 

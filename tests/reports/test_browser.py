@@ -233,8 +233,8 @@ def test_it_is_printed_on_white(see):
     page.emulate_media(media="print")
     assert page.locator(".still").is_visible()
     assert page.locator("#map-live").is_hidden()
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert colour == "rgb(255, 255, 255)"
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert color == "rgb(255, 255, 255)"
 
 
 def test_a_hundred_thousand_rows_are_usable_at_once(see):

@@ -175,7 +175,7 @@ def test_known_classes(iris):
 def test_wrong_arguments_are_one_line(iris):
     model, X, _ = iris
     for wrong, words in (
-        ({"projection": "magic"}, "projection must be one of auto, centres"),
+        ({"projection": "magic"}, "projection must be one of auto, centers"),
         ({"projection": "graph"}, "has no graph"),
         ({"labels": [1, 2]}, "has labels of 2 rows, and here are 150"),
         ({"labels": np.full(150, 0.5)}, "whole numbers"),

@@ -66,7 +66,7 @@ def test_a_good_result_is_no_warning():
         lambda X: coterie.TotalVariationClustering(3, n_init=1, random_state=0).fit(X),
         lambda X: coterie.ConvexClustering(gamma=0.5).fit(X[:40]),
     ],
-    ids=["own starts", "given centres", "no init by name", "convex"],
+    ids=["own starts", "given centers", "no init by name", "convex"],
 )
 def test_nothing_is_compared_where_no_start_is_drawn_or_the_fit_had_its_own(make):
     X = load_iris()[0]

@@ -206,7 +206,7 @@ def test_no_extra_is_imported():
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
-class Centred(TransformerMixin, BaseEstimator):
+class Centerd(TransformerMixin, BaseEstimator):
     """The least estimator that reads its data through `as_rows` alone."""
 
     def fit(self, X, y=None):
@@ -229,7 +229,7 @@ class Centred(TransformerMixin, BaseEstimator):
         return tags
 
 
-@parametrize_with_checks([Centred()])
+@parametrize_with_checks([Centerd()])
 def test_errors_are_those_that_scikit_learn_wants(estimator, check):
     check(estimator)
 

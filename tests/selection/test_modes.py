@@ -33,7 +33,7 @@ def test_prominence_is_the_fall_on_the_best_way():
     steps = np.concatenate([np.full(60, 0.1), np.full(20, 1.0), np.full(50, 0.1)])
     modes = find_modes(np.cumsum(steps)[:, None], 1, 6)
     assert modes.count(0.5) == 2
-    # On a line the dimension is 1, which distances to few neighbours, all equal, overrate.
+    # On a line the dimension is 1, which distances to few neighbors, all equal, overrate.
     assert np.log(10) < modes.second < 2 * np.log(10)
 
 

@@ -81,7 +81,7 @@ def test_weighted_sizes_hold_up_to_the_largest_weight(seed, unit):
     assert found.is_within
     assert sizes.min() >= bounds.least - largest - 1e-9 * unit
     assert sizes.max() <= bounds.most + largest + 1e-9 * unit
-    # The unit of the weights drops out of a linear programme, but not of its solver's tolerances.
+    # The unit of the weights drops out of a linear program, but not of its solver's tolerances.
     least = unit * least_cost(scores, SizeBounds(bounds.least / unit, bounds.most / unit), weights / unit)
     assert found.bound <= least + 1e-8 * unit
 

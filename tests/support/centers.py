@@ -1,4 +1,4 @@
-"""Rows and centres of awkward shapes, and what must hold of the bounds between them."""
+"""Rows and centers of awkward shapes, and what must hold of the bounds between them."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +8,7 @@ from tests.reference import k_means as oracle
 
 DTYPES = [np.float32, np.float64]
 
-# Rows, columns and centres that are not multiples of any panel, tile or chunk.
+# Rows, columns and centers that are not multiples of any panel, tile or chunk.
 SHAPES = st.tuples(
     st.sampled_from([1, 2, 5, 23, 25, 97, 300]),
     st.sampled_from([1, 2, 3, 7, 16, 17, 33, 65]),
@@ -17,7 +17,7 @@ SHAPES = st.tuples(
 
 
 def rows_and_centers(shape, dtype, sparse, seed):
-    """Return rows as an array, the same as kernels shall have them, and centres."""
+    """Return rows as an array, the same as kernels shall have them, and centers."""
     n_rows, n_columns, n_centers = shape
     random = np.random.default_rng(seed)
     X = random.normal(size=(n_rows, n_columns)).astype(dtype)
@@ -34,7 +34,7 @@ def tolerance(dtype):
 def check_bounds(bounded, X, frame, scale=1.0):
     """No lower bound may exceed a true distance, no upper bound fall below one.
 
-    Where rows and centres have length 1, these are distances to shortened centres, in a unit of their own. `scale` is
+    Where rows and centers have length 1, these are distances to shortened centers, in a unit of their own. `scale` is
     the size of the numbers.
     """
     length = bounded._length

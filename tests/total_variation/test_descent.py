@@ -40,7 +40,7 @@ def some_descent(
 
 def iterate(descent, n_inner):
     """Take the inner iterations of an outer step without testing any."""
-    descent._linearise(descent.statistics)
+    descent._linearize(descent.statistics)
     descent._iterate(n_inner)
 
 
@@ -322,7 +322,7 @@ class TestDescent:
         """The minimum is unique: where F has it, any other lies above by half of its squared distance to F."""
         W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed)
         descent = some_descent(W, F, np.float64)
-        descent._linearise(descent.statistics)
+        descent._linearize(descent.statistics)
         descent._iterate(5000)
         W = W / W[W > 0].mean()
         found = descent.memberships
@@ -342,7 +342,7 @@ class TestDescent:
             monkeypatch.setattr("coterie.total_variation.descent._CALL_DUALS", most)
             descent = some_descent(some_weights(40, 0.1, 0), some_memberships(40, 3, 0), np.float32)
             for _ in range(3):
-                descent._linearise(descent.statistics)
+                descent._linearize(descent.statistics)
                 descent._iterate(n_iterations)
             found.append((descent._tau, descent.memberships, descent._extrapolated))
         assert found[0][0] == found[1][0]
@@ -375,7 +375,7 @@ class TestDescent:
 def kernel_arguments():
     W = some_weights(9, 0.3, 0)
     descent = some_descent(W, some_memberships(9, 3, 0), np.float64, block_rows=4)
-    descent._linearise(descent.statistics)
+    descent._linearize(descent.statistics)
     return dict(
         graph=descent._graph.kernel_graph, duals=descent._duals, memberships=descent._memberships,
         extrapolated=descent._extrapolated, spare=descent._spare, anchors=descent._anchors, fixed=descent._fixed,

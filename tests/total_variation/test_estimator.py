@@ -276,7 +276,7 @@ class TestLabels:
         published = TotalVariationClustering(2, affinity="precomputed", init=turned, steps="paper")
         assert published.fit(graph, labels).energy_ > model.energy_
 
-    def test_labelled_rows_stay(self, digits):
+    def test_labeled_rows_stay(self, digits):
         graph, y = digits
         random = np.random.default_rng(0)
         labels = np.where(random.random(len(y)) < 0.1, y, -1)
@@ -320,7 +320,7 @@ class TestLabels:
 
 
 class TestPredict:
-    def test_new_rows_follow_their_neighbours(self):
+    def test_new_rows_follow_their_neighbors(self):
         X, y = make_moons(600, noise=0.08, random_state=0)
         model = TotalVariationClustering(2, random_state=0).fit(X[:400], np.r_[y[:2], [-1] * 398])
         assert np.mean(model.predict(X[400:]) == y[400:]) > 0.99
@@ -435,7 +435,7 @@ def test_cuts_of_few_and_of_empty_clusters():
     assert balanced_cut(np.ones((3, 3)), ["a", "b", "b"]) == 4.0
 
 
-def test_few_rows_are_all_neighbours():
+def test_few_rows_are_all_neighbors():
     X = np.random.default_rng(0).normal(size=(8, 2))
     with pytest.warns(UserWarning, match="n_neighbors=10 is not less than n_samples=8: all 7 other rows"):
         few = TotalVariationClustering(2, random_state=0).fit(X)

@@ -11,7 +11,7 @@ from coterie.total_variation.rounding import numbers_by_labels
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_other_numbers_keep_more_edges_of_labelled_vertices(seed):
+def test_no_other_numbers_keep_more_edges_of_labeled_vertices(seed):
     random = np.random.default_rng(seed)
     n, n_clusters = 30, 4
     graph = np.triu(random.random((n, n)) * (random.random((n, n)) < 0.3), 1)

@@ -39,7 +39,7 @@ def test_the_best_run_is_in_the_order_of_the_data(graph):
     assert len(energies) == 3
     assert best.objective == energies.min()
     np.testing.assert_array_equal(best.labels, best.memberships.argmax(axis=1))
-    # Neighbours are together, as they would not be in any other order.
+    # Neighbors are together, as they would not be in any other order.
     rows = np.repeat(np.arange(1500), np.diff(graph.indptr))
     assert np.mean(best.labels[rows] == best.labels[graph.indices]) > 0.95
 

@@ -79,7 +79,7 @@ def test_two_merged_and_one_split_are_put_right():
     known = np.where(np.arange(600) % 20 == 0, (y + 1) % 4, -1).astype(np.int32)
     found = split_and_merge(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert np.mean(found == (y + 1) % 4) > 0.99
-    # One that contradicts its neighbours stays what it is.
+    # One that contradicts its neighbors stays what it is.
     known[1] = (y[1] + 2) % 4
     found = split_and_merge(problem_of(graph, 4, known), wrong.astype(np.int32), halve, 5)
     assert found[1] == known[1]
@@ -108,11 +108,11 @@ def test_a_fit_with_swaps():
     assert np.array_equal(again.memberships_, model.memberships_)
     known = np.where(np.arange(len(y)) < 50, y, -1)
     plain = TotalVariationClustering(10, random_state=0).fit(X, known)
-    labelled = TotalVariationClustering(10, n_swaps=5, random_state=0).fit(X, known)
-    assert np.array_equal(labelled.labels_[:50], y[:50])
-    assert np.array_equal(labelled.memberships_[:50], np.eye(10)[y[:50]])
-    assert len(labelled.energies_) == 2
-    assert labelled.energy_ <= plain.energy_ == labelled.energies_[0]
+    labeled = TotalVariationClustering(10, n_swaps=5, random_state=0).fit(X, known)
+    assert np.array_equal(labeled.labels_[:50], y[:50])
+    assert np.array_equal(labeled.memberships_[:50], np.eye(10)[y[:50]])
+    assert len(labeled.energies_) == 2
+    assert labeled.energy_ <= plain.energy_ == labeled.energies_[0]
 
 
 def test_wrong_number():

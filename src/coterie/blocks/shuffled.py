@@ -1,7 +1,7 @@
 """Rows in random order: every prefix is a random sample.
 
 Rows are drawn singly where the data are small (1 GiB as floats, or sparse). Of larger data they are drawn in runs of
-neighbouring rows, so that a file is read in pieces worth a read: see `run_length`. Which rows are drawn depends on the
+neighboring rows, so that a file is read in pieces worth a read: see `run_length`. Which rows are drawn depends on the
 shape and type of the data alone, not on how they are stored.
 """
 
@@ -31,7 +31,7 @@ _KEPT_PREFIX_BYTES = 256 << 20
 
 
 def run_length(rows: RowSource, batch_size: int) -> int:
-    """Return how many neighbouring rows are drawn together: 1 if the data are sparse or take at most 1 GiB."""
+    """Return how many neighboring rows are drawn together: 1 if the data are sparse or take at most 1 GiB."""
     row_bytes = rows.shape[1] * rows.dtype.itemsize
     if rows.is_sparse or rows.shape[0] * row_bytes <= KEPT_BYTES:
         return 1
@@ -39,7 +39,7 @@ def run_length(rows: RowSource, batch_size: int) -> int:
 
 
 def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray:
-    """Return all row numbers in random order, but for runs of neighbours."""
+    """Return all row numbers in random order, but for runs of neighbors."""
     if run == 1:
         return random.permutation(n_rows)
     starts = random.permutation(-(-n_rows // run)) * run

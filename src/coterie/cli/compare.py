@@ -152,7 +152,7 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
 
 
 def comparison_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines for people: the advice, a table, how alike the methods are, what each criterion favours."""
+    """Return the lines for people: the advice, a table, how alike the methods are, what each criterion favors."""
     source, records = facts["input"], facts["methods"]
     whole = facts["sample_rows"] == facts["rows"]
     lines = [

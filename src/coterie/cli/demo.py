@@ -170,7 +170,7 @@ def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def compare_modes(X: np.ndarray, y: np.ndarray, *, quiet: bool = False) -> tuple[Any, dict[str, Any]]:
-    """Modes on a graph of nearest neighbours against k-means, ten starts each.
+    """Modes on a graph of nearest neighbors against k-means, ten starts each.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict
 
 
 def _fit_and_follow(model: Any, X: np.ndarray, *, quiet: bool) -> list[tuple[float, np.ndarray]]:
-    """Fit a model; return the seconds and the centres of each iteration."""
+    """Fit a model; return the seconds and the centers of each iteration."""
     seen: list[tuple[float, np.ndarray]] = []
     with display(quiet) as screen:
         show = FitCallback(screen, method_of(model), model.get_params())

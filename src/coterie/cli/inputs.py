@@ -78,7 +78,7 @@ def open_prepared(
     preparing : mapping of str, optional
         Options of `prepare_rows`, such as "missing".
     affinities : bool
-        Whether rows are those of a graph; then the file may hold the neighbours that it is made of.
+        Whether rows are those of a graph; then the file may hold the neighbors that it is made of.
     warned : list of str, optional
         Where warnings go; by default nowhere.
     used : list of str, optional
@@ -214,7 +214,7 @@ def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
 
 
 def read_graph(file: str, n_rows: int) -> Any:
-    """Read the matrix of a graph of the rows, which its method checks; or the neighbours that it is made of.
+    """Read the matrix of a graph of the rows, which its method checks; or the neighbors that it is made of.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def read_graph(file: str, n_rows: int) -> Any:
 
 
 def _graph_of_given(file: str) -> sp.csr_array | None:
-    """Return the graph of the neighbours in a .npz file of `ids` and `distances`; None for any other file."""
+    """Return the graph of the neighbors in a .npz file of `ids` and `distances`; None for any other file."""
     if not (file.endswith(".npz") and os.path.isfile(file)):
         return None
     if not zipfile.is_zipfile(file):

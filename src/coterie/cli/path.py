@@ -123,7 +123,7 @@ def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PathJob:
-    """Which path to follow, and where the results go. `n_clusters` gives the colours of the pictures."""
+    """Which path to follow, and where the results go. `n_clusters` gives the colors of the pictures."""
 
     file: str
     out: Path

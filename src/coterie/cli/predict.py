@@ -288,7 +288,7 @@ def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tup
 def predict_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines of a prediction."""
     return [
-        f"{facts['input']['file']}: {counted(facts['input']['rows'], 'row')} labelled in {facts['seconds']:.3g} s, "
+        f"{facts['input']['file']}: {counted(facts['input']['rows'], 'row')} labeled in {facts['seconds']:.3g} s, "
         f"{counted(facts['clusters'], 'cluster')}",
         *outlier_lines(facts),
         *file_lines(facts),

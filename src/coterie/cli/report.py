@@ -61,7 +61,7 @@ def report(
     text: str | None = None,
     terms: str | None = None,
     image: str | None = None,
-    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto",
+    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto",
     stability: Natural = 4,
     json: Json = False,
     quiet: Quiet = False,
@@ -111,7 +111,7 @@ class ReportOptions:
     text: str | None = None
     terms: Sequence[str] | None = None
     image_shape: tuple[int, ...] | None = None
-    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto"
+    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto"
     stability: int = 4
 
 
@@ -129,7 +129,7 @@ class ReportJob:
     keep: Sequence[str] | None = None
     text: str | None = None
     image_shape: tuple[int, ...] | None = None
-    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto"
+    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto"
     stability: int = 4
 
 

@@ -249,5 +249,5 @@ def outlier_lines(facts: dict[str, Any]) -> list[str]:
     found = facts.get("outliers")
     if found is None:
         return []
-    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labelled -1"
+    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labeled -1"
     return [f"{marked}: more than {found['threshold']:.3g} times as far as the median row of their clusters"]

@@ -241,8 +241,8 @@ def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
             f"n_neighbors must be less than the number of rows, got {n_neighbors} of {data.n_rows} rows."
         )
     n_bytes = data.n_rows * n_neighbors * (4 + data.dtype.itemsize)
-    need = Need(n_bytes, "ids and distances of the neighbours", "ask for fewer neighbours")
-    check_memory([need], f"{n_neighbors} neighbours of {data.n_rows:,} rows")
+    need = Need(n_bytes, "ids and distances of the neighbors", "ask for fewer neighbors")
+    check_memory([need], f"{n_neighbors} neighbors of {data.n_rows:,} rows")
 
 
 def _search_all(data: WorkerRows, queries: Queries, numbers: IndexArray, n_neighbors: int) -> Nearest:

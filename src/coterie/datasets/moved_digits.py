@@ -28,7 +28,7 @@ def make_moved_digits(
     Returns
     -------
     X : ndarray of shape (n_samples, 64), float32
-        Grey levels from 0 to 16, row by row.
+        Gray levels from 0 to 16, row by row.
     y : ndarray of shape (n_samples,), int64
         The digit, 0 to 9.
 
@@ -46,7 +46,7 @@ def make_moved_digits(
     down, right = random.uniform(0, 2, size=(2, n_samples, 1, 1)).astype(np.float32)
     top, left = down.astype(np.intp), right.astype(np.intp)
     X = np.zeros((n_samples, 8, 8), dtype=np.float32)
-    for below in (0, 1):  # bilinear interpolation between four neighbouring pixels
+    for below in (0, 1):  # bilinear interpolation between four neighboring pixels
         for beside in (0, 1):
             weight = np.abs(1 - below - (down - top)) * np.abs(1 - beside - (right - left))
             pixels = top + below + np.arange(8)[:, None], left + beside + np.arange(8)

@@ -42,7 +42,7 @@ def load_digits() -> tuple[Array, Array]:
     Returns
     -------
     X : ndarray of shape (1797, 64), float64
-        Grey levels from 0 to 16, row by row.
+        Gray levels from 0 to 16, row by row.
     y : ndarray of shape (1797,), int64
         The digit, 0 to 9.
 

@@ -93,9 +93,9 @@ def given_graph(rows: RowSource) -> Need:
 
 
 def neighbor_graph(rows: RowSource, n_neighbors: int, *, is_symmetric: bool) -> Need:
-    """Return what the search for neighbours and the graph of them take."""
+    """Return what the search for neighbors and the graph of them take."""
     n_edges = rows.shape[0] * min(n_neighbors, rows.shape[0])
     per_edge = (4 + rows.dtype.itemsize) * (7 if is_symmetric else 4)
     return Need(
-        n_edges * per_edge, f"the graph of {n_neighbors} neighbours of each row", "ask for fewer neighbours"
+        n_edges * per_edge, f"the graph of {n_neighbors} neighbors of each row", "ask for fewer neighbors"
     )

@@ -40,7 +40,7 @@ RESERVED_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a method minimises or maximises.
+    """What a method minimizes or maximizes.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Objective:
     unit : str
         In what it is counted, such as "per row"; empty where the name says it all.
     higher_is_better : bool
-        Whether it is maximised.
+        Whether it is maximized.
     """
 
     attribute: str
@@ -118,7 +118,7 @@ class Method:
     summary : str
         What it finds, in a sentence without a full stop.
     objective : Objective, optional
-        What it minimises or maximises.
+        What it minimizes or maximizes.
     clusters : str, optional
         The parameter that holds the number of clusters; None: it does not take one.
     progress : Progress
@@ -131,7 +131,7 @@ class Method:
     drops_clusters : bool
         Whether fewer clusters may be left than were asked for.
     belonging : Belonging, optional
-        How well rows belong to their clusters, where that is more than the distance to a centre.
+        How well rows belong to their clusters, where that is more than the distance to a center.
     pictures : mapping of str to callable
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
         estimator that gives Axes.

@@ -1,4 +1,4 @@
-"""Estimators that cluster the vertices of a graph: rows joined to their nearest neighbours, or given affinities."""
+"""Estimators that cluster the vertices of a graph: rows joined to their nearest neighbors, or given affinities."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GraphEstimator(
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities),
-    and says how much the neighbours of a row speak for each cluster, and how far rows are from their clusters.
+    and says how much the neighbors of a row speak for each cluster, and how far rows are from their clusters.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
@@ -54,8 +54,8 @@ class GraphEstimator(
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X, by the memberships of its nearest training rows.
 
-        A row of the fit is its own nearest neighbour here, so its label may differ from the one in `labels_` where
-        its neighbours disagree.
+        A row of the fit is its own nearest neighbor here, so its label may differ from the one in `labels_` where
+        its neighbors disagree.
 
         Parameters
         ----------
@@ -191,9 +191,9 @@ class GraphEstimator(
             self._meet_few_rows(n_rows)
 
     def _meet_few_rows(self, n_rows: int) -> None:
-        """Say that there are not as many other rows as each is to have neighbours."""
+        """Say that there are not as many other rows as each is to have neighbors."""
         raise ValueError(
-            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbour."
+            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbor."
         )
 
     def check_parameters(self) -> None:

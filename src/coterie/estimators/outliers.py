@@ -26,7 +26,7 @@ SCALES: dict[str, Declared] = {
     "_own_distances": Absent(),
 }
 
-# A centre is off by up to so many units in the last place of its length, whatever its rows are.
+# A center is off by up to so many units in the last place of its length, whatever its rows are.
 _ROUNDINGS = 4
 
 
@@ -80,7 +80,7 @@ class OutlierScoring:
     def cluster_scales_(self) -> FloatArray:
         """The scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its own rows.
 
-        A cluster without such a scale, since it is empty, or most of its rows are at its centre but for rounding, as
+        A cluster without such a scale, since it is empty, or most of its rows are at its center but for rounding, as
         that of a cluster of one row is, gets the median of those of the others.
         """
         self._scale()
@@ -210,6 +210,6 @@ def relative_to_scales(distances: FloatArray, labels: IntArray, scales: FloatArr
 
 
 def center_rounding(centers: Array) -> FloatArray:
-    """Return how far from each centre rows can seem to be that are all equal: it is rounded to its float type."""
+    """Return how far from each center rows can seem to be that are all equal: it is rounded to its float type."""
     lengths = np.linalg.norm(centers.astype(np.float64), axis=1)
     return np.asarray(_ROUNDINGS * float(np.finfo(centers.dtype).eps) * lengths)

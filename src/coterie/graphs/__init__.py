@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbours, and what clustering on graphs asks of them.
+"""Graphs of nearest neighbors, and what clustering on graphs asks of them.
 
 A graph of n vertices is a `scipy.sparse.csr_array` of shape (n, n) of non-negative weights: entry (i, j) is the edge
 from i to j. Rows are sorted and no entry occurs twice. An entry that is stored is an edge, also where its weight is 0,

@@ -1,8 +1,8 @@
-"""Approximate nearest neighbours of dense rows: each row looks in the few cells whose centroids are nearest to it.
+"""Approximate nearest neighbors of dense rows: each row looks in the few cells whose centroids are nearest to it.
 
 Within a cell everything is a product of blocks, at the speed of the exact search. Where few directions suffice to tell
 near rows from far ones, cells are searched in these, and what is found there is measured in all columns. How many
-directions and cells are enough is measured on probes, rows whose neighbours are known. What is found does not depend
+directions and cells are enough is measured on probes, rows whose neighbors are known. What is found does not depend
 on the number of threads.
 """
 
@@ -29,7 +29,7 @@ from coterie.graphs.probes import draw_probes
 __all__ = ["Aim", "CellIndex", "approximate_neighbors"]
 
 
-# Probes are left out of the points that cells are learnt from where there are so many points for each.
+# Probes are left out of the points that cells are learned from where there are so many points for each.
 _LEFT_OUT = 2
 
 
@@ -66,7 +66,7 @@ def approximate_neighbors(
     points : ndarray of shape (n, d)
         Where to look.
     queries : ndarray of shape (q, d), of the same dtype, or None
-        None: the points among each other, none of them its own neighbour.
+        None: the points among each other, none of them its own neighbor.
     n_neighbors : int
         At most n, or n - 1 of the points among each other.
     aim : Aim
@@ -108,7 +108,7 @@ class CellIndex:
     points : ndarray of shape (n, d)
         Where to look. They are not copied.
     sample : ndarray of shape (s, d), of the same dtype, or None
-        Rows such as will ask, of which probes are drawn. None: the points, which are not their own neighbours.
+        Rows such as will ask, of which probes are drawn. None: the points, which are not their own neighbors.
     n_neighbors : int
         At most n: the most that will be asked for.
     aim : Aim

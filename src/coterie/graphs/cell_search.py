@@ -27,7 +27,7 @@ __all__ = [
     "visiting_order",
 ]
 
-# Cells per square root of the number of points, and rows per cell that they are learnt from; measured, see
+# Cells per square root of the number of points, and rows per cell that they are learned from; measured, see
 # docs/benchmarks/graphs.md.
 _CELLS_PER_ROOT = 2
 _SAMPLE_PER_CELL = 32
@@ -231,7 +231,7 @@ class CellSearch:
     n_threads : int
         Threads of the kernels.
     left_out : ndarray of shape (r,), optional
-        Points that cells are not learnt from: their own cells would be nearer to them than to rows that are not there.
+        Points that cells are not learned from: their own cells would be nearer to them than to rows that are not there.
     """
 
     def __init__(self, points: Array, seed: int, n_threads: int, left_out: IndexArray | None = None) -> None:
@@ -313,7 +313,7 @@ class CellSearch:
 
 
 def sample_of_cells(n_rows: int) -> tuple[int, int]:
-    """Return how many cells so many rows are put into, and from how many of the rows these are learnt."""
+    """Return how many cells so many rows are put into, and from how many of the rows these are learned."""
     n_cells = min(n_rows, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_rows))))
     return n_cells, min(n_rows, _SAMPLE_PER_CELL * n_cells)
 

@@ -25,13 +25,13 @@ __all__ = [
     "rows_in_directions",
 ]
 
-# How many directions are tried, the last ones only where others do not suffice, and rows that they are learnt from.
+# How many directions are tried, the last ones only where others do not suffice, and rows that they are learned from.
 # With more than half of the columns there is nothing to win.
 WIDTHS = (32, 48, 64, 96, 128, 192, 256)
 _LAST_WIDTHS = 2
 _SAMPLE = 2048
 
-# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbour that is
+# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbor that is
 # asked for, and some more.
 _SPARE = 2
 _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
@@ -66,7 +66,7 @@ class FewDirections:
 
 
 def candidates_of(n_neighbors: int, in_few: bool) -> int:
-    """Return among how many candidates neighbours are looked for: at most, in few directions, or in all columns."""
+    """Return among how many candidates neighbors are looked for: at most, in few directions, or in all columns."""
     return _IN_DIRECTIONS * n_neighbors + _SPARE_IN_DIRECTIONS if in_few else n_neighbors + _SPARE
 
 
@@ -77,7 +77,7 @@ def few_directions(
 
     The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is taken with the whole lengths and the product in these
     directions alone, which leaves out products of what is left of the rows: as often positive as negative. Whether
-    that tells near from far depends on the data, above all on how far apart neighbours are, which no share of
+    that tells near from far depends on the data, above all on how far apart neighbors are, which no share of
     variance tells: so it is tried on the probes. With more directions fewer candidates must be measured.
 
     Parameters
@@ -87,11 +87,11 @@ def few_directions(
     offsets : ndarray of shape (n,)
         Squared lengths of the points.
     probes : Probes
-        Rows whose neighbours are known.
+        Rows whose neighbors are known.
     recall : float
-        The share of true neighbours that must be among the candidates.
+        The share of true neighbors that must be among the candidates.
     seed : int
-        Of the rows that directions are learnt from.
+        Of the rows that directions are learned from.
     n_threads : int
         Threads.
 

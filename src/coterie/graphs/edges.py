@@ -17,13 +17,13 @@ __all__ = ["Edges", "edges_of_graph", "shared_neighbors"]
 # Edges per pair of rows from which the order of the rows no longer matters.
 _DENSE_SHARE = 0.25
 
-# Neighbours that are compared at a time.
+# Neighbors that are compared at a time.
 _MOST_NEIGHBORS = 1 << 23
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Undirected edges in the order of their heads, and the order of nodes that keeps neighbours close.
+    """Undirected edges in the order of their heads, and the order of nodes that keeps neighbors close.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Edges:
         return edges, places, is_turned[places]
 
     def order_of_neighbors(self) -> IndexArray:
-        """Return an order of the nodes in which neighbours are close (reverse Cuthill-McKee)."""
+        """Return an order of the nodes in which neighbors are close (reverse Cuthill-McKee)."""
         if len(self) > _DENSE_SHARE * self.n_nodes**2 / 2:
             return np.arange(self.n_nodes, dtype=np.int64)
         ones = np.ones(len(self), dtype=np.int8)
@@ -93,9 +93,9 @@ def edges_of_graph(graph: sp.csr_array, dtype: npt.DTypeLike | None = None) -> E
 
 
 def shared_neighbors(edges: Edges) -> FloatArray:
-    """Return for each edge how many of the neighbours of its ends are neighbours of both, as a part of all of them.
+    """Return for each edge how many of the neighbors of its ends are neighbors of both, as a part of all of them.
 
-    That is Jaccard's index of the neighbours of both ends; O(sum of the squares of the degrees) in all.
+    That is Jaccard's index of the neighbors of both ends; O(sum of the squares of the degrees) in all.
     """
     ends = np.concatenate([edges.heads, edges.tails])
     degrees = np.bincount(ends, minlength=edges.n_nodes)

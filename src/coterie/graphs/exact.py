@@ -67,7 +67,7 @@ def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_th
     points : ndarray or csr_array of shape (n, d)
         Where to look.
     queries : ndarray or csr_array of shape (q, d), of the same kind and dtype, or None
-        None: the points among each other, none of them its own neighbour.
+        None: the points among each other, none of them its own neighbor.
     n_neighbors : int
         At most n, or n - 1 of the points among each other.
     n_threads : int
@@ -108,7 +108,7 @@ class ExactSearch:
     def __init__(self, points: Block, n_threads: int) -> None:
         self._points = points
         if sp.issparse(points):
-            # Products in float64: rounding cannot hide a neighbour but among rows that all but coincide.
+            # Products in float64: rounding cannot hide a neighbor but among rows that all but coincide.
             self._compared = points.astype(np.float64)
             with np.errstate(over="ignore"):
                 self._squares = np.asarray(self._compared.multiply(self._compared).sum(axis=1)).ravel()
@@ -330,7 +330,7 @@ def nearest_of_candidates(
     points : ndarray of shape (n, d)
         Where candidates come from.
     queries : ndarray of shape (q, d), or None
-        The rows; None: the points, none of which is its own neighbour.
+        The rows; None: the points, none of which is its own neighbor.
     candidates : ndarray of shape (q, m), int32
         Points, none twice; -1 for none.
     row_order : ndarray of shape (q,)

@@ -1,4 +1,4 @@
-"""Neighbours that others have found, and neighbours that are kept up to date as rows are added."""
+"""Neighbors that others have found, and neighbors that are kept up to date as rows are added."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["extend_neighbors", "given_neighbors"]
 
 
 def given_neighbors(ids: npt.ArrayLike, distances: npt.ArrayLike, *, squared: bool = False) -> Neighbors:
-    """Check neighbours that were found elsewhere, and return them as `nearest_neighbors` does.
+    """Check neighbors that were found elsewhere, and return them as `nearest_neighbors` does.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def extend_neighbors(
     random_state: Seed = None,
     n_threads: int | None = None,
 ) -> Neighbors:
-    """Add rows to those whose neighbours are known, and bring all lists up to date.
+    """Add rows to those whose neighbors are known, and bring all lists up to date.
 
     The new rows are compared with all, the old ones with the new only: what was found among these stays.
 

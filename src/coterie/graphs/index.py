@@ -41,7 +41,7 @@ class NeighborIndex:
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows among which neighbours are looked for. They are held in memory, an array as it is: it must not be
+        The rows among which neighbors are looked for. They are held in memory, an array as it is: it must not be
         changed while it is in the index.
     n_neighbors : int
         The most that `query` will find for a row, at most n.
@@ -100,7 +100,7 @@ class NeighborIndex:
     >>> square_distances.ravel()
     array([ 0.0625, 36.    ])
     >>> index
-    NeighborIndex of 4 x 1 rows: 2 neighbours, euclidean, exact
+    NeighborIndex of 4 x 1 rows: 2 neighbors, euclidean, exact
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class NeighborIndex:
         )
 
     def _answer_zeros(self, block: Block, ids: IntArray, squares: Array, n_threads: int) -> None:
-        """Write the neighbours of rows of zeros, where the index has none: all rows are at right angles to them."""
+        """Write the neighbors of rows of zeros, where the index has none: all rows are at right angles to them."""
         zeros = np.flatnonzero(are_zero(block))
         if len(zeros):
             points, one = with_zeros_apart(self._points), with_zeros_apart(block[zeros[:1]])
@@ -198,4 +198,4 @@ class NeighborIndex:
 
     def __repr__(self) -> str:
         n, d = self.shape
-        return f"NeighborIndex of {n} x {d} rows: {self.n_neighbors} neighbours, {self.metric}, {self.method}"
+        return f"NeighborIndex of {n} x {d} rows: {self.n_neighbors} neighbors, {self.metric}, {self.method}"

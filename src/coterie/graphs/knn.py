@@ -1,4 +1,4 @@
-"""Graphs that join rows to their nearest neighbours, and the weights of their edges."""
+"""Graphs that join rows to their nearest neighbors, and the weights of their edges."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ def knn_graph(
     random_state: Seed = None,
     n_threads: int | None = None,
 ) -> sp.csr_array:
-    """Build the graph that joins each row to its nearest neighbours.
+    """Build the graph that joins each row to its nearest neighbors.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
         The rows: the vertices.
     n_neighbors : int
-        Neighbours of each row, itself not counted; less than n.
+        Neighbors of each row, itself not counted; less than n.
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.
     weights : {"binary", "distance", "gaussian"} or callable
         "binary": 1. "distance": the distance. "gaussian": exp(-distance^2 / (2 s^2)) with the bandwidth s. A
         callable gets the squared distances, shape (n, n_neighbors), and returns non-negative weights of that shape.
     bandwidth : float, optional
-        s of the Gaussian weights. None: the root of the mean squared distance to a neighbour, see
+        s of the Gaussian weights. None: the root of the mean squared distance to a neighbor, see
         `gaussian_bandwidth`.
     symmetrize : {"max", "mean", "none"}
         What becomes of an edge that goes one way only: "max" gives both ways its weight, "mean" half of it; edges
@@ -129,12 +129,12 @@ def graph_of_neighbors(
     symmetrize: Literal["max", "mean", "none"] = "max",
     include_self: bool = False,
 ) -> sp.csr_array:
-    """Build the graph of neighbours that have been found already.
+    """Build the graph of neighbors that have been found already.
 
     Parameters
     ----------
     ids : ndarray of shape (n, n_neighbors), int32
-        The neighbours of each vertex, as `nearest_neighbors` returns them: no one twice, none its own; -1 for none.
+        The neighbors of each vertex, as `nearest_neighbors` returns them: no one twice, none its own; -1 for none.
         Those that others have found go through `given_neighbors` first.
     square_distances : ndarray of shape (n, n_neighbors), float32 or float64
         How far they are, squared; infinite where there is none.
@@ -220,12 +220,12 @@ def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = Non
 
 
 def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
-    """Return the root of the mean squared distance to a neighbour, s of exp(-distance^2 / (2 s^2)).
+    """Return the root of the mean squared distance to a neighbor, s of exp(-distance^2 / (2 s^2)).
 
     Parameters
     ----------
     square_distances : array-like of any shape
-        Squared distances to neighbours, as `nearest_neighbors` returns them.
+        Squared distances to neighbors, as `nearest_neighbors` returns them.
 
     Returns
     -------

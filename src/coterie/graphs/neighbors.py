@@ -101,18 +101,18 @@ def nearest_neighbors(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows among which neighbours are looked for. They are held in memory.
+        The rows among which neighbors are looked for. They are held in memory.
     n_neighbors : int
         How many to find for each row, less than n; at most n with `queries`.
     queries : the same of shape (q, d), optional
-        The rows whose neighbours are wanted, sparse if and only if `X` is. By default those of `X`: a row is never
-        its own neighbour then, but rows equal to it are.
+        The rows whose neighbors are wanted, sparse if and only if `X` is. By default those of `X`: a row is never
+        its own neighbor then, but rows equal to it are.
     metric : {"euclidean", "cosine"}
         "cosine": rows are scaled to length 1 first, so squared distances are 2 - 2 cos(angle). Rows of zeros are at
         right angles to all others (squared distance 2) and at distance 0 from each other.
     method : {"auto", "exact", "approximate"}
         "exact": products of blocks of rows find candidates, differences measure them, and rows for which rounding
-        may have hidden a neighbour are compared with all others by differences. "approximate", for dense rows only:
+        may have hidden a neighbor are compared with all others by differences. "approximate", for dense rows only:
         rows are put into about 2 sqrt(n) cells, and each looks into some of those whose centroids are nearest to it,
         in as few principal directions as tell near rows from far ones; what is found is measured in all columns.
         "auto": exact if rows are sparse or q n d is at most 5e10, half a second on two processors; else approximate,
@@ -151,7 +151,7 @@ def nearest_neighbors(
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
     Sparse rows are compared in float64. Approximate: O((q + n) sqrt(n) m + (q + n) d m) time in m directions, and
-    another n m numbers of memory. The distances to the neighbours that it finds are accurate, but it misses some.
+    another n m numbers of memory. The distances to the neighbors that it finds are accurate, but it misses some.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Probes: some of the rows, whose true neighbours are known, so that a search can be planned and judged by them."""
+"""Probes: some of the rows, whose true neighbors are known, so that a search can be planned and judged by them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def draw_probes(
     Parameters
     ----------
     asked, points : ndarray of shape (q, d) and (n, d)
-        The rows that ask and those among which neighbours are looked for, relative to the mean.
+        The rows that ask and those among which neighbors are looked for, relative to the mean.
     offsets : ndarray of shape (n,)
         Squared lengths of the points.
     n_neighbors : int

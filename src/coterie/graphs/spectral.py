@@ -1,4 +1,4 @@
-"""Eigenvectors of normalised graph Laplacians, and what they are good for: rough clusters, orders of vertices."""
+"""Eigenvectors of normalized graph Laplacians, and what they are good for: rough clusters, orders of vertices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAF = 64
 
 @dataclass(frozen=True)
 class SpectralVectors:
-    """The first eigenvectors of the normalised Laplacian of a graph.
+    """The first eigenvectors of the normalized Laplacian of a graph.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SpectralVectors:
 def spectral_vectors(
     graph: sp.csr_array, n_vectors: int, seed: int, phase: Phase = UNHURRIED, *, by_components: bool = False
 ) -> SpectralVectors:
-    """Find the first eigenvectors of the normalised Laplacian: the relaxed normalised cut (Shi and Malik 2000).
+    """Find the first eigenvectors of the normalized Laplacian: the relaxed normalized cut (Shi and Malik 2000).
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _watched(
 
 
 def local_order(spectrum: SpectralVectors) -> IndexArray:
-    """Order vertices such that neighbours come close to each other.
+    """Order vertices such that neighbors come close to each other.
 
     The directions of the eigenvectors, scaled by commute times (each divided by the root of its eigenvalue), are
     halved along their main axis, and the halves again, down to 64 vertices.
@@ -166,7 +166,7 @@ def local_order(spectrum: SpectralVectors) -> IndexArray:
 
     Notes
     -----
-    O(n log n m^2) time. On the graph of the 10 nearest neighbours on MNIST 20% of the edges leave runs of 4,096
+    O(n log n m^2) time. On the graph of the 10 nearest neighbors on MNIST 20% of the edges leave runs of 4,096
     vertices, 65% in the order of reverse Cuthill-McKee.
 
     Examples
@@ -186,10 +186,10 @@ def local_order(spectrum: SpectralVectors) -> IndexArray:
         if len(part) <= _LEAF:
             parts.append(part)
             continue
-        centred = points[part] - points[part].mean(axis=0)
-        _, axes = np.linalg.eigh(centred.T @ centred)
+        centerd = points[part] - points[part].mean(axis=0)
+        _, axes = np.linalg.eigh(centerd.T @ centerd)
         middle = len(part) // 2
-        order = np.argpartition(centred @ axes[:, -1], middle)
+        order = np.argpartition(centerd @ axes[:, -1], middle)
         waiting += [part[order[middle:]], part[order[:middle]]]
     return np.concatenate(parts)
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.estimators.base import check_fitted_numbers
-from coterie.figures import FEW_COLOURS, new_figure, tidy
+from coterie.figures import FEW_COLORS, new_figure, tidy
 from coterie.graphs.cuts import modularity
 from coterie.laplacian_kmodes.estimator import FittedProblem, LaplacianKModes
 from coterie.laplacian_kmodes.solver import KModesProblem, KModesResult
@@ -261,13 +261,13 @@ def plot_graph_weights(scan: GraphWeightScan) -> Figure:
     figure = new_figure((10.2, 3.1))
     axes = figure.subplots(1, 3)
     line = {"marker": "o", "markersize": 4, "linewidth": 1.8}
-    axes[0].plot(scan.graph_weights, scan.objectives, color=FEW_COLOURS[0], **line)
+    axes[0].plot(scan.graph_weights, scan.objectives, color=FEW_COLORS[0], **line)
     axes[0].set(title="discrete objective")
     # Clusters by rank: their numbers change between weights.
     axes[1].plot(
         scan.graph_weights,
         scan.sizes,
-        color=FEW_COLOURS[0],
+        color=FEW_COLORS[0],
         alpha=0.6,
         linewidth=1.0,
         marker="o",
@@ -275,10 +275,10 @@ def plot_graph_weights(scan: GraphWeightScan) -> Figure:
     )
     axes[1].set(title="rows of each cluster")
     axes[1].set_ylim(bottom=0)
-    for (name, values), color in zip(known.items(), FEW_COLOURS):
+    for (name, values), color in zip(known.items(), FEW_COLORS):
         axes[2].plot(scan.graph_weights, values, color=color, label=name, **line)
     if not known:
-        axes[2].plot(scan.graph_weights, scan.modularities, color=FEW_COLOURS[0], **line)
+        axes[2].plot(scan.graph_weights, scan.modularities, color=FEW_COLORS[0], **line)
         axes[2].set(title="modularity on the graph")
     else:
         axes[2].set(title="scores of rows with known labels")

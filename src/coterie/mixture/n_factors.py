@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from coterie.arrays import FloatArray
-from coterie.figures import FEW_COLOURS, new_figure, tidy
+from coterie.figures import FEW_COLORS, new_figure, tidy
 from coterie.fitting.randomness import random_stream
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.rows import as_rows
@@ -69,7 +69,7 @@ class FactorScan:
             self.n_factors,
             self.scores,
             self.errors,
-            color=FEW_COLOURS[0],
+            color=FEW_COLORS[0],
             marker="o",
             markersize=4,
             linewidth=1.8,

@@ -1,4 +1,4 @@
-"""Rows in two dimensions, coloured by cluster."""
+"""Rows in two dimensions, colored by cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["plot_clusters"]
 _MOST_ROWS = 20_000
 _MOST_DENSE = 2e7
 
-# The colour of rows in no cluster.
+# The color of rows in no cluster.
 _NOWHERE = "#777777"
 
 
@@ -37,10 +37,10 @@ def plot_clusters(
     ax: Axes | None = None,
     random_state: int = 0,
 ) -> Axes:
-    """Rows on their first two principal components, coloured by cluster, with the centres marked.
+    """Rows on their first two principal components, colored by cluster, with the centers marked.
 
     Rows are drawn as the model sees them: at length 1 where it compares angles, in the columns of the fit. Those in no
-    cluster are grey. Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of these.
+    cluster are gray. Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of these.
 
     Without a model, labels of one's own are drawn on coordinates of one's own, such as two columns of a map of the rows
     (UMAP, t-SNE), which stay as they are.
@@ -52,7 +52,7 @@ def plot_clusters(
     model : estimator, optional
         Fitted. `labels_` is used where it belongs to as many rows as X has, else `predict`.
     labels : array-like of shape (n,), optional
-        Other labels to colour the rows by, such as the column `cluster` of `coterie.results_table`; -1: in none.
+        Other labels to color the rows by, such as the column `cluster` of `coterie.results_table`; -1: in none.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     random_state : int, default=0
@@ -99,11 +99,11 @@ def plot_clusters(
     if len(outside):
         ax.scatter(outside[:, 0], outside[:, 1], s=size, c=_NOWHERE, marker="x", linewidths=0.8, alpha=0.8)
     styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
-    for cluster, (colour, shape) in enumerate(styles):
+    for cluster, (color, shape) in enumerate(styles):
         chosen = points[found == cluster]
-        ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.6)
+        ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=color, marker=shape, linewidths=0, alpha=0.6)
     if center_points is not None:
-        _mark_centers(ax, center_points, [colour for colour, _ in styles])
+        _mark_centers(ax, center_points, [color for color, _ in styles])
 
     names = [
         f"principal component {i + 1}" + (f" ({share:.0%})" if share else "")
@@ -154,7 +154,7 @@ def _as_points(sample: Any) -> tuple[np.ndarray, None, list[float]]:
 
 
 def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[float]]:
-    """Points and centres on two principal components, and the share of variance of each component."""
+    """Points and centers on two principal components, and the share of variance of each component."""
     n_components = min(2, *sample.shape)
     solver = "auto"
     if sp.issparse(sample):
@@ -173,13 +173,13 @@ def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[flo
     return project(sample), None if centers is None else project(centers), (shares + [0.0])[:2]
 
 
-def _mark_centers(ax: Axes, points: np.ndarray, colours: list[str]) -> None:
-    """Numbered discs for a legible number of centres, small crosses for more."""
+def _mark_centers(ax: Axes, points: np.ndarray, colors: list[str]) -> None:
+    """Numbered discs for a legible number of centers, small crosses for more."""
     if len(points) > MOST_NUMBERED:
         ax.scatter(points[:, 0], points[:, 1], s=14, c="black", marker="x", linewidths=0.8, zorder=3)
         return
-    for cluster, (point, colour) in enumerate(zip(points, colours)):
-        ax.scatter(point[0], point[1], s=190, c="white", edgecolors=colour, linewidths=2, zorder=3)
+    for cluster, (point, color) in enumerate(zip(points, colors)):
+        ax.scatter(point[0], point[1], s=190, c="white", edgecolors=color, linewidths=2, zorder=3)
         ax.annotate(
             str(cluster), point, ha="center", va="center_baseline", fontsize=8, color="black", zorder=4
         )

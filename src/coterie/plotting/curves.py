@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.estimators import OBJECTIVE, Progress, method_of
-from coterie.figures import FEW_COLOURS, axes_or_new, counted, require_matplotlib, tidy
+from coterie.figures import FEW_COLORS, axes_or_new, counted, require_matplotlib, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot(
         seconds,
         objective,
-        color=FEW_COLOURS[0],
+        color=FEW_COLORS[0],
         linewidth=1.8,
         marker="o" if len(seconds) <= 60 else None,
         markersize=4,
@@ -119,8 +119,8 @@ def plot_curves(
     for number, (name, (x, y)) in enumerate(curves.items()):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         shown = (x > 0) & (y > 0)
-        colour = FEW_COLOURS[number % len(FEW_COLOURS)]
-        ax.plot(x[shown], y[shown], color=colour, linewidth=1.8, marker="o", markersize=2.5, label=name)
+        color = FEW_COLORS[number % len(FEW_COLORS)]
+        ax.plot(x[shown], y[shown], color=color, linewidth=1.8, marker="o", markersize=2.5, label=name)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=title)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

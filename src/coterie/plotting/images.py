@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array
 from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
-from coterie.figures import FEW_COLOURS, INK, counted, new_figure, style_of
+from coterie.figures import FEW_COLORS, INK, counted, new_figure, style_of
 from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
 
@@ -45,7 +45,7 @@ def plot_cluster_images(
     centers : array-like of shape (k, d)
         Centroids, modes or means. At most 400 are drawn, the first ones.
     image_shape : tuple of int
-        (height, width) of grey images or (height, width, 3) of colour images; the product is d.
+        (height, width) of gray images or (height, width, 3) of color images; the product is d.
     counts : array-like of shape (k,), optional
         Rows of each cluster, written above its image.
 
@@ -102,9 +102,9 @@ def plot_modes(
 ) -> Figure:
     """Draw a line for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
 
-    A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Where the centres are the means, as
-    of k-means, they are drawn once. Each picture has its own range of grey. Nearest rows that the model puts into
-    another cluster, or none, are framed. Names have the colours of `plot_clusters`. Of more than 100 clusters the
+    A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Where the centers are the means, as
+    of k-means, they are drawn once. Each picture has its own range of gray. Nearest rows that the model puts into
+    another cluster, or none, are framed. Names have the colors of `plot_clusters`. Of more than 100 clusters the
     largest 100 are drawn.
 
     Parameters
@@ -112,10 +112,10 @@ def plot_modes(
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
         The rows of the fit, or others; they are held in memory.
     model : estimator
-        Fitted, with `cluster_centers_`: a centre takes the place of the mode where the model has no modes.
+        Fitted, with `cluster_centers_`: a center takes the place of the mode where the model has no modes.
         `labels_` is used where it belongs to as many rows as X has, else `predict`.
     image_shape : tuple of int
-        (height, width) of grey images or (height, width, 3) of colour images; the product is d.
+        (height, width) of gray images or (height, width, 3) of color images; the product is d.
     n_neighbors : int
         Nearest rows, the mode itself not counted.
     data_name : str, optional
@@ -132,7 +132,7 @@ def plot_modes(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If the shapes do not match, or the centres have no coordinates.
+        If the shapes do not match, or the centers have no coordinates.
 
     Notes
     -----
@@ -155,9 +155,9 @@ def plot_modes(
     check_positive_integer("n_neighbors", n_neighbors)
     centers = getattr(model, "cluster_centers_", None)
     if centers is None:
-        raise ValueError(f"This {type(model).__name__} has no centres with coordinates to draw.")
+        raise ValueError(f"This {type(model).__name__} has no centers with coordinates to draw.")
     check_image_shape(image_shape, centers.shape[1])
-    # As the model sees them: where it compares angles, centres have length 1, and so must rows.
+    # As the model sees them: where it compares angles, centers have length 1, and so must rows.
     rows = rows_for(model, X)
     labels = _labels_of(model, X, rows.shape[0])
     data = rows.read()
@@ -165,14 +165,14 @@ def plot_modes(
     drawn = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
     nearest = _rows_around(data, centers[drawn], n_neighbors)
     means = {cluster: _mean_of(data[labels == cluster]) for cluster in drawn if sizes[cluster]}
-    names = ["mode" if hasattr(model, "modes_") else "centre"]
+    names = ["mode" if hasattr(model, "modes_") else "center"]
     if any(not _look_alike(mean, centers[cluster]) for cluster, mean in means.items()):
         names.append("mean")
     sheet = _Sheet(image_shape, (*names, *_ordinals(nearest.shape[1])), len(drawn), n_apart=len(names))
     n_strangers = 0
     for line, cluster in enumerate(drawn):
-        colour, _ = style_of(int(cluster), len(centers))
-        sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}", colour)
+        color, _ = style_of(int(cluster), len(centers))
+        sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}", color)
         sheet.draw(line, 0, centers[cluster])
         if "mean" in names and sizes[cluster]:
             sheet.draw(line, 1, means[cluster])
@@ -216,11 +216,11 @@ class _Sheet:
             middle = cell.left + cell.width / 2
             self._ax.text(middle, cell.top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
 
-    def name(self, line: int, text: str, colour: str) -> None:
+    def name(self, line: int, text: str, color: str) -> None:
         """Write at the beginning of a line."""
         cell = self._cell(line, 0)
         middle = cell.top + cell.height / 2
-        self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=colour)
+        self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=color)
 
     def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
         """Draw a row as the image that it is."""
@@ -234,10 +234,10 @@ class _Sheet:
             (picture - low) / (high - low or 1.0),
             cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", extent=edges, aspect="auto",
         )  # fmt: skip
-        colour, width = (FEW_COLOURS[1], 2.0) if framed else ("#CCCCCC", 0.8)
+        color, width = (FEW_COLORS[1], 2.0) if framed else ("#CCCCCC", 0.8)
         corner = (cell.left, cell.top)
         self._ax.add_patch(
-            Rectangle(corner, cell.width, cell.height, fill=False, edgecolor=colour, linewidth=width)
+            Rectangle(corner, cell.width, cell.height, fill=False, edgecolor=color, linewidth=width)
         )
 
     def finish(self, title: str) -> Figure:
@@ -271,7 +271,7 @@ def _mean_of(rows: Any) -> Array:
 
 
 def _look_alike(one: Array, other: Array) -> bool:
-    """Whether nobody would see a difference: less than one of 50 steps of grey."""
+    """Whether nobody would see a difference: less than one of 50 steps of gray."""
     return bool(np.abs(one - other).max() <= 0.02 * max(np.ptp(one), np.ptp(other)))
 
 

@@ -15,7 +15,7 @@ from coterie.figures import require_matplotlib
 from coterie.outputs import OutputFolder
 from coterie.reports.classes import classes_section
 from coterie.reports.clusters import clusters_section
-from coterie.reports.colours import properties
+from coterie.reports.colors import properties
 from coterie.reports.export import points_table
 from coterie.reports.fits import fit_section
 from coterie.reports.map import map_part, require_bokeh
@@ -137,7 +137,7 @@ def report(
     text: str | None = None,
     terms: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
-    projection: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto",
+    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto",
     stability: int = 4,
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
@@ -164,8 +164,8 @@ def report(
         What the columns are called, where the rows do not say it, such as the words of a matrix of counts.
     image_shape : tuple of int, optional
         Rows are images: (height, width), or (height, width, 3).
-    projection : {"auto", "centres", "graph", "umap", "opentsne"}, default="auto"
-        How rows are placed on the map: by principal components of the centres, by the eigenvectors of the model's
+    projection : {"auto", "centers", "graph", "umap", "opentsne"}, default="auto"
+        How rows are placed on the map: by principal components of the centers, by the eigenvectors of the model's
         graph (the default where it has one), or by one of two libraries if it is installed.
     stability : int, default=4
         How many fits of half samples say whether clusters are found again. They take about a second in all, or are

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from coterie.arrays import Array, BoolArray, IndexArray
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score, purity
 from coterie.reports.clusters import MOST_CARDS
-from coterie.reports.colours import colour_name
+from coterie.reports.colors import color_name
 from coterie.reports.page import Cell, Column, Facts, Mark, Part, Section, Table, Text
 from coterie.reports.subject import Subject
 
@@ -48,7 +48,7 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
             ("classes", len(names)),
             ("accuracy of the best match", f"{clustering_accuracy(classes, clusters):.1%}"),
             ("purity", f"{purity(classes, clusters):.1%}"),
-            ("normalised mutual information", f"{normalized_mutual_info_score(classes, clusters):.3f}"),
+            ("normalized mutual information", f"{normalized_mutual_info_score(classes, clusters):.3f}"),
             ("adjusted Rand index", f"{adjusted_rand_score(classes, clusters):.3f}"),
         ]),
         Text(
@@ -97,7 +97,7 @@ def _table(subject: Subject, counts: IndexArray, names: list[str]) -> Table:
 
 def _mark(subject: Subject, cluster: int) -> Mark:
     target = f"cluster-{cluster}" if subject.n_clusters <= MOST_CARDS else ""
-    return Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters), target)
+    return Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters), target)
 
 
 def _strangers(

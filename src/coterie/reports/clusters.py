@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray
-from coterie.reports.colours import colour_name
+from coterie.reports.colors import color_name
 from coterie.reports.page import (
     Bar,
     Card,
@@ -124,9 +124,9 @@ class _Writer:
         return Table(f"{subject.n_clusters:,} clusters of {len(subject.labels):,} rows", columns, rows, note)
 
     def mark(self, cluster: int) -> Mark:
-        """Return the name of a cluster in its colour."""
+        """Return the name of a cluster in its color."""
         target = f"cluster-{cluster}" if cluster in self._has_card else ""
-        return Mark(f"Cluster {cluster}", colour_name(cluster, self._subject.n_clusters), target)
+        return Mark(f"Cluster {cluster}", color_name(cluster, self._subject.n_clusters), target)
 
     def card(self, cluster: int) -> Card:
         """Return the card of a cluster."""
@@ -140,8 +140,8 @@ class _Writer:
             mean, lowest = self._stability.means[cluster], self._stability.lowest[cluster]
             entries.append(("stability", f"{mean:.2f}, lowest {lowest:.2f}: {self._stability.word(cluster)}"))
         parts: list[Part] = [Facts(entries), *self._set_apart(cluster), *self._examples(cluster)]
-        parts += self._neighbours(cluster)
-        title = Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters))
+        parts += self._neighbors(cluster)
+        title = Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters))
         return Card(title, f"cluster-{cluster}", parts)
 
     def _set_apart(self, cluster: int) -> list[Part]:
@@ -164,7 +164,7 @@ class _Writer:
         return [Table(f"What sets cluster {cluster} apart, in standard deviations", columns, rows)]
 
     def _examples(self, cluster: int) -> list[Part]:
-        """Return the rows nearest to the centre and the doubtful ones, as tables or as images."""
+        """Return the rows nearest to the center and the doubtful ones, as tables or as images."""
         parts: list[Part] = []
         for kind, title in (("nearest", self._called_nearest()), ("doubtful", "The most doubtful rows")):
             lines = self._lines.get((cluster, kind), [])
@@ -229,7 +229,7 @@ class _Writer:
             rows.append(cells)
         return Table(caption, columns, rows)
 
-    def _neighbours(self, cluster: int) -> list[Part]:
+    def _neighbors(self, cluster: int) -> list[Part]:
         if self._apart is None or self._subject.n_clusters < 2:
             return []
         order = [int(other) for other in np.argsort(self._apart[cluster], kind="stable") if other != cluster]
@@ -241,7 +241,7 @@ class _Writer:
         has_words = any(row[2] for row in rows)
         columns = [
             Column("cluster"),
-            Column("between centres", True),
+            Column("between centers", True),
             *([Column("divided by")] if has_words else []),
         ]
         return [

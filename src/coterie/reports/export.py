@@ -21,7 +21,7 @@ def points_table(subject: Subject, projection: Projection) -> Any:
         "row": sample.rows,
         "cluster": sample.labels,
         # DataMapPlot leaves rows without a label unnamed where they are called so.
-        "label": ["Unlabelled" if label < 0 else f"cluster {label}" for label in sample.labels],
+        "label": ["Unlabeled" if label < 0 else f"cluster {label}" for label in sample.labels],
         "id": sample.ids,
     }
     if sample.texts is not None:

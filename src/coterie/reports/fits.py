@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.figures import FEW_COLOURS, counted, new_figure, tidy
-from coterie.reports.colours import colour_name
+from coterie.figures import FEW_COLORS, counted, new_figure, tidy
+from coterie.reports.colors import color_name
 from coterie.reports.page import Bar, Cell, Column, Facts, Folded, Mark, Part, Picture, Section, Table, Text
 from coterie.reports.starts import NEARLY_THE_SAME, how_much_worse, runs_of
 from coterie.reports.subject import Subject
@@ -61,7 +61,7 @@ def _convergence(subject: Subject) -> list[Part]:
         ax.plot(run.iteration, run.objective, color="#8C8C8C", lw=0.8, marker="." if len(run) == 1 else None)
     marker = "o" if len(history) <= 60 else None
     ax.plot(
-        history["iteration"], history["objective"], color=FEW_COLOURS[0], lw=1.8, marker=marker, markersize=4
+        history["iteration"], history["objective"], color=FEW_COLORS[0], lw=1.8, marker=marker, markersize=4
     )
     ax.set(xlabel=step, ylabel=f"{name} {watched.unit}".rstrip() if watched else name)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
@@ -121,7 +121,7 @@ def _trials(subject: Subject) -> list[Part]:
     ordered = np.sort(energies)
     figure = new_figure((6.4, 3.0))
     ax = figure.subplots()
-    ax.plot(np.arange(1, len(ordered) + 1), ordered, "o", color=FEW_COLOURS[0], markersize=4)
+    ax.plot(np.arange(1, len(ordered) + 1), ordered, "o", color=FEW_COLORS[0], markersize=4)
     ax.set(xlabel="starts, in the order of their results", ylabel="balanced cut")
     tidy(ax)
     near = int(np.count_nonzero(ordered <= ordered[0] * 1.01))
@@ -176,13 +176,13 @@ def _shares(subject: Subject) -> list[Part]:
         return []
     scales = _scales(getattr(subject.model, "covariances_", None), subject.n_clusters)
     order = np.argsort(-weights, kind="stable")[:_MOST_LINES]
-    columns = [Column("component"), Column("share", True), Column("rows labelled", True)]
+    columns = [Column("component"), Column("share", True), Column("rows labeled", True)]
     if scales is not None:
         columns.append(Column("standard deviation", True))
     lines: list[list[Cell]] = []
     for cluster in order.tolist():
         line: list[Cell] = [
-            Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters)),
+            Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)),
             Bar(round(float(weights[cluster]), 4), float(weights[cluster] / weights.max())),
             f"{subject.sizes[cluster] / len(subject.labels):.1%}",
         ]
@@ -230,7 +230,7 @@ def _modes(subject: Subject) -> list[Part]:
         text = "" if place is None or texts is None else texts[place][:200]
         name = str(row) if place is None else subject.sample.ids[place]
         lines.append(
-            [Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters)), str(row), name, text]
+            [Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)), str(row), name, text]
         )
     columns = [Column("cluster"), Column("row", True), Column(subject.id_name or "id"), Column("text")]
     used = [0, 1, *([2] if subject.id_name else []), *([3] if subject.text_name else [])]
@@ -267,7 +267,7 @@ def _cuts(subject: Subject) -> list[Part]:
             f"{others[most] / leaving[cluster]:.0%} to cluster {most}" if leaving[cluster] > 0 else "nowhere"
         )
         lines.append([
-            Mark(f"Cluster {cluster}", colour_name(cluster, subject.n_clusters)),
+            Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)),
             Bar(round(float(shares[cluster]), 4), float(shares[cluster] / max(shares.max(), 1e-12))),
             where,
         ])  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from coterie.arrays import FloatArray
 from coterie.figures import INK, MOST_NUMBERED, new_figure, style_of
-from coterie.reports.colours import NOWHERE, colour_name, palette
+from coterie.reports.colors import NOWHERE, color_name, palette
 from coterie.reports.page import Custom, Part, Picture, environment
 from coterie.reports.projection import Projection
 from coterie.reports.subject import Subject
@@ -44,7 +44,7 @@ def map_part(subject: Subject, projection: Projection) -> Custom:
         f"{n_drawn:,} of {n_rows:,} rows are drawn, some of each cluster."
     )  # fmt: skip
     alt = (
-        f"Scatter plot of {n_drawn:,} rows in {subject.n_clusters:,} clusters, each in a colour; the cards below say "
+        f"Scatter plot of {n_drawn:,} rows in {subject.n_clusters:,} clusters, each in a color; the cards below say "
         "the same in words."
     )
     still = Picture(
@@ -63,7 +63,7 @@ def map_part(subject: Subject, projection: Projection) -> Custom:
                 {
                     "text": f"Cluster {cluster}",
                     "size": int(size),
-                    "colour": colour_name(cluster, subject.n_clusters),
+                    "color": color_name(cluster, subject.n_clusters),
                 }
                 for cluster, size in enumerate(subject.sizes)
             ],
@@ -91,9 +91,9 @@ def _figure(subject: Subject, points: FloatArray) -> Any:
     styles = [style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     kinds = {style: number for number, style in enumerate(dict.fromkeys(styles))}
     kind_of = np.array([kinds[style] for style in styles])[np.maximum(labels, 0)]
-    for (colour, shape), number in kinds.items():
+    for (color, shape), number in kinds.items():
         chosen = points[(kind_of == number) & (labels >= 0)]
-        ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=colour, marker=shape, linewidths=0, alpha=0.65)
+        ax.scatter(chosen[:, 0], chosen[:, 1], s=size, c=color, marker=shape, linewidths=0, alpha=0.65)
     if n_clusters <= MOST_NUMBERED:
         for cluster, place in _name_places(subject, points):
             box = {
@@ -124,7 +124,7 @@ def _name_places(subject: Subject, points: FloatArray) -> list[tuple[int, tuple[
 
 
 def _plot(subject: Subject, points: FloatArray) -> str:
-    """Return the Bokeh plot as JSON; the page's script sets its colours, which follow the theme."""
+    """Return the Bokeh plot as JSON; the page's script sets its colors, which follow the theme."""
     require_bokeh()
     from bokeh.embed import json_item
     from bokeh.models import (
@@ -143,9 +143,9 @@ def _plot(subject: Subject, points: FloatArray) -> str:
         {"x": small[:, 0], "y": small[:, 1], "label": subject.sample.labels.astype(np.float32)}, name="rows"
     )
     view = CDSView(filter=IndexFilter(indices=list(range(len(small))), name="shown"))
-    n_colours = _most_clusters(subject)
+    n_colors = _most_clusters(subject)
     mapper = LinearColorMapper(
-        palette=[NOWHERE, *palette(n_colours)], low=-1.5, high=n_colours - 0.5, name="colours"
+        palette=[NOWHERE, *palette(n_colors)], low=-1.5, high=n_colors - 0.5, name="colors"
     )
     plot = figure(
         name="map", sizing_mode="stretch_both", toolbar_location=None, tools=[], outline_line_color=None,
@@ -220,7 +220,7 @@ def _frames(subject: Subject) -> dict[str, Any]:
 
 
 def _most_clusters(subject: Subject) -> int:
-    """How many clusters need a colour: along a path those of its first gamma."""
+    """How many clusters need a color: along a path those of its first gamma."""
     return max(subject.n_clusters, int(np.max(getattr(subject.model, "n_clusters_path_", 0), initial=0)))
 
 

@@ -70,20 +70,20 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A text behind a disc of a colour, such as the name of a cluster.
+    """A text behind a disc of a color, such as the name of a cluster.
 
     Attributes
     ----------
     text : str
         What is marked.
-    colour : str
-        A CSS colour; "var(--c3)" where the page's stylesheet has it.
+    color : str
+        A CSS color; "var(--c3)" where the page's stylesheet has it.
     target : str
         The anchor on this page that it leads to; empty: none.
     """
 
     text: str
-    colour: str
+    color: str
     target: str = ""
     kind: ClassVar[str] = "mark"
 

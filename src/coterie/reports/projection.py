@@ -18,7 +18,7 @@ __all__ = ["PROJECTIONS", "Projection", "project"]
 
 # Those of other libraries, and what these are called.
 _LIBRARIES = {"umap": "umap", "opentsne": "openTSNE"}
-PROJECTIONS = ("auto", "centres", "graph", "umap", "opentsne")
+PROJECTIONS = ("auto", "centers", "graph", "umap", "opentsne")
 
 # The eigenvectors of larger graphs take seconds.
 _MOST_VERTICES = 30_000
@@ -48,7 +48,7 @@ class Projection:
 
 
 def project(
-    subject: Subject, kind: Literal["auto", "centres", "graph", "umap", "opentsne"] = "auto"
+    subject: Subject, kind: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto"
 ) -> Projection:
     """Place the rows of a sample in two dimensions.
 
@@ -82,15 +82,15 @@ def project(
 
 
 def _about_installed() -> str:
-    """Name the library that would keep neighbours together; unasked it would take longer than all else."""
+    """Name the library that would keep neighbors together; unasked it would take longer than all else."""
     installed = [kind for kind, library in _LIBRARIES.items() if find_spec(library)]
     if not installed:
         return ""
-    return f" {_LIBRARIES[installed[0]]} is installed: --projection {installed[0]} keeps neighbours together instead."
+    return f" {_LIBRARIES[installed[0]]} is installed: --projection {installed[0]} keeps neighbors together instead."
 
 
 def _by_centers(subject: Subject) -> Projection:
-    """Principal components of the centres, each counted as its rows."""
+    """Principal components of the centers, each counted as its rows."""
     block, centers = subject.sample.block, subject.centers
     assert centers is not None
     weights = subject.sizes / max(subject.sizes.sum(), 1)
@@ -107,9 +107,9 @@ def _by_centers(subject: Subject) -> Projection:
     between = float((values[:2] ** 2).sum() / max((values**2).sum(), 1e-300)) if known else 1.0
     points = np.column_stack([points, np.zeros((len(points), 2 - points.shape[1]))])
     if known < 2:
-        how = "the line through the centres, and across it the direction in which rows differ most"
+        how = "the line through the centers, and across it the direction in which rows differ most"
     else:
-        how = f"the two principal components of the centres, which hold {between:.0%} of what the centres differ in"
+        how = f"the two principal components of the centers, which hold {between:.0%} of what the centers differ in"
     return Projection(
         points,
         f"Places: {how}, and {min(seen, 1.0):.0%} of what rows differ in. It is a shadow: rows that lie together here "
@@ -192,7 +192,7 @@ def _by_umap(subject: Subject) -> Projection:
         points = placing.fit_transform(sp.csr_matrix(block) if sp.issparse(block) else block)
     return Projection(
         np.asarray(points, dtype=np.float64),
-        "Places: UMAP of the rows that are drawn. Neighbours stay neighbours as a rule. Distances between groups, "
+        "Places: UMAP of the rows that are drawn. Neighbors stay neighbors as a rule. Distances between groups, "
         "their sizes and gaps between them mean little.",
     )
 
@@ -207,6 +207,6 @@ def _by_opentsne(subject: Subject) -> Projection:
     points = TSNE(perplexity=perplexity, random_state=0).fit(block.toarray() if sp.issparse(block) else block)
     return Projection(
         np.asarray(points, dtype=np.float64),
-        "Places: t-SNE of the rows that are drawn. Neighbours stay neighbours as a rule. Distances between groups, "
+        "Places: t-SNE of the rows that are drawn. Neighbors stay neighbors as a rule. Distances between groups, "
         "their sizes and gaps between them mean little.",
     )

@@ -18,7 +18,7 @@ __all__ = ["Stability", "measure_stability"]
 _MOST_ROWS = 5_000
 _ROWS_A_CLUSTER = 20
 
-# Of half of the vertices most have lost half of their neighbours.
+# Of half of the vertices most have lost half of their neighbors.
 _SHARE_OF_GRAPH = 0.8
 
 # All fits together should take about so long; each ends by itself at the second number.

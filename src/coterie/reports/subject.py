@@ -72,7 +72,7 @@ class Subject:
     placement : Placement
         How well rows belong there.
     examples : pyarrow.Table
-        The rows nearest to each centre and the most doubtful ones, as `coterie fit` writes them.
+        The rows nearest to each center and the most doubtful ones, as `coterie fit` writes them.
     sample : Sample
         At most 20,000 rows.
     id_name, text_name : str or None

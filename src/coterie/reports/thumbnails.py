@@ -41,7 +41,7 @@ class Sprite:
 
 
 def image_png(values: Array, shape: tuple[int, ...], *, is_dark_on_light: bool = True) -> bytes:
-    """Return a row as a PNG of its own range of grey, or of its colours."""
+    """Return a row as a PNG of its own range of gray, or of its colors."""
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -55,10 +55,10 @@ def sprite(subject: Subject) -> Sprite | None:
         return None
     from PIL import Image
 
-    height, width, *colours = subject.image_shape
+    height, width, *colors = subject.image_shape
     n_rows = len(subject.sample.rows)
     columns = int(np.ceil(np.sqrt(n_rows)))
-    block = _dense(subject.sample.block).reshape(n_rows, height, width, *colours)
+    block = _dense(subject.sample.block).reshape(n_rows, height, width, *colors)
     content = b""
     for side in _SIDES:
         factor = max(1, -(-max(height, width) // side))
@@ -78,23 +78,23 @@ def _shrunk(images: FloatArray, factor: int) -> FloatArray:
     """Means of squares of pixels; what is left over at the edges goes."""
     if factor == 1:
         return images
-    n, height, width, *colours = images.shape
+    n, height, width, *colors = images.shape
     high, wide = height // factor, width // factor
     cut = images[:, : high * factor, : wide * factor]
-    return cut.reshape(n, high, factor, wide, factor, *colours).mean(axis=(2, 4))
+    return cut.reshape(n, high, factor, wide, factor, *colors).mean(axis=(2, 4))
 
 
 def _sheet(images: Array, columns: int) -> Array:
-    n, height, width, *colours = images.shape
+    n, height, width, *colors = images.shape
     lines = -(-n // columns)
-    padded = np.zeros((lines * columns, height, width, *colours), dtype=np.uint8)
+    padded = np.zeros((lines * columns, height, width, *colors), dtype=np.uint8)
     padded[:n] = images
-    cells = padded.reshape(lines, columns, height, width, *colours)
-    return np.ascontiguousarray(np.moveaxis(cells, 2, 1).reshape(lines * height, columns * width, *colours))
+    cells = padded.reshape(lines, columns, height, width, *colors)
+    return np.ascontiguousarray(np.moveaxis(cells, 2, 1).reshape(lines * height, columns * width, *colors))
 
 
 def _as_bytes(images: FloatArray, is_dark_on_light: bool) -> Array:
-    """Numbers as grey from white to black, or as colours."""
+    """Numbers as gray from white to black, or as colors."""
     low, high = images.min(), images.max()
     scaled = (images - low) / ((high - low) or 1.0)
     is_grey = images.shape[-1] not in (3, 4) or images.ndim == 2

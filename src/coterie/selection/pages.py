@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coterie.figures import FEW_COLOURS, INK, new_figure, tidy
+from coterie.figures import FEW_COLORS, INK, new_figure, tidy
 from coterie.reports.page import Bar, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
 from coterie.selection.choose_k import KChoice
 from coterie.selection.compare import CRITERIA, Comparison
@@ -203,10 +203,10 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
     low = choice.prominences[found : found + _LOW_MODES]
     falls = np.minimum([*choice.prominences[1:found], *low[low > 0]], _DEEPEST)
     numbers = np.arange(2, len(falls) + 2)
-    colors = [FEW_COLOURS[0] if number <= found else "#8C8C8C" for number in numbers]
+    colors = [FEW_COLORS[0] if number <= found else "#8C8C8C" for number in numbers]
     ax.bar(numbers, falls, color=colors, width=0.7)
     words = "threshold from data without clusters"
-    ax.axhline(choice.threshold, color=FEW_COLOURS[5], linewidth=1.4, label=words)
+    ax.axhline(choice.threshold, color=FEW_COLORS[5], linewidth=1.4, label=words)
     # Bars fall to the right.
     ax.legend(loc="upper right", frameon=False, fontsize=8.5)
     ax.set(xlabel="mode of the density", ylabel="prominence (log density)", title=choice.answer)
@@ -216,8 +216,8 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
 
 
 def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
-    ax.fill_between(curve.ks, curve.low, curve.high, color=FEW_COLOURS[0], alpha=0.2, linewidth=0)
-    ax.plot(curve.ks, curve.values, color=FEW_COLOURS[0], linewidth=1.6)
+    ax.fill_between(curve.ks, curve.low, curve.high, color=FEW_COLORS[0], alpha=0.2, linewidth=0)
+    ax.plot(curve.ks, curve.values, color=FEW_COLORS[0], linewidth=1.6)
     if curve.chance is not None:
         ax.plot(
             curve.ks,
@@ -229,10 +229,10 @@ def _draw_curve(ax: Axes, curve: Criterion, n_clusters: int | None) -> None:
         )
         ax.legend(frameon=False, fontsize=8.5)
     if n_clusters is not None and curve.ks[0] <= n_clusters <= curve.ks[-1]:
-        ax.axvline(n_clusters, color=FEW_COLOURS[5], linewidth=1, linestyle=(0, (2, 2)))
+        ax.axvline(n_clusters, color=FEW_COLORS[5], linewidth=1, linestyle=(0, (2, 2)))
     if curve.choice is not None and curve.choice in curve.ks:
         at = curve.values[curve.ks == curve.choice]
-        ax.plot([curve.choice], at, marker="o", markersize=6, color=FEW_COLOURS[5])
+        ax.plot([curve.choice], at, marker="o", markersize=6, color=FEW_COLORS[5])
     chosen = "none" if curve.choice in (None, 1) else str(curve.choice)
     ax.set(xlabel="k", title=f"{curve.title}: {chosen}")
     ax.locator_params(axis="x", integer=True)
@@ -260,7 +260,7 @@ def _plot_scores(comparison: Comparison) -> Figure:
 
 def _draw_scores(panels: list[Axes], comparison: Comparison, n_columns: int = len(CRITERIA)) -> None:
     names = [record["method"] for record in comparison.records]
-    colors = [FEW_COLOURS[5] if name == comparison.recommended else FEW_COLOURS[0] for name in names]
+    colors = [FEW_COLORS[5] if name == comparison.recommended else FEW_COLORS[0] for name in names]
     for number, name in enumerate(CRITERIA):
         ax = panels[number]
         ax.barh(names, [record[name] for record in comparison.records], color=colors, height=0.6)

@@ -378,7 +378,7 @@ class TotalVariationDescent:
     def outer_step(
         self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
     ) -> OuterResult:
-        """Linearise B around F, and take inner iterations until the energy has descended as Theorem 3 says.
+        """Linearize B around F, and take inner iterations until the energy has descended as Theorem 3 says.
 
         After 100 of them any descent will do, or whatever there is: see `Steps`.
 
@@ -392,7 +392,7 @@ class TotalVariationDescent:
             Once it is over the inner iterations end.
         """
         before = self.statistics
-        self._linearise(before)
+        self._linearize(before)
         every = self._steps.until_test(self._last_inner)
         n_inner, descended = 0, False
         while n_inner < most and not descended:
@@ -420,7 +420,7 @@ class TotalVariationDescent:
         falls = (before.energies - after.energies) / self._graph.unit
         return float(before.balances.max() * np.sum(weights * falls))
 
-    def _linearise(self, statistics: ColumnStatistics) -> None:
+    def _linearize(self, statistics: ColumnStatistics) -> None:
         """Make F the anchor; write G - F, Gamma and the steps of the duals."""
         balances, R, lam = statistics.balances, self._n_columns, self._asymmetries
         largest = float(balances.max())

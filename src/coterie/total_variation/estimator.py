@@ -99,7 +99,7 @@ class TotalVariationClustering(GraphEstimator):
     n_clusters : int
         Number of clusters R.
     n_neighbors : int
-        Nearest neighbours of each row in the graph, itself not counted: all other rows, with a warning, where there are
+        Nearest neighbors of each row in the graph, itself not counted: all other rows, with a warning, where there are
         no more. Its edges weigh 1, in both directions.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
@@ -107,7 +107,7 @@ class TotalVariationClustering(GraphEstimator):
         Runs from different starts, each to its end, of which one is kept, see `select_by`. One, where nothing is drawn:
         where memberships are given, or a label for each class.
     init : "diffusion" or array-like of shape (n, R)
-        "diffusion": a vertex drawn from each cluster of a normalised cut is diffused over the graph; where `y` gives
+        "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph; where `y` gives
         labels, these are. Without labels the second run starts with that cut itself, so that no worse one is found.
         Or memberships: non-negative rows that sum to 1.
     steps : {"preconditioned", "paper"}
@@ -115,7 +115,7 @@ class TotalVariationClustering(GraphEstimator):
         and the smallest column ask, tested after each; an outer step ends after 100 of them whatever the energy; a run
         ends with the first outer step that changes it by less than `tol`, and with the memberships that it has then;
         the weights of edges are taken as they are, in whatever unit; and without labels the first of the `n_init` runs
-        begins with the normalised cut itself, start (a), the others with (b). The paper's protocol is `n_init=31`, and
+        begins with the normalized cut itself, start (a), the others with (b). The paper's protocol is `n_init=31`, and
         `max_iter=10000` where (a) is the only one.
     asymmetry : float, optional
         lambda of (P), see Notes: how many times a vertex of a cluster counts against one outside. A cluster costs
@@ -124,18 +124,18 @@ class TotalVariationClustering(GraphEstimator):
         How large each cluster should be, as a part of all: above 0, with sum 1. Cluster r has a lambda of its own then,
         (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
         "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
-        on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalised
+        on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalized
         cut falls by a fifth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
         `asymmetry`.
     balance : {"rows", "degrees"}
-        What sizes count in (P): rows, or the weights of their edges, as in the normalised cut.
+        What sizes count in (P): rows, or the weights of their edges, as in the normalized cut.
     size_min, size_max : float, optional
         Bounds of the numbers of rows of a cluster, below 1 as parts of all: memberships are rounded to clusters of such
         sizes, at the least loss, by prices on clusters; inside of a cluster, where they are all alike, a random walk on
         the graph says which rows are nearest to others.
     select_by : {"shared-neighbors", "energy"}
         Which run is kept: that of the lowest (P), as in the paper; or, by default, another one's, at most 5% above, if
-        its clusters are clearly better, by 5% of both, where each edge counts for the part of their neighbours that its
+        its clusters are clearly better, by 5% of both, where each edge counts for the part of their neighbors that its
         ends share. On MNIST that is the run that finds the ten digits, with a (P) 0.5% above the lowest.
     n_swaps : int
         After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
@@ -168,8 +168,8 @@ class TotalVariationClustering(GraphEstimator):
         F of the outer step that led to the smallest cut, of the last one with the steps of the paper; non-negative rows
         that sum to 1, those that moved (see Notes) with a 1.
     outlier_scores_ : ndarray of shape (n,), float32
-        Mean distance of each row to its nearest neighbours, over `cluster_scales_`: 1 for the median row of a cluster.
-        Clusters of a graph have any shape and no centre. `predict` measures rows by their nearest rows of the fit; a
+        Mean distance of each row to its nearest neighbors, over `cluster_scales_`: 1 for the median row of a cluster.
+        Clusters of a graph have any shape and no center. `predict` measures rows by their nearest rows of the fit; a
         row of the fit is its own nearest there, and scores less. Not with `affinity="precomputed"`, for affinities say
         nothing of distances.
     cluster_scales_ : ndarray of shape (R,), float64
@@ -205,7 +205,7 @@ class TotalVariationClustering(GraphEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
-        neighbours, sizes or priors that so many clusters cannot have, an affinity matrix that is not square, symmetric
+        neighbors, sizes or priors that so many clusters cannot have, an affinity matrix that is not square, symmetric
         or non-negative, labels that are not -1 to R - 1, memberships that are not in the simplex or have a constant
         column, or an unknown option.
 
@@ -221,11 +221,11 @@ class TotalVariationClustering(GraphEstimator):
     An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test of half as many. Its
     steps are those of Pock and Chambolle's diagonal preconditioner, inverse to a vertex's degree and the scale of a
     column; the authors' (`steps="paper"`) are as short as the worst of each needs. Memory: R floats for each edge, five
-    times n R. Rows are put into a local order first, by eigenvectors of the normalised cut (Lanczos for large graphs).
+    times n R. Rows are put into a local order first, by eigenvectors of the normalized cut (Lanczos for large graphs).
 
     After an outer step memberships are rounded, and vertices of no known class move one by one to clusters next to
     them as long as (P) falls. After a run from labels clusters exchange their classes where (P) falls and more of the
-    edges between labelled rows and others are kept. Neither with `steps="paper"` nor with bounds of sizes.
+    edges between labeled rows and others are kept. Neither with `steps="paper"` nor with bounds of sizes.
 
     The graph need not be connected: parts without any edge between them are clusters at no cost, and isolated vertices
     go wherever sizes gain by it. With one cluster all rows are in it, and the energies are 0.
@@ -430,14 +430,14 @@ class TotalVariationClustering(GraphEstimator):
     # --- checks --------------------------------------------------------------------------------------------------
 
     def _check_n_rows(self, rows: RowSource) -> None:
-        # A single row is a cluster, although it has no neighbour.
+        # A single row is a cluster, although it has no neighbor.
         if (rows.shape[0], self.n_clusters) != (1, 1):
             super()._check_n_rows(rows)
 
     def _meet_few_rows(self, n_rows: int) -> None:
         warn(
             f"n_neighbors={self.n_neighbors} is not less than n_samples={n_rows}: all {n_rows - 1} other rows are the "
-            "neighbours of each."
+            "neighbors of each."
         )
 
     def check_parameters(self) -> None:
@@ -447,7 +447,7 @@ class TotalVariationClustering(GraphEstimator):
 
 
 def _mean_distances(squares: Array) -> FloatArray:
-    """Return the mean distance of each row to its neighbours, from the squared ones."""
+    """Return the mean distance of each row to its neighbors, from the squared ones."""
     return np.asarray(np.sqrt(squares, dtype=np.float64).mean(axis=1))
 
 

@@ -148,7 +148,7 @@ def drawn_vertices(
     random: np.random.RandomState,
     priors: FloatArray | None = None,
 ) -> IntArray:
-    """Draw a vertex for each class that has no label; return the labels with those vertices labelled too.
+    """Draw a vertex for each class that has no label; return the labels with those vertices labeled too.
 
     Each comes out of a rough cluster of its own: those with the fewest labels, and the largest of them, first. Where
     there are not enough, or a cluster has no free vertex, it comes out of all free ones.

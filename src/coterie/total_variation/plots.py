@@ -68,9 +68,9 @@ def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: A
     ranks = np.arange(1, n_rows + 1)
     for place, cluster in zip(places, shown):
         curve = place + _STRIP * np.sort(model.memberships_[:, cluster])[::-1]
-        colour, _ = style_of(cluster, n_clusters)
-        ax.plot(ranks, curve, color=colour, linewidth=1.4, label=f"cluster {cluster}")
-        ax.fill_between(ranks, place, curve, color=colour, alpha=0.25, linewidth=0)
+        color, _ = style_of(cluster, n_clusters)
+        ax.plot(ranks, curve, color=color, linewidth=1.4, label=f"cluster {cluster}")
+        ax.fill_between(ranks, place, curve, color=color, alpha=0.25, linewidth=0)
     # Until all of them have come down.
     last = int(np.sum(model.memberships_[:, shown] > 0.02, axis=0).max(initial=1))
     ax.set(

@@ -30,7 +30,7 @@ class CutGraph:
     graph : csr_array of shape (n, n), float32 or float64
         Symmetric, non-negative; edges from a vertex to itself do not count.
     order : ndarray of shape (n,), optional
-        An order of the vertices in which neighbours are close. By default they stay as they are.
+        An order of the vertices in which neighbors are close. By default they stay as they are.
     unit : float, optional
         The unit of the weights that the kernels get; by default their mean.
 

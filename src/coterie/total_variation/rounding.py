@@ -168,7 +168,7 @@ def matched_numbers(
 
 
 def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_clusters: int) -> IndexArray:
-    """Return the new number of each cluster such that labelled vertices keep the most of their edges to others.
+    """Return the new number of each cluster such that labeled vertices keep the most of their edges to others.
 
     Parameters
     ----------

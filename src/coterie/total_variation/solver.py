@@ -391,7 +391,7 @@ def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
 
 
 def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
-    """Return a result whose clusters have the classes of the labelled vertices next to them, if that lowers (P).
+    """Return a result whose clusters have the classes of the labeled vertices next to them, if that lowers (P).
 
     Initial memberships are near to each label, not to its cluster: two clusters can end with each other's labels.
     """

@@ -1,4 +1,4 @@
-// The map of a report: colours that follow the theme, clusters on and off, zoom, the row under the pointer.
+// The map of a report: colors that follow the theme, clusters on and off, zoom, the row under the pointer.
 (() => {
   "use strict";
   const root = document.getElementById("map-of-rows");
@@ -19,16 +19,16 @@
 
   const begin = (plot) => {
     const found = (name) => plot.document.get_model_by_name(name);
-    const source = found("rows"), mapper = found("colours"), shown = found("shown"), names = found("names");
+    const source = found("rows"), mapper = found("colors"), shown = found("shown"), names = found("names");
     const ranges = [plot.x_range, plot.y_range];
     const whole = ranges.map((range) => [range.start, range.end]);
 
     const paint = () => {
       const style = getComputedStyle(document.documentElement);
       const value = (name) => style.getPropertyValue(name).trim();
-      const colours = [];
-      while (value(`--c${colours.length}`)) colours.push(value(`--c${colours.length}`));
-      mapper.palette = ["#777777", ...Array.from({ length: rows.clusters }, (_, i) => colours[i % colours.length])];
+      const colors = [];
+      while (value(`--c${colors.length}`)) colors.push(value(`--c${colors.length}`));
+      mapper.palette = ["#777777", ...Array.from({ length: rows.clusters }, (_, i) => colors[i % colors.length])];
       if (names) names.glyph.setv({ text_color: value("--ink"), background_fill_color: value("--paper") });
     };
     paint();
@@ -101,11 +101,11 @@
       const { gammas, clusters, gaps, labels: packed } = rows.frames;
       const all = new Uint16Array(bytes(packed));
       const says = document.getElementById("map-gamma-says");
-      const go = (recolour) => {
+      const go = (recolor) => {
         const at = Number(slider.value), n = labels.length;
         says.textContent = `gamma ${gammas[at]}: ${clusters[at]} clusters, duality gap ${gaps[at]}`;
         slider.setAttribute("aria-valuetext", says.textContent);
-        if (!recolour) return;
+        if (!recolor) return;
         const now = Float32Array.from(all.subarray(at * n, (at + 1) * n));
         source.data = { ...Object.fromEntries(["x", "y"].map((name) => [name, source.get(name)])), label: now };
       };
