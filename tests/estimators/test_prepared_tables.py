@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PowerTransformer
 
 import coterie
 from coterie import KMeans, prepare_rows
@@ -147,3 +152,56 @@ def test_rows_prepared_for_a_fit_that_was_not(frame):
         plain.predict(prepare_rows(frame[["a", "c"]], scale="standard"))
     scaled = KMeans(3, random_state=0).fit(prepare_rows(frame[["a", "c"]], scale="standard"))
     same_bits(scaled.predict(prepare_rows(frame[["a", "c"]], normalize=True)), scaled.labels_)
+
+
+def test_fit_of_a_table_takes_its_features(frame):
+    """A data frame of numbers is taken whole, as scikit-learn does; of others the roles of columns decide."""
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    frame = frame[["a", "city", "c"]].assign(
+        who=[f"n{i}" for i in range(600)], when="2024-05-06", number=range(600)
+    )
+    expected = KMeans(3, random_state=0).fit(frame[["a", "c"]])
+    table = pyarrow.Table.from_pandas(frame)
+    stream = pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for X in (frame, table, polars.from_pandas(frame), stream):
+        with pytest.warns(
+            UserWarning, match=r"^Used: 2 columns \(a, c\)\. Left out: city \(category\); who, number"
+        ):
+            model = KMeans(3, random_state=0).fit(X)
+        same_bits(model.labels_, expected.labels_)
+        assert list(model.feature_names_in_) == ["a", "c"]
+        same_bits(model.predict(frame[["number", "c", "a", "who"]]), model.labels_)
+    assert KMeans(3, random_state=0).fit(frame[["a", "number"]]).n_features_in_ == 2
+    with pytest.raises(ValueError, match="no columns of numbers"):
+        KMeans(3).fit(frame[["who", "when"]])
+
+
+class Halved(TransformerMixin, BaseEstimator):
+    """A transformer that only this process knows."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X / 2
+
+
+def test_transformers_that_skops_does_not_trust_are_refused_on_saving(frame, tmp_path):
+    pytest.importorskip("skops")
+    model = KMeans(3, random_state=0).fit(prepare_rows(frame[["a", "c"]], Halved()))
+    same_bits(model.predict(frame[["a", "c"]]), model.labels_)
+    with pytest.raises(
+        TypeError, match=r"cannot be saved: it holds tests\.estimators\.test_prepared_tables\.Halved"
+    ):
+        model.save(tmp_path / "m.coterie")
+    assert not (tmp_path / "m.coterie").exists()
+
+
+def test_transformers_from_a_file(frame, tmp_path):
+    pytest.importorskip("skops")
+    numbers = make_pipeline(SimpleImputer(strategy="median"), PowerTransformer())
+    transformer = make_column_transformer((numbers, ["a", "b"]), (OneHotEncoder(), ["city"]))
+    model = KMeans(4, random_state=0).fit(prepare_rows(frame, transformer))
+    model.save(tmp_path / "m.coterie")
+    same_bits(coterie.load(tmp_path / "m.coterie").predict(frame), model.labels_)

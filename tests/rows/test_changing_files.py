@@ -84,9 +84,16 @@ CHANGES = {
     "cut": cut,
 }
 
+# One place compares files of all formats, so that each format needs two changes only; a folder has its own.
+PAIRS = [
+    (name, change)
+    for name in WRITERS
+    for change in CHANGES
+    if name in ("npy", "csv", "parquet", "zarr") or change in ("replaced", "cut")
+]
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", WRITERS)
+
+@pytest.mark.parametrize(("name", "change"), PAIRS)
 def test_changes_between_passes_are_found(name, change, tmp_path):
     extension, write, _ = WRITERS[name]
     X, path = numbers(N_ROWS), tmp_path / f"x{extension}"
@@ -112,8 +119,7 @@ def test_changes_between_passes_are_found(name, change, tmp_path):
             read()
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize(("name", "change"), PAIRS)
 def test_changes_within_a_pass_are_found(name, change, tmp_path):
     extension, write, _ = WRITERS[name]
     X, path = numbers(N_ROWS), tmp_path / f"x{extension}"

@@ -17,6 +17,7 @@ from coterie.estimators.parameters import validate
 from coterie.estimators.preparation import Preparation, columns_of, prepared_rows, remember_preparation
 from coterie.fitting.callbacks import CallbackSupportMixin
 from coterie.fitting.checks import check_seed_and_threads
+from coterie.fitting.warn import warn
 from coterie.persistence import Persistable
 from coterie.rows import RowSource
 from coterie.rows.prepare import rows_to_fit
@@ -126,7 +127,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         """Return the rows of X and the fitted attributes that tell of their columns; the model stays as it is."""
-        rows = rows_to_fit(X)
+        rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
         check_fit_memory(self, rows)
         return rows, columns
@@ -159,7 +160,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _rows_of(self, X: Any, reset: bool) -> RowSource:
         """Return the rows of X; note their columns and preparation (reset), or give them those of the fit."""
         if reset:
-            rows = rows_to_fit(X)
+            rows = rows_to_fit(X, warn)
             remember_preparation(self, X, rows)
         else:
             rows = prepared_rows(self, X)

@@ -23,6 +23,7 @@ from coterie.outputs import TemporaryFolder
 from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import (
     NotATableError,
+    NotNumbersError,
     check_requested_dtype,
     check_shape,
     is_small_extension,
@@ -73,14 +74,22 @@ def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> Row
         if n_bytes > KEPT_BYTES:
             folder = _Folder()
             _write(folder.stream, reader.schema, chain(held, batches))
-            return _SpooledStream(folder, columns, exclude)
+            try:
+                return _SpooledStream(folder, columns, exclude)
+            except NotNumbersError as error:
+                raise ValueError(str(error)) from error  # the file goes with the error
     if not held:
         raise ValueError(
             f"X ({type(X).__name__}) has no rows. A stream can be read only once: coterie.as_rows(X) keeps it."
         )
     import pyarrow
 
-    rows = ArrowSource(pyarrow.Table.from_batches(held, reader.schema), columns, exclude)
+    table = pyarrow.Table.from_batches(held, reader.schema)
+    try:
+        rows = ArrowSource(table, columns, exclude)
+    except NotNumbersError as error:
+        error.table = table
+        raise
     rows.description = "Arrow stream"
     return rows
 

@@ -333,20 +333,25 @@ def prepare_rows(
     return NormalizedRows(rows) if normalize else rows
 
 
-def rows_to_fit(X: Any) -> RowSource:
+def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
     """Return the rows of X for a fit: all columns as they are, or the features of a table with others than numbers.
 
-    Warns
-    -----
-    UserWarning
-        If columns of a table are left out; it names them.
+    Parameters
+    ----------
+    X : array-like, table, Dask array or RowSource
+        What `as_rows` takes.
+    warn : callable
+        Gets a sentence that names the columns that are left out.
     """
     try:
         return as_rows(X)
     except NotNumbersError as error:
         opened = _opener(X if error.table is None else error.table, {})
-        roles = roles_of(opened(columns=NO_COLUMNS))
-        warnings.warn(f"{roles} Choose columns by prepare_rows(X, columns=[...]).", stacklevel=2)
+        table = opened(columns=NO_COLUMNS)
+        if table.carried is None:  # of a lazy table
+            raise
+        roles = roles_of(table)
+        warn(f"{roles} Choose columns by prepare_rows(X, columns=[...]).")
         return opened(columns=list(roles.features))
 
 
