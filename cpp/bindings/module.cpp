@@ -19,4 +19,5 @@ NB_MODULE(_kernels, m) {
     coterie::bind_laplacian_kmodes(m);
     coterie::bind_convex(m);
     coterie::bind_total_variation(m);
+    coterie::bind_density(m);
 }

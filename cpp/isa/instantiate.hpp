@@ -14,6 +14,7 @@
 #include "coterie/convex/edge_lengths.hpp"
 #include "coterie/convex/fusion.hpp"
 #include "coterie/convex/primal_points.hpp"
+#include "coterie/density/nearest_reachable.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
@@ -76,6 +77,7 @@ constexpr KernelsOf<T> kernels_of() {
         .set_means = set_means<Isa, T>,
         .iterate_primal_dual = iterate_primal_dual<Isa, T>,
         .column_statistics = column_statistics<Isa, T>,
+        .nearest_reachable = nearest_reachable<Isa, T>,
     };
 }
 

@@ -22,6 +22,8 @@ from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
 from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
+from coterie.density.estimator import DensityClustering
+from coterie.density.method import DENSITY
 from coterie.fitting.report import FitProgress
 from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
@@ -62,6 +64,7 @@ __all__ = [
     "Comparison",
     "ConvexClusterPath",
     "ConvexClustering",
+    "DensityClustering",
     "FactorScan",
     "FitProgress",
     "KChoice",
@@ -97,8 +100,8 @@ __all__ = [
 
 # In the order in which help texts list them.
 for _method in (
-    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX_PATH,
-    CONVEX_CLUSTERING,
+    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, DENSITY,
+    CONVEX_PATH, CONVEX_CLUSTERING,
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method

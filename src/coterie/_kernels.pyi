@@ -560,3 +560,50 @@ def column_statistics(
     counts: Longs,
     n_threads: int,
 ) -> None: ...
+
+# --- density
+
+# Kruskal's algorithm over the edges that bounds certify. IN firsts, seconds, weights, ascending by weight; bounds (n,):
+# least weight of unknown edges of each row; IN/OUT groups (n,), named by one of their rows; OUT joined (n - 1,):
+# numbers of the edges. Returns how many.
+def join_certified(
+    firsts: Ints, seconds: Ints, weights: Doubles, bounds: Doubles, groups: Ints, joined: Longs
+) -> int: ...
+
+# IN edges of a spanning tree, ascending by height; OUT (2 n - 1,) each. Returns the number of nodes.
+def merge_tree(
+    firsts: Ints,
+    seconds: Ints,
+    heights: Doubles,
+    parents: Ints,
+    sizes: Ints,
+    second_largest: Ints,
+    node_heights: Doubles,
+) -> int: ...
+
+# OUT largest (n_nodes,): of the values of each node and all below it.
+def largest_below(parents: Ints, values: Ints, largest: Ints) -> None: ...
+
+# OUT found (n_nodes,): the nearest marked node of each and those above it, -1 for none.
+def nearest_marked(parents: Ints, is_marked: npt.NDArray[np.uint8], found: Ints) -> None: ...
+
+# The lightest edge of mutual reachability below a limit of each row to points of other groups (row_groups of -2 - g: of
+# group g). IN points, cores, groups (n,) in cells: starts (c + 1,), centers, radii, least_cores, only (c,); row_cores,
+# row_groups, limits (q,); OUT ids, squares (q,): -1 and the limit where there is none.
+def nearest_reachable(
+    rows: Rows,
+    points: Array,
+    cores: Array,
+    groups: Ints,
+    starts: Longs,
+    centers: Array,
+    radii: Array,
+    least_cores: Array,
+    only: Ints,
+    row_cores: Array,
+    row_groups: Ints,
+    limits: Array,
+    ids: Ints,
+    squares: Array,
+    n_threads: int,
+) -> None: ...

@@ -209,3 +209,20 @@ def test_mixture_of_sparse_rows(folder, rows, X, capsys):
     assert main(["fit", rows, "-k", "3", "--method", "gmm", "-q"]) == 0
     message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "sparse.npz")
     assert "sparse.npz has sparse rows" in message
+
+
+def test_density(folder, X, rows, capsys):
+    assert main(["fit", rows, "--method", "density", "--min-samples", "4", "--min-cluster-size", "8"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    assert (model.min_samples, model.min_cluster_size) == (4, 8)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), model.predict(X))
+    assert main(["fit", rows, "-k", "3", "--method", "density"]) == 2
+    assert "takes no -k" in capsys.readouterr().err
+
+
+def test_density_where_all_rows_are_noise(folder, capsys):
+    np.save("one.npy", np.ones((6, 2)))
+    assert main(["fit", "one.npy", "--method", "density"]) == 0
+    assert "6 rows in no cluster (100.0%), label -1" in capsys.readouterr().out
+    assert main(["predict", "coterie-out", "one.npy", "-o", "labels.npy"]) == 0
+    assert np.load("labels.npy").tolist() == [-1] * 6

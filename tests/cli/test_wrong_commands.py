@@ -18,7 +18,7 @@ WRONG = [
     (
         "fit rows.npy",
         2,
-        "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and --method convex-clustering needs none.",
+        "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and --method density needs none.",
     ),
     (
         "fit rows.npy more -k 3",
@@ -50,7 +50,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method magic",
         2,
-        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
+        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation, density or convex-clustering, got 'magic'.",
     ),
     (
         "fit rows.npy -k 3 --method convex-clustering",
@@ -60,7 +60,7 @@ WRONG = [
     (
         "fit rows.npy --method gmm",
         2,
-        "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and --method convex-clustering needs none.",
+        "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and --method density needs none.",
     ),
     (
         "fit rows.npy -k 3 --algorithm magic",
@@ -407,7 +407,7 @@ WRONG = [
     (
         "compare rows.npy -k 3 --methods magic",
         2,
-        "--methods must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation or convex-clustering, got 'magic'.",
+        "--methods must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation, density or convex-clustering, got 'magic'.",
     ),
     ("compare rows.npy -k 3 --sample 0", 2, "--sample must be a positive integer, got '0'."),
     (

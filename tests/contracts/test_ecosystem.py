@@ -91,7 +91,7 @@ def test_weights_are_routed(case):
 
 @every_case(has())
 def test_shown_in_a_notebook(case):
-    model = case.make(verbose=0)
+    model = case.make(n_threads=1)
     before, after = model._repr_html_(), model.fit(small(case))._repr_html_()
     assert type(model).__name__ in before
     assert f'href="{DOCUMENTATION}/reference/made/coterie.{type(model).__name__}.html"' in before

@@ -7,6 +7,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.support.bits import same_bits
 from tests.support.estimators import every_case
 
+
+def iterates(case):
+    return case.iterates
+
+
 lenient = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -22,7 +27,7 @@ def is_usable(model, case):
 
 
 @lenient
-@every_case()
+@every_case(iterates)
 def test_a_callback_sees_each_iteration(case):
     seen = []
     model = case.make(callback=seen.append).fit(case.rows())
@@ -48,7 +53,7 @@ def test_a_callback_sees_what_is_kept(case):
 
 
 @lenient
-@every_case()
+@every_case(iterates)
 def test_a_callback_stops_the_fit(case):
     seen = []
 
@@ -62,7 +67,7 @@ def test_a_callback_stops_the_fit(case):
     assert is_usable(model, case)
 
 
-@every_case()
+@every_case(iterates)
 def test_a_fit_that_is_out_of_time_says_so(case):
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = case.make(max_time=1e-9, tol=0).fit(case.rows())
@@ -70,7 +75,7 @@ def test_a_fit_that_is_out_of_time_says_so(case):
     assert is_usable(model, case)
 
 
-@every_case()
+@every_case(iterates)
 def test_an_interrupted_fit_leaves_nothing(case):
     def callback(progress):
         raise KeyboardInterrupt
@@ -82,7 +87,7 @@ def test_an_interrupted_fit_leaves_nothing(case):
 
 
 @lenient
-@every_case()
+@every_case(iterates)
 def test_the_history_has_a_row_for_each_iteration(case):
     history = case.make().fit(case.rows()).history_
     assert isinstance(history, np.recarray)
@@ -93,7 +98,7 @@ def test_the_history_has_a_row_for_each_iteration(case):
 
 
 @lenient
-@every_case()
+@every_case(iterates)
 def test_a_line_for_each_iteration_on_request(case, capsys):
     model = case.make(verbose=1).fit(case.rows())
     n_lines = len(capsys.readouterr().out.splitlines())
@@ -128,7 +133,7 @@ class Counter:
 
 
 @lenient
-@every_case()
+@every_case(iterates)
 def test_callbacks_of_scikit_learn(case):
     pytest.importorskip("sklearn.callback")
     counter = Counter()

@@ -42,7 +42,8 @@ def test_every_way(case, way, tmp_path):
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     same_fits(loaded, model)
-    same_bits(loaded.history_.seconds, model.history_.seconds)
+    if case.iterates:
+        same_bits(loaded.history_.seconds, model.history_.seconds)
     for method in ("predict", "transform", "score", "responsibilities", "score_samples"):
         if hasattr(model, method):
             same_bits(getattr(loaded, method)(X), getattr(model, method)(X), method)

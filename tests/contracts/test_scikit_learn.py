@@ -9,6 +9,7 @@ from coterie import (
     BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
+    DensityClustering,
     KMeans,
     LaplacianKModes,
     MiniBatchKMeans,
@@ -40,6 +41,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update="mean_shift"),
         TotalVariationClustering(3, n_neighbors=3, n_init=2),
         TotalVariationClustering(),
+        DensityClustering(),
+        DensityClustering(3, space="diffused"),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator), {}),
 )

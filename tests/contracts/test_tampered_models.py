@@ -49,6 +49,8 @@ CASES = {
     "diag": case(X, coterie.TruncatedGaussianMixture, covariance_type="diag", **MIXED),
     "modes": case(X, coterie.LaplacianKModes, **THREE),
     "modes-of-affinities": case(AFFINITIES, coterie.LaplacianKModes, affinity="precomputed", **THREE),
+    "density": case(X, coterie.DensityClustering),
+    "density-diffused": case(X, coterie.DensityClustering, space="diffused"),
     "total-variation": case(sp.csr_array(X), coterie.TotalVariationClustering, **CUT),
     "convex": case(X, coterie.ConvexClustering, gamma=0.5),
     "path": case(X, coterie.ConvexClusterPath, n_gammas=3),

@@ -13,6 +13,7 @@ from coterie import (
     BisectingKMeans,
     ConvexClustering,
     ConvexClusterPath,
+    DensityClustering,
     KMeans,
     LaplacianKModes,
     MiniBatchKMeans,
@@ -81,6 +82,8 @@ class Case:
         The attribute that callbacks see in the end, None if what they see is moved once more.
     begins_again : bool
         Whether the history is that of one of several starts.
+    iterates : bool
+        Whether a fit has iterations, with a history, callbacks and a time limit.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Case:
     labels: str = "labels_"
     centers: str | None = None
     begins_again: bool = False
+    iterates: bool = True
 
     def make(self, **parameters: Any) -> Any:
         """Return the estimator, unfitted."""
@@ -155,6 +159,8 @@ CASES = [
             warm_neighbors=[2, 3]),
     _convex("path", ConvexClusterPath, n_gammas=5),
     _convex("path-paper", ConvexClusterPath, n_gammas=4, tol=1e-3, step_size="paper"),
+    Case("density", DensityClustering, dict(space="rows"), few_blobs, iterates=False),
+    Case("density-diffused", DensityClustering, dict(space="diffused"), few_blobs, iterates=False),
     Case("total-variation", TotalVariationClustering, dict(n_clusters=5, n_init=2, max_iter=60), few_blobs,
          takes_sparse=True, begins_again=True),
     Case("total-variation-paper", TotalVariationClustering,

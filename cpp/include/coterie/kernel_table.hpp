@@ -54,6 +54,8 @@ template <class T>
 struct OuterStep;
 template <class T>
 struct ColumnStatistics;
+template <class T>
+struct CellPoints;
 
 // Of dense or of sparse rows.
 template <class Rows>
@@ -118,6 +120,9 @@ struct KernelsOf {
                                   double, Index, double*, int);
     void (*column_statistics)(const BlockedGraph<T>&, const T*, Index, Index, const Index*, const ColumnStatistics<T>&,
                               int);
+    // density
+    void (*nearest_reachable)(const DenseRows<T>&, const CellPoints<T>&, const T*, const std::int32_t*, const T*,
+                              std::int32_t*, T*, int);
 };
 
 struct KernelTable {

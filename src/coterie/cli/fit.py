@@ -483,6 +483,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "iterations": None if n_iter is None else int(n_iter),
         "seconds": round(seconds, 6),
         "cluster_sizes": size_facts(model.labels_, n_clusters),
+        "noise": int(np.count_nonzero(model.labels_ < 0)),
         **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
     }
 
@@ -529,11 +530,16 @@ def _write(
 def fit_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines of a fit."""
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
-    asked, steps = facts["clusters"], facts["iterations"]
+    asked, steps, noise = facts["clusters"], facts["iterations"], facts.get("noise", 0)
     dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
     return [
         f"{source['file']}: {counted(source['rows'], 'row')} x {counted(source['columns'], 'column')} in "
         f"{counted(left, 'cluster')}{dropped} by {facts['method']}",
+        *(
+            [f"{counted(noise, 'row')} in no cluster ({noise / source['rows']:.1%}), label -1"]
+            if noise
+            else []
+        ),
         *([facts["used"]] if facts.get("used") else []),
         f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",

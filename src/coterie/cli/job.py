@@ -17,7 +17,7 @@ __all__ = ["NO_COUNT", "FitJob"]
 
 NO_COUNT = (
     "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
-    "--method convex-clustering needs none."
+    "--method density needs none."
 )
 
 

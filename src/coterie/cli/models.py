@@ -171,7 +171,7 @@ def n_clusters_of(model: Any) -> int | None:
 
 def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
     """Return how many rows the clusters have, for reports; those that are in none, labeled -1, do not count."""
-    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    sizes = np.bincount(labels[labels >= 0], minlength=max(1, n_clusters))
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
 

@@ -80,7 +80,7 @@ class ColumnStatistics:
         with np.errstate(divide="ignore", invalid="ignore"):
             sizes = np.where(within > 0, difference / np.sqrt(within), 0.0)
         # A column that is constant in both groups separates them without any doubt; its size has no number.
-        sizes = np.where((within <= 0) & (difference != 0), np.sign(difference) * np.inf, sizes)
+        sizes = np.where((within <= 0) & (difference != 0), np.copysign(np.inf, difference), sizes)
         strongest = np.argsort(-np.abs(sizes), kind="stable")[:most]
         found = []
         for column in strongest[sizes[strongest] != 0]:

@@ -1,0 +1,532 @@
+"""Density-based clustering with layers: HDBSCAN*'s tree, cut where clusters persist, with labels for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
+from coterie.density.equal_rows import EqualRows, equal_rows, find_rows
+from coterie.density.hierarchy import merge_tree
+from coterie.density.solver import (
+    DensityOptions,
+    DensityResult,
+    attach,
+    clusters_of_tree,
+    density_clusters,
+    memberships_of,
+)
+from coterie.density.spanning_tree import SpanningTree
+from coterie.estimators.base import Estimator
+from coterie.estimators.declared import Declared, Numbers, One, Rows
+from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
+from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.randomness import random_stream
+from coterie.fitting.threads import effective_n_threads
+from coterie.graphs import nearest_neighbors
+from coterie.rows import RowSource
+from coterie.rows.derived import NormalizedRows
+
+__all__ = ["DensityClustering"]
+
+MinSamples = Annotated[
+    int,
+    Param(
+        "Number of rows, itself counted, within the core distance of a row.", least=1, flag="--min-samples"
+    ),
+]
+MinClusterSize = Annotated[
+    Literal["persistent"] | int,
+    Param(
+        "Minimum cluster size; persistent: the one at which the clusters are the most persistent.", least=2
+    ),
+]
+Selection = Annotated[
+    Literal["eom", "leaf"],
+    Param("With a given minimum size: clusters by excess of mass (eom), or the leaves of the tree."),
+]
+Space = Annotated[
+    Literal["auto", "rows", "diffused"],
+    Param(
+        "Distances of rows, of diffused rows, or (auto) of diffused rows where less than 85% are in clusters."
+    ),
+]
+AssignNoise = Annotated[
+    Literal["nearest", "probable"] | None,
+    Param("Label noise, too: by the nearest row in a cluster, or by the largest membership."),
+]
+Search = Annotated[
+    Literal["auto", "exact", "approximate"],
+    Param("Search for nearest neighbors; auto: exact up to n^2 d = 5e10."),
+]
+
+
+class DensityClustering(ClusterMixin, Estimator):
+    """Clusters of high density, at several resolutions, with noise and an unknown number of clusters.
+
+    HDBSCAN*'s tree (Campello et al. 2015), cut at the minimum cluster size whose clusters are the most persistent, or
+    at a given one. `predict` gives the rows of the fit their own labels.
+
+    Parameters
+    ----------
+    min_samples : int
+        Number of rows, itself counted, within the core distance of a row, and the least size of a cluster.
+    min_cluster_size : "persistent" or int
+        "persistent": that of the most persistent layer. An integer: the clusters of HDBSCAN for this minimum size.
+    cluster_selection_method : {"eom", "leaf"}
+        With an integer `min_cluster_size`: clusters by excess of mass, or the leaves of the condensed tree.
+    n_neighbors : int
+        Nearest neighbors of each row in the graph that certifies the tree. It changes the time of an exact fit only.
+    metric : {"euclidean", "cosine"}
+        "cosine": each row is divided by its length first (normalization).
+    space : {"auto", "rows", "diffused"}
+        "diffused": distances of coordinates by a random walk on the neighbor graph, for data in which most rows are
+        noise. "auto": those of the rows, and where less than 85% are in clusters then, of diffused rows. With an
+        integer `min_cluster_size` "auto" is "rows".
+    assign_noise : {"nearest", "probable"}, optional
+        Label noise, too, in `labels_` and `predict`: by the nearest row in a cluster, or by the largest membership.
+        `coverage_` and `probabilities_` stay as they are.
+    search : {"auto", "exact", "approximate"}
+        How nearest neighbors are found. "auto": exactly where n^2 d is at most 5e10. See `is_exact_`.
+    random_state : int, RandomState or None
+        Of the approximate search.
+    n_threads : int, optional
+        None: all processors of this process. Results are bit-identical for any number.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        Cluster of each row, numbered by first rows; -1 for noise.
+    n_clusters_ : int
+        Number of clusters.
+    probabilities_ : ndarray of shape (n,), float64
+        1 where a cluster is densest, falling to 0 at its border; 0 for noise.
+    coverage_ : float
+        The share of the rows in clusters, before `assign_noise`.
+    layers_ : ndarray of shape (n_layers, n), int32
+        Labels of the layers, the finest first; `labels_` are those of the most persistent one. With an integer
+        `min_cluster_size` there is one.
+    layer_sizes_, persistences_ : ndarray of shape (n_layers,)
+        The minimum cluster size and the persistence of each layer.
+    layer_parents_ : list of ndarray
+        For each layer but the last, the cluster of the next layer that holds each cluster; -1 for none.
+    min_cluster_size_ : int
+        The minimum cluster size of `labels_`.
+    exemplars_ : list of ndarray
+        Row numbers of the densest rows of each cluster.
+    core_distances_ : ndarray of shape (n,), float64
+        Distance of each row to its `min_samples`-th nearest row, itself counted.
+    spanning_tree_ : record array of shape (n - 1,)
+        The minimum spanning tree of mutual reachability: `first`, `second`, `distance`, ascending.
+    is_exact_ : bool
+        Whether the weight of the spanning tree is certified to be the least; False with an approximate search.
+    condensed_tree_ : record array
+        `parent`, `child`, `lambda_val`, `child_size`, as `hdbscan` has it, for `min_cluster_size_`. Clusters are
+        numbered from n, the root; merges at equal heights have more than two children.
+    linkage_ : ndarray of shape (n - 1, 4), float64
+        The tree of all merges for `scipy.cluster.hierarchy`.
+    space_ : {"rows", "diffused"}
+        The distances that were used.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, or an unknown option.
+    TypeError
+        If X is sparse.
+
+    Notes
+    -----
+    Mutual reachability is max(core distance of either row, distance). Merges of the tree at equal height are one merge
+    with several sides, so that no order of the rows changes labels. A leaf C exists for the minimum cluster sizes from
+    its birth to its death, and the persistence of a partition is the sum of
+    |C| log(death / birth) (1 - d_min / d_max) over its leaves, d_min the least height in C and d_max that at which it
+    is merged.
+
+    The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
+    not save. Memory: two copies of the rows and the graph.
+
+    References
+    ----------
+    Campello, Moulavi, Zimek and Sander, Hierarchical density estimates for data clustering, visualization, and outlier
+    detection, ACM Transactions on Knowledge Discovery from Data, 2015. Bot, McInnes and Aerts, Persistent multiscale
+    density-based clustering, 2025. Coifman and Lafon, Diffusion maps, 2006.
+
+    Examples
+    --------
+    >>> import coterie
+    >>> X, _ = coterie.datasets.load_digits()
+    >>> model = coterie.DensityClustering().fit(X)
+    >>> model.n_clusters_, model.layers_.shape
+    (12, (2, 1797))
+    >>> bool((model.predict(X) == model.labels_).all())
+    True
+    """
+
+    labels_: IntArray
+    probabilities_: FloatArray
+    layers_: IntArray
+    layer_sizes_: IntArray
+    core_distances_: FloatArray
+    min_cluster_size_: int
+    is_exact_: bool
+    _training_rows: Array
+    _edges: IntArray
+    _heights: FloatArray
+    _coordinates: FloatArray
+    _eigenvalues: FloatArray
+    _scales: FloatArray
+
+    def __init__(
+        self,
+        min_samples: MinSamples = 5,
+        *,
+        min_cluster_size: MinClusterSize = "persistent",
+        cluster_selection_method: Selection = "eom",
+        n_neighbors: Neighbors = 15,
+        metric: Metric = "euclidean",
+        space: Space = "auto",
+        assign_noise: AssignNoise = None,
+        search: Search = "auto",
+        random_state: RandomState = None,
+        n_threads: Threads = None,
+    ) -> None:
+        self.min_samples = min_samples
+        self.min_cluster_size = min_cluster_size
+        self.cluster_selection_method = cluster_selection_method
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.space = space
+        self.assign_noise = assign_noise
+        self.search = search
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None) -> DensityClustering:
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (n, d)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        DensityClustering
+            This estimator.
+        """
+        self.check_parameters()
+        source, columns = self._rows_to_fit(X)
+        rows = np.ascontiguousarray(self._normalized(source).read())
+        seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
+        found = density_clusters(rows, self._options(seed))
+        self._store_fitted({**columns, **_fitted(rows, found)})
+        if self.assign_noise is not None:
+            self.labels_ = self._assigned(found, self._points(), found.cut.anchors, found.cut.joins)
+        return self
+
+    def predict(self, X: Any, *, return_probability: bool = False) -> Any:
+        """Return the cluster of each row of X, by the place in the tree at which it would join.
+
+        A row x joins the row j of the fit for which max(d(x, j), core distance of x, core distance of j) is least. It
+        is in the cluster of j if that is less than the height at which the cluster ends. Rows of the fit get their own
+        labels.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (m, d)
+            Any rows.
+        return_probability : bool
+            Whether to return probabilities, too.
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int32
+            -1 for noise.
+        probabilities : ndarray of shape (m,), float64
+            As `probabilities_`; only with `return_probability`.
+        """
+        found, labels, anchors, joins = self._joined(X)
+        return (labels, found.cut.probabilities_of(anchors, joins)) if return_probability else labels
+
+    def memberships(self, X: Any, n_top: int = 10) -> sp.csr_array:
+        """Return the memberships of each row of X in the clusters that it is nearest to in the tree, and in noise.
+
+        A row that joins cluster c at the height h of the tree has the weight exp(-h / end of c) in it, and noise has
+        exp(-1). The largest is that of the label, but for `assign_noise`.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or RowSource of shape (m, d)
+            Any rows.
+        n_top : int
+            How many clusters are kept for each row, beside noise.
+
+        Returns
+        -------
+        csr_array of shape (m, n_clusters + 1), float64
+            The last column is noise; rows sum to 1.
+        """
+        check_positive_integer("n_top", n_top)
+        found, labels, anchors, joins = self._joined(X)
+        m, n = len(labels), len(found.cut.ends)
+        if n == 0:
+            return sp.csr_array(np.ones((m, 1)))
+        clusters, weights = memberships_of(found.leaves, found.cut, anchors, joins, n_top)
+        columns = np.hstack([clusters, np.full((m, 1), n, dtype=np.int32)])
+        starts = np.arange(0, columns.size + 1, columns.shape[1])
+        kept = sp.csr_array((weights.ravel(), columns.ravel(), starts), shape=(m, n + 1))
+        kept.sort_indices()
+        return kept
+
+    def layers_at(self, n_clusters: int) -> IntArray:
+        """Return the labels of the layer whose number of clusters is nearest to a wished one, of all minimum sizes.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The wished number. Of layers equally near, the most persistent is taken.
+
+        Returns
+        -------
+        ndarray of shape (n,), int32
+            -1 for noise.
+        """
+        check_positive_integer("n_clusters", n_clusters)
+        found = self._result()
+        leaves = found.leaves
+        if not len(leaves.least_sizes):
+            return found.cut.labels
+        best = np.lexsort((-leaves.persistences, np.abs(leaves.n_leaves() - n_clusters)))[0]
+        return found.layer(int(leaves.least_sizes[best])).labels
+
+    # --- the tree ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_clusters_(self) -> int:
+        check_is_fitted(self, "labels_")
+        return int(self.labels_.max()) + 1
+
+    @property
+    def space_(self) -> str:
+        check_is_fitted(self, "labels_")
+        return "diffused" if hasattr(self, "_coordinates") else "rows"
+
+    @property
+    def layer_parents_(self) -> list[IntArray]:
+        check_is_fitted(self, "labels_")
+        return [_parents(fine, coarse) for fine, coarse in pairwise(self.layers_)]
+
+    @property
+    def exemplars_(self) -> list[IndexArray]:
+        cut = self._result().cut
+        labels = cut.labels
+        densest = np.flatnonzero((labels >= 0) & (cut.joins <= np.append(cut.begins, -1)[labels]))
+        return [densest[labels[densest] == cluster] for cluster in range(len(cut.ends))]
+
+    @property
+    def spanning_tree_(self) -> Any:
+        check_is_fitted(self, "labels_")
+        return np.rec.fromarrays(
+            [*self._edges.T, self._heights],
+            dtype=[("first", np.int32), ("second", np.int32), ("distance", np.float64)],
+        )
+
+    @property
+    def condensed_tree_(self) -> Any:
+        return self._result().leaves.tree.condensed(self.min_cluster_size_).records()
+
+    @property
+    def linkage_(self) -> FloatArray:
+        check_is_fitted(self, "labels_")
+        n = len(self.labels_)
+        # Heights that differ make binary merges, in the order of the edges.
+        firsts, seconds = np.ascontiguousarray(self._edges.T, dtype=np.int32)
+        tree = merge_tree(firsts, seconds, np.arange(1.0, n))
+        sides = np.argsort(tree.parents[:-1], kind="stable").reshape(-1, 2)
+        return np.column_stack([sides, self._heights, tree.sizes[n:]])
+
+    # --- parts ---------------------------------------------------------------------------------------------------
+
+    def _options(self, seed: int = 0) -> DensityOptions:
+        return DensityOptions(
+            int(self.min_samples), self.min_cluster_size, self.cluster_selection_method, int(self.n_neighbors),
+            self.space, self.search, seed, effective_n_threads(self.n_threads),
+        )  # fmt: skip
+
+    def _normalized(self, rows: RowSource) -> RowSource:
+        if rows.is_sparse:
+            raise TypeError(
+                "DensityClustering takes dense rows only; X is sparse. Reduce its columns, such as by TruncatedSVD."
+            )
+        return NormalizedRows(rows) if self.metric == "cosine" else rows
+
+    def _result(self) -> DensityResult:
+        """Return what the fit has found; all of it follows from the spanning tree."""
+        check_is_fitted(self, "labels_")
+        firsts, seconds = np.ascontiguousarray(self._edges.T, dtype=np.int32)
+        heights = np.asarray(self._heights, dtype=np.float64)
+        spanning = SpanningTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
+        return clusters_of_tree(spanning, self._options(), None)
+
+    def _points(self) -> _Points:
+        """Return the distinct rows of the fit."""
+        equal = equal_rows(self._training_rows)
+        rows = np.ascontiguousarray(self._training_rows[equal.first])
+        if not hasattr(self, "_coordinates"):
+            return _Points(equal, rows, rows, None)
+        diffusion = Diffusion(self._coordinates, self._eigenvalues, self._scales)
+        return _Points(equal, rows, diffusion.rows, diffusion)
+
+    def _joined(self, X: Any) -> tuple[DensityResult, IntArray, IntArray, FloatArray]:
+        """Return what the fit has found, and the labels and places in the tree of other rows."""
+        found, points = self._result(), self._points()
+        source = self._rows_of(X, reset=False).with_dtype(self._training_rows.dtype)
+        rows = np.ascontiguousarray(self._normalized(source).read())
+        same = find_rows(points.rows, rows)
+        first = points.equal.first[same]
+        anchors, joins, labels = (
+            found.cut.anchors[first],
+            found.cut.joins[first],
+            self.labels_[first].astype(np.int32),
+        )
+        new = np.flatnonzero(same < 0)
+        if len(new):
+            options = self._options()
+            asked = points.placed(np.ascontiguousarray(rows[new]), options)
+            cores = self.core_distances_[points.equal.first]
+            ids, heights = attach(points.places, points.equal, cores, asked, options)
+            near = points.equal.first[ids]
+            anchors[new], joins[new] = found.cut.anchors[near], np.maximum(heights, found.cut.joins[near])
+            labels[new] = self._assigned(found, points, anchors[new], joins[new], asked)
+        return found, labels, anchors, joins
+
+    def _assigned(
+        self,
+        found: DensityResult,
+        points: _Points,
+        anchors: IntArray,
+        joins: FloatArray,
+        asked: Array | None = None,
+    ) -> IntArray:
+        """Return the labels of rows at these places of the tree, noise assigned; None: the rows of the fit."""
+        labels = found.cut.labels_of(anchors, joins)
+        noise = np.flatnonzero(labels < 0)
+        if self.assign_noise is None or not len(noise) or not len(found.cut.ends):
+            return labels
+        if self.assign_noise == "probable":
+            labels[noise] = memberships_of(found.leaves, found.cut, anchors[noise], joins[noise], 1)[0][:, 0]
+            return labels
+        known = found.cut.labels[points.equal.first]
+        inside = np.flatnonzero(known >= 0)
+        wanted = points.places[points.equal.places[noise]] if asked is None else asked[noise]
+        options = self._options()
+        ids, _ = nearest_neighbors(
+            points.places[inside],
+            1,
+            queries=wanted,
+            method=options.search,
+            random_state=0,
+            n_threads=options.n_threads,
+        )
+        labels[noise] = known[inside[ids[:, 0]]]
+        return labels
+
+    def _check_state(self, fitted: Mapping[str, Any]) -> None:
+        super()._check_state(fitted)
+        if not fitted:
+            return
+        heights, ends = fitted["_heights"], np.ascontiguousarray(fitted["_edges"].T, dtype=np.int32)
+        try:
+            merge_tree(ends[0], ends[1], np.asarray(heights, dtype=np.float64))
+        except ValueError as error:
+            raise ValueError(f"_edges and _heights are no spanning tree: {error}") from error
+        if "_coordinates" in fitted:
+            n_distinct = len(equal_rows(np.ascontiguousarray(fitted["_training_rows"])).first)
+            if len(fitted["_coordinates"]) != n_distinct:
+                raise ValueError(f"_coordinates are not those of {n_distinct} distinct rows")
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {
+            **super()._fitted_attributes(),
+            "_training_rows": Rows("n", "d"),
+            "labels_": Numbers(("n",), "integer", least=-1),
+            "probabilities_": Numbers(("n",), least=0),
+            "core_distances_": Numbers(("n",), least=0),
+            "layers_": Numbers(("l", "n"), "integer", least=-1),
+            "layer_sizes_": Numbers(("l",), "integer", least=1),
+            "persistences_": Numbers(("l",), least=0),
+            "min_cluster_size_": One("integer", 1),
+            "coverage_": One(least=0, most=1),
+            "is_exact_": One("boolean"),
+            "_edges": Numbers(("n-1", 2), "integer", least=0, below="n", may_be_empty=True),
+            "_heights": Numbers(("n-1",), least=0, may_be_empty=True),
+            "_coordinates": Numbers(("m", "q"), beside="_scales", needed=False),
+            "_eigenvalues": Numbers(("q",), least=0, beside="_coordinates", needed=False),
+            "_scales": Numbers(("m",), least=0, beside="_coordinates", needed=False),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """The distinct rows of a fit, and where they are in the space whose distances count."""
+
+    equal: EqualRows
+    rows: Array
+    places: Array
+    diffusion: Diffusion | None
+
+    def placed(self, rows: Array, options: DensityOptions) -> Array:
+        """Return other rows in this space."""
+        if self.diffusion is None:
+            return rows
+        found = nearest_neighbors(
+            self.rows, min(GRAPH_NEIGHBORS, len(self.rows)), queries=rows,
+            method=options.search, random_state=0, n_threads=options.n_threads,
+        )  # fmt: skip
+        return self.diffusion.extend(found.ids, found.square_distances)
+
+
+def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
+    """Return the fitted attributes."""
+    cut, spanning = found.cut, found.spanning
+    labels = cut.labels
+    layers = [found.layer(size).labels for size in found.sizes.tolist()] or [labels]
+    has_layers = len(found.sizes) > 0
+    fitted = {
+        "_training_rows": rows,
+        "labels_": labels,
+        "probabilities_": cut.probabilities_of(cut.anchors, cut.joins),
+        "core_distances_": spanning.core_distances,
+        "layers_": np.stack(layers),
+        "layer_sizes_": found.sizes if has_layers else np.array([found.size], dtype=np.int32),
+        "persistences_": found.persistences if has_layers else np.zeros(1),
+        "min_cluster_size_": found.size,
+        "coverage_": float(np.mean(labels >= 0)),
+        "is_exact_": spanning.is_exact,
+        "_edges": np.column_stack([spanning.firsts, spanning.seconds]),
+        "_heights": spanning.heights,
+    }
+    if found.diffusion is not None:
+        fitted["_coordinates"] = found.diffusion.coordinates
+        fitted["_eigenvalues"] = found.diffusion.eigenvalues
+        fitted["_scales"] = found.diffusion.scales
+    return fitted
+
+
+def _parents(fine: IntArray, coarse: IntArray) -> IntArray:
+    """Return the cluster of a coarse layer that holds each cluster of a fine one."""
+    _, first = np.unique(fine, return_index=True)
+    return coarse[first[len(first) - int(fine.max()) - 1 :]]

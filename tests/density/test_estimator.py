@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import cophenet, is_valid_linkage, linkage
+from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from coterie import DensityClustering
+from coterie.density.diffusion import diffuse
+from coterie.density.equal_rows import equal_rows
+from coterie.density.solver import DensityOptions, attach, density_clusters
+from tests.density.examples import rows
+from tests.reference import density as reference
+from tests.reference.k_means import square_distances
+
+DIGITS = load_digits().data
+SPACES = pytest.mark.parametrize("space", ["rows", "diffused"])
+
+
+@SPACES
+@pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
+def test_predict_gives_the_rows_of_the_fit_their_labels(space, assign_noise):
+    X = np.vstack([DIGITS[:900], DIGITS[:30]])
+    model = DensityClustering(space=space, assign_noise=assign_noise).fit(X)
+    labels, probabilities = model.predict(X, return_probability=True)
+    assert np.array_equal(labels, model.labels_)
+    assert np.array_equal(probabilities, model.probabilities_)
+    assert np.array_equal(model.predict(X[5:9].copy()), model.labels_[5:9])
+    assert (model.labels_ < 0).any() == (assign_noise is None)
+    assert model.coverage_ == np.mean(model.probabilities_ > 0)
+
+
+@given(rows(), st.integers(1, 6))
+def test_the_place_of_a_row_in_the_tree_gives_its_own_label(X, min_samples):
+    options = DensityOptions(min_samples=min_samples, space="rows", n_neighbors=3)
+    found, equal = density_clusters(X, options), equal_rows(X)
+    cores = found.spanning.core_distances[equal.first]
+    ids, heights = attach(np.ascontiguousarray(X[equal.first]), equal, cores, X, options)
+    near, cut = equal.first[ids], found.cut
+    anchors, joins = cut.anchors[near], np.maximum(heights, cut.joins[near])
+    assert np.array_equal(cut.labels_of(anchors, joins), cut.labels)
+    assert np.array_equal(cut.probabilities_of(anchors, joins), cut.probabilities_of(cut.anchors, cut.joins))
+
+
+@given(rows(most=20), rows(most=5), st.integers(1, 6))
+def test_places_of_new_rows_against_the_oracle(X, asked, min_samples):
+    d = min(X.shape[1], asked.shape[1])
+    X, asked = np.ascontiguousarray(X[:, :d]), np.ascontiguousarray(asked[:, :d])
+    equal = equal_rows(X)
+    reach, cores = reference.mutual_reachability(X, min_samples)
+    distances = np.sqrt(square_distances(asked, X))
+    own = np.sort(distances, axis=1)[:, min(min_samples, len(X)) - 1]
+    _, expected = reference.joins(reach, cores, distances, own)
+    options = DensityOptions(min_samples=min_samples, n_neighbors=2)
+    places = np.ascontiguousarray(X[equal.first])
+    _, heights = attach(places, equal, cores[equal.first], asked, options)
+    np.testing.assert_allclose(heights, expected, rtol=1e-12)
+
+
+@SPACES
+def test_memberships(space):
+    model = DensityClustering(space=space).fit(DIGITS)
+    others = DIGITS[:50] + 0.5
+    for X in (DIGITS, others):
+        memberships = model.memberships(X, n_top=3)
+        assert memberships.shape == (len(X), model.n_clusters_ + 1)
+        assert np.diff(memberships.indptr).max() <= 4
+        dense = memberships.toarray()
+        np.testing.assert_allclose(dense.sum(axis=1), 1)
+        noise = model.n_clusters_
+        labels = dense.argmax(axis=1)
+        assert np.array_equal(np.where(labels == noise, -1, labels), model.predict(X))
+
+
+@settings(max_examples=30)
+@given(rows(most=24), st.integers(1, 4))
+def test_memberships_against_the_heights_of_the_tree(X, min_samples):
+    options = dict(min_samples=min_samples, min_cluster_size=3, cluster_selection_method="leaf")
+    model = DensityClustering(**options, space="rows").fit(X)
+    if model.n_clusters_ == 0:
+        return
+    found = model.memberships(X, n_top=model.n_clusters_).toarray()
+    reach, _ = reference.mutual_reachability(X, min_samples)
+    heights = squareform(cophenet(linkage(reach[np.triu_indices(len(X), 1)], "single")))
+    ends = model._result().cut.ends
+    for row, label in np.ndindex(len(X), model.n_clusters_):
+        if label != model.labels_[row]:
+            height = heights[row, np.flatnonzero(model.labels_ == label)[0]]
+            expected = np.exp(1 - height / ends[label])
+            np.testing.assert_allclose(found[row, label] / found[row, -1], expected, rtol=1e-6)
+
+
+def test_diffused_rows_find_clusters_where_rows_do_not():
+    rows_only, automatic = (DensityClustering(space=space).fit(DIGITS) for space in ("rows", "auto"))
+    assert rows_only.coverage_ < 0.85 < automatic.coverage_
+    assert automatic.space_ == "diffused"
+    target = load_digits().target
+    assert adjusted_rand_score(target, automatic.labels_) > adjusted_rand_score(target, rows_only.labels_)
+
+
+def test_rows_that_are_in_clusters_are_not_diffused():
+    X = make_moons(600, noise=0.05, random_state=0)[0]
+    assert DensityClustering().fit(X).space_ == "rows"
+
+
+def test_coordinates_of_many_components_tell_them_apart():
+    X = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[0]
+    coordinates = diffuse(X, method="exact", seed=0, n_threads=1).rows
+    assert len(equal_rows(np.round(coordinates, 6)).first) >= 30
+    labels = DensityClustering(space="diffused").fit(X).labels_
+    theirs = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[1]
+    assert adjusted_rand_score(theirs, labels) > 0.95
+
+
+def test_coordinates_of_new_rows_are_near_those_of_the_rows_beside_them():
+    X = make_moons(500, noise=0.05, random_state=0)[0]
+    model = DensityClustering(space="diffused").fit(X[:400])
+    assert (
+        adjusted_rand_score(DensityClustering(space="diffused").fit(X).labels_[400:], model.predict(X[400:]))
+        > 0.9
+    )
+
+
+def test_layers_at_a_number_of_clusters():
+    X = make_blobs(800, 4, centers=6, random_state=0)[0]
+    model = DensityClustering().fit(X)
+    for wished in (2, 6, 10_000):
+        leaves = model._result().leaves
+        found = model.layers_at(wished).max() + 1
+        assert abs(found - wished) == np.abs(leaves.n_leaves() - wished).min()
+
+
+def test_layers_have_parents():
+    model = DensityClustering(space="rows").fit(DIGITS)
+    assert len(model.layer_parents_) == len(model.layers_) - 1 > 0
+    for parents, fine, coarse in zip(model.layer_parents_, model.layers_, model.layers_[1:], strict=False):
+        for cluster, parent in enumerate(parents):
+            assert np.all(coarse[fine == cluster] == parent)
+
+
+def test_linkage_is_single_linkage_of_mutual_reachability():
+    X = DIGITS[:200]
+    model = DensityClustering(space="rows").fit(X)
+    reach, _ = reference.mutual_reachability(X, 5)
+    assert is_valid_linkage(model.linkage_)
+    np.testing.assert_allclose(model.linkage_[:, 2], linkage(reach[np.triu_indices(200, 1)], "single")[:, 2])
+
+
+def test_exemplars_are_the_densest_rows_of_clusters():
+    model = DensityClustering(space="rows").fit(DIGITS)
+    assert len(model.exemplars_) == model.n_clusters_
+    for cluster, exemplars in enumerate(model.exemplars_):
+        assert np.all(model.labels_[exemplars] == cluster)
+        assert np.all(model.probabilities_[exemplars] == 1)
+
+
+def test_cosine_is_the_distance_of_rows_of_length_1():
+    scaled = DIGITS / np.linalg.norm(DIGITS, axis=1, keepdims=True)
+    one = DensityClustering(metric="cosine").fit(DIGITS * np.linspace(1, 2, len(DIGITS))[:, None])
+    assert adjusted_rand_score(one.labels_, DensityClustering().fit(scaled).labels_) > 0.98
+
+
+@pytest.mark.parametrize("X", [np.zeros((1, 2)), np.zeros((7, 2)), np.eye(2), np.eye(3)], ids=len)
+@pytest.mark.parametrize("space", ["auto", "rows", "diffused"])
+@pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
+def test_few_rows_are_noise(X, space, assign_noise):
+    model = DensityClustering(space=space, assign_noise=assign_noise).fit(X)
+    assert np.all(model.labels_ == -1)
+    assert model.layers_.shape == (1, len(X))
+    assert np.all(model.predict(X + 1) == -1)
+    assert model.memberships(X).toarray().tolist() == [[1.0]] * len(X)
+    assert np.array_equal(model.layers_at(3), model.labels_)
+    assert len(model.condensed_tree_) == len(X)
+
+
+def test_sparse_rows_are_refused():
+    with pytest.raises(TypeError, match="dense rows only"):
+        DensityClustering().fit(csr_array(DIGITS))
+
+
+def test_a_large_minimum_size_leaves_noise_alone():
+    model = DensityClustering(min_cluster_size=10_000).fit(DIGITS)
+    assert model.n_clusters_ == 0
