@@ -47,6 +47,8 @@ sanitize: $(VENV)/.test
 # About a minute for each of the four targets, of which two run at a time; FUZZ_SECONDS gives each so many.
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python -m tests.fuzz
+	COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -q tests/contracts/test_differential.py
+	COTERIE_DRAWS=$${COTERIE_DRAWS-100} $(BIN)/python -m pytest -q tests/contracts/test_state_machines.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine

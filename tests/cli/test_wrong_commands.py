@@ -140,7 +140,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method bisecting --init rows.npy",
         2,
-        "--init must be k-means++, k-means||, afk-mc2 or random, got 'rows.npy'.",
+        "--init must be k-means++, afk-mc2 or random, got 'rows.npy'.",
     ),
     (
         "fit rows.npy -k 3 --method bisecting --bisecting-strategy worst",
@@ -336,12 +336,12 @@ WRONG = [
     (
         "fit - -k 3",
         2,
-        "The standard input (-) needs --format, one of npy, npz, csv, tsv, jsonl, parquet, arrow, hdf5, svmlight.",
+        "The standard input (-) needs --format, one of npy, npz, csv, tsv, jsonl, parquet, arrow, hdf5, h5ad, svmlight.",
     ),
     (
         "fit - -k 3 --format zarr",
         2,
-        "--format must be one of npy, npz, csv, tsv, jsonl, parquet, arrow, hdf5, svmlight, got 'zarr'.",
+        "--format must be one of npy, npz, csv, tsv, jsonl, parquet, arrow, hdf5, h5ad, svmlight, got 'zarr'.",
     ),
     (
         "fit rows.npy -k 3 --memory lots",
@@ -371,7 +371,7 @@ WRONG = [
     (
         "predict m.coterie rows.npy --out labels.txt",
         2,
-        "--out must end in .npy, .parquet or .csv, got 'labels.txt'.",
+        "--out must end in .npy, .parquet, .csv or .h5ad, got 'labels.txt'.",
     ),
     (
         "predict m.coterie rows.npy --json --out -",

@@ -15,7 +15,7 @@ import coterie
 from coterie.estimators import Estimator
 from tests.docs.pages import ROOT
 from tests.support.bits import same_bits
-from tests.support.estimators import CASES, every_case
+from tests.support.estimators import CASES, every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -47,7 +47,7 @@ def test_every_estimator_is_among_them():
     )
 
 
-@every_case(has())
+@every_estimator(has())
 def test_in_a_pipeline(case):
     X = small(case)
     scaled = StandardScaler().fit_transform(X)
@@ -57,7 +57,7 @@ def test_in_a_pipeline(case):
         same_bits(pipeline.predict(X), pipeline[-1].predict(scaled))
 
 
-@every_case(has("transform"))
+@every_estimator(has("transform"))
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_frames_come_out(case, container):
     library = pytest.importorskip(container)
@@ -69,7 +69,7 @@ def test_frames_come_out(case, container):
     np.testing.assert_array_equal(found.to_numpy(), plain)
 
 
-@every_case(has("score"))
+@every_estimator(has("score"))
 def test_in_a_search(case):
     name = "n_components" if "n_components" in case.make().get_params() else "n_clusters"
     search = GridSearchCV(case.make(), {name: [2, 5]}, cv=2).fit(small(case))
@@ -77,7 +77,7 @@ def test_in_a_search(case):
     assert search.best_estimator_.score(small(case)) == search.score(small(case))
 
 
-@every_case(lambda case: has("predict")(case) and case.takes_weights)
+@every_estimator(lambda case: has("predict")(case) and case.takes_weights)
 def test_weights_are_routed(case):
     X = small(case)
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
@@ -89,7 +89,7 @@ def test_weights_are_routed(case):
     same_bits(pipeline[-1].labels_, alone.labels_)
 
 
-@every_case(has())
+@every_estimator(has())
 def test_shown_in_a_notebook(case):
     model = case.make(n_threads=1)
     before, after = model._repr_html_(), model.fit(small(case))._repr_html_()

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import coterie
 from tests.support.bits import same_bits, same_fits
 from tests.support.errors import tried
-from tests.support.estimators import every_case
+from tests.support.estimators import every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -20,7 +20,7 @@ def small(case):
     return case.make(**parameters), case.rows()[:60].copy()
 
 
-@every_case()
+@every_estimator()
 def test_what_overflows_is_said(case):
     """Squares of the numbers are finite, sums of them are not."""
     for scale in (1e150, 3e153, 1e160):
@@ -32,7 +32,7 @@ def test_what_overflows_is_said(case):
             model._check_finite()
 
 
-@every_case(lambda case: case.takes_weights)
+@every_estimator(lambda case: case.takes_weights)
 def test_weights_that_overflow(case):
     for weight in (1e300, 1e308):
         model, X = small(case)
@@ -52,7 +52,7 @@ def test_the_message_names_what_and_why():
         coterie.KMeans(3, random_state=0).fit(1e3 * X, sample_weight=np.full(60, 1e300))
 
 
-@every_case()
+@every_estimator()
 def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
     model, X = small(case)
     model.fit(X)
@@ -68,7 +68,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
         same_bits(model.predict(X), same.predict(X))
 
 
-@every_case()
+@every_estimator()
 def test_a_first_fit_that_fails_leaves_nothing(case):
     model, X = small(case)
     X[5] = np.inf

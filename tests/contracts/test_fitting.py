@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.support.bits import same_bits
-from tests.support.estimators import every_case
+from tests.support.estimators import every_case, every_estimator
 
 
 def iterates(case):
@@ -98,7 +98,7 @@ def test_the_history_has_a_row_for_each_iteration(case):
 
 
 @lenient
-@every_case(iterates)
+@every_estimator(iterates)
 def test_a_line_for_each_iteration_on_request(case, capsys):
     model = case.make(verbose=1).fit(case.rows())
     n_lines = len(capsys.readouterr().out.splitlines())
@@ -107,7 +107,7 @@ def test_a_line_for_each_iteration_on_request(case, capsys):
 
 
 @pytest.mark.filterwarnings("error")
-@every_case()
+@every_estimator()
 def test_silence_without(case, capsys):
     case.make().fit(case.rows())
     assert capsys.readouterr() == ("", "")
@@ -133,7 +133,7 @@ class Counter:
 
 
 @lenient
-@every_case(iterates)
+@every_estimator(iterates)
 def test_callbacks_of_scikit_learn(case):
     pytest.importorskip("sklearn.callback")
     counter = Counter()

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from coterie import KMeans
 from tests.support.bits import same_bits
-from tests.support.estimators import every_case
+from tests.support.estimators import every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -19,7 +19,7 @@ def used(case, X, **others):
             getattr(model, method)(X)
 
 
-@every_case()
+@every_estimator()
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_rows(case, order):
     X = np.array(case.rows(), dtype=np.float32, order=order)
@@ -28,7 +28,7 @@ def test_dense_rows(case, order):
     same_bits(X, before)
 
 
-@every_case(lambda case: case.takes_sparse)
+@every_estimator(lambda case: case.takes_sparse)
 def test_sparse_rows(case):
     X = sp.csr_array(np.maximum(case.rows(), 0))
     before = X.copy()
@@ -36,7 +36,7 @@ def test_sparse_rows(case):
     same_bits(X, before)
 
 
-@every_case(lambda case: case.takes_weights)
+@every_estimator(lambda case: case.takes_weights)
 def test_weights(case):
     X, weights = case.rows().copy(), case.weights(True)["sample_weight"]
     before = weights.copy()
@@ -44,7 +44,7 @@ def test_weights(case):
     same_bits((X, weights), (case.rows(), before))
 
 
-@every_case()
+@every_estimator()
 def test_parameters(case):
     model = case.make()
     before = dict(model.get_params())

@@ -12,8 +12,8 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.rows import as_rows
 from tests.support.bits import same_bits
 from tests.support.counting import CountingSource
-from tests.support.estimators import every_case
-from tests.support.storages import IN_FILES, stored
+from tests.support.estimators import every_case, every_estimator
+from tests.support.storages import stored
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:X has feature names:UserWarning"
@@ -54,7 +54,7 @@ def test_a_score_for_each_row(case):
     same_bits(model.relative_distances(X, model.labels_), scores)
 
 
-@every_case(labels_others)
+@every_estimator(labels_others)
 def test_other_rows(case):
     X = case.rows()
     model = case.make().fit(X[:500])
@@ -78,7 +78,7 @@ def rotation(d):
     return np.linalg.qr(np.random.default_rng(0).normal(size=(d, d)))[0]
 
 
-@every_case(lambda case: labels_others(case) and "diag" not in case.name)
+@every_estimator(lambda case: labels_others(case) and "diag" not in case.name)
 @pytest.mark.parametrize("change", ["scale", "translation", "rotation"])
 def test_no_unit_no_place_no_direction(case, change):
     """The model is moved with the rows: fits may take another way where rounding decides."""
@@ -97,7 +97,7 @@ def test_no_unit_no_place_no_direction(case, change):
     np.testing.assert_allclose(other.outlier_scores_, model.outlier_scores_, rtol=1e-3, atol=atol)
 
 
-@every_case(has_scores)
+@every_estimator(has_scores)
 def test_planted_rows_are_found(case):
     X = case.rows().copy()
     planted = np.random.default_rng(0).choice(len(X), 3, replace=False)
@@ -119,7 +119,7 @@ def test_threads(case, dtype):
         same_bits(three.predict(X, return_distance=True), one.predict(X, return_distance=True))
 
 
-@every_case(lambda case: has_scores(case) and case.takes_sparse)
+@every_estimator(lambda case: has_scores(case) and case.takes_sparse)
 def test_sparse_rows(case):
     X = sp.csr_array(np.maximum(case.rows(), 0).astype(np.float32))
     one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
@@ -127,8 +127,8 @@ def test_sparse_rows(case):
     assert np.all(one.outlier_scores_ >= 0)
 
 
-@every_case(has_scores)
-@pytest.mark.parametrize("storage", ["pandas", "dask", *IN_FILES])
+@every_estimator(has_scores)
+@pytest.mark.parametrize("storage", ["pandas", "dask", "npy"])
 def test_storages(case, storage, tmp_path):
     X = case.rows()
     reference, rows = case.make().fit(X), stored(X, storage, tmp_path)
@@ -138,7 +138,7 @@ def test_storages(case, storage, tmp_path):
         same_bits(model.predict(rows, return_distance=True), reference.predict(X, return_distance=True))
 
 
-@every_case(lambda case: has_scores(case) and case.reads_blocks and case.predicts_labels)
+@every_estimator(lambda case: has_scores(case) and case.reads_blocks and case.predicts_labels)
 def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     X = case.rows()
     kept_bytes(0)
@@ -156,7 +156,7 @@ def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     assert scores.shape == reference.outlier_scores_.shape
 
 
-@every_case(has_scores)
+@every_estimator(has_scores)
 def test_saving(case, tmp_path):
     X = case.rows()
     model = case.make().fit(X)
@@ -167,7 +167,7 @@ def test_saving(case, tmp_path):
             same_bits(loaded.predict(X, return_distance=True), model.predict(X, return_distance=True))
 
 
-@every_case(has_scores)
+@every_estimator(has_scores)
 def test_another_fit_forgets_the_first(case):
     X = case.rows()
     model = case.make().fit(X)

@@ -9,7 +9,7 @@ import pytest
 
 import coterie
 from tests.support.bits import same_bits, same_fits
-from tests.support.estimators import every_case
+from tests.support.estimators import every_case, every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -51,7 +51,7 @@ def test_every_way(case, way, tmp_path):
         same_bits(loaded.sample(9), model.sample(9))
 
 
-@every_case()
+@every_estimator()
 @pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
 def test_before_a_fit(case, way, tmp_path):
     model = way(case.make(), tmp_path)

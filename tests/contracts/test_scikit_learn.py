@@ -19,7 +19,7 @@ from coterie import (
     TruncatedGaussianMixture,
 )
 from tests.support.bits import same_bits, same_fits
-from tests.support.estimators import EXPECTED_FAILURES, every_case
+from tests.support.estimators import EXPECTED_FAILURES, every_case, every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -33,13 +33,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         NestedMiniBatchKMeans(),
         TruncatedGaussianMixture(),
         ConvexClustering(n_neighbors=3, max_iter=2000),
-        ConvexClustering(
-            n_neighbors=3, solver="admm", stopping="residuals", warm_neighbors=[2], max_iter=2000
-        ),
         ConvexClusterPath(n_gammas=5, n_neighbors=3, max_iter=2000),
         LaplacianKModes(2, n_neighbors=3, n_init=2),
-        LaplacianKModes(2, n_neighbors=3, n_init=2, mode_update="mean_shift"),
-        TotalVariationClustering(3, n_neighbors=3, n_init=2),
         TotalVariationClustering(),
         DensityClustering(),
         DensityClustering(3, space="diffused"),
@@ -50,7 +45,7 @@ def test_every_check(estimator, check):
     check(estimator)
 
 
-@every_case()
+@every_estimator()
 def test_clones_are_unfitted(case):
     model = case.make().fit(case.rows()[:300])
     other = clone(model)
@@ -62,13 +57,13 @@ def test_clones_are_unfitted(case):
                 getattr(other, method)(case.rows())
 
 
-@every_case(lambda case: hasattr(case.estimator, "fit_predict"))
+@every_estimator(lambda case: hasattr(case.estimator, "fit_predict"))
 def test_fit_predict_gives_the_labels(case):
     X = case.rows()
     same_bits(case.make().fit_predict(X), case.make().fit(X).labels_)
 
 
-@every_case()
+@every_estimator()
 def test_names_of_features(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().fit(frame)
@@ -82,7 +77,7 @@ def test_names_of_features(case):
     assert not hasattr(model, "feature_names_in_")
 
 
-@every_case(lambda case: hasattr(case.estimator, "transform"))
+@every_estimator(lambda case: hasattr(case.estimator, "transform"))
 def test_names_of_what_comes_out(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().set_output(transform="pandas").fit(frame)
@@ -94,7 +89,7 @@ def test_names_of_what_comes_out(case):
     same_bits(out.to_numpy(), case.make().fit(frame).transform(frame))
 
 
-@every_case()
+@every_estimator()
 def test_another_fit_forgets_the_first(case):
     X = case.rows()
     model = case.make().fit(X)

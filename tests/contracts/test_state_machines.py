@@ -1,8 +1,9 @@
 """Models through lives of fits, streams, files, copies and starts from others: what holds after each step.
 
-`pytest --hypothesis-profile=long tests/contracts/test_state_machines.py` lives longer ones.
+`COTERIE_DRAWS=200 pytest tests/contracts/test_state_machines.py` draws that many longer ones at random.
 """
 
+import os
 import pickle
 import tempfile
 from pathlib import Path
@@ -21,8 +22,7 @@ from tests.support.errors import tried
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-settings.register_profile("long", max_examples=200, stateful_step_count=40)
-LIFE = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+DRAWS = int(os.environ.get("COTERIE_DRAWS", 0))
 
 N_COLUMNS = 3
 SEEDS = st.integers(0, 50)
@@ -137,6 +137,29 @@ class Life(RuleBasedStateMachine):
         assert vars(self.model).keys() == before.keys()
 
     @precondition(lambda self: self.is_fitted())
+    @rule(seed=SEEDS, iteration=st.integers(1, 3))
+    def a_fit_that_is_interrupted(self, seed, iteration):
+        """It leaves the model as it was, unless it ends before the interruption."""
+
+        def interrupt(progress):
+            if progress.iteration == iteration:
+                raise KeyboardInterrupt
+
+        before = dict(vars(self.model))
+        self.model.set_params(callback=interrupt)
+        try:
+            self.model.fit(rows_of(seed))
+        except KeyboardInterrupt:
+            self.model.set_params(callback=None)
+            after = vars(self.model)
+            assert after.keys() == before.keys()
+            assert all(after[name] is value for name, value in before.items())
+        else:
+            self.model.set_params(callback=None)
+            self.last = rows_of(seed)
+            self.twin.fit(self.last)
+
+    @precondition(lambda self: self.is_fitted())
     @rule(seed=SEEDS)
     def look(self, seed):
         """What only looks changes nothing."""
@@ -211,9 +234,9 @@ LIVES = [Life, MiniBatchLife, StarvedMiniBatchLife, NestedLife, MixtureLife]
 
 @pytest.mark.parametrize("life", LIVES, ids=[life.__name__ for life in LIVES])
 def test_lives(life):
-    # A profile that was asked for takes the place of these few.
-    long = settings.get_profile("long")
-    asked = long if settings.default == long else settings(max_examples=5, stateful_step_count=12)
     machine = type(life.__name__, (life,), {})
-    machine.TestCase.settings = settings(asked, **LIFE)
+    machine.TestCase.settings = settings(
+        max_examples=DRAWS or 5, stateful_step_count=40 if DRAWS else 15, deadline=None, derandomize=not DRAWS,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
     machine.TestCase().runTest()

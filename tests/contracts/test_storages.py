@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from coterie.blocks.shuffled import run_length
 from coterie.rows import as_rows
 from tests.support.bits import same_bits, same_fits
-from tests.support.estimators import every_case
-from tests.support.storages import IN_FILES, STORAGES, stored
+from tests.support.estimators import every_case, three_estimators
+from tests.support.storages import stored
 
 # Rows with names are predicted by models of arrays without, and are to give the same labels for all that.
 pytestmark = pytest.mark.filterwarnings(
@@ -26,8 +26,8 @@ def fit_of_the_array(case, weighted=False, kept=True):
     return case.make().fit(case.rows(), **case.weights(weighted))
 
 
-@every_case()
-@pytest.mark.parametrize("storage", STORAGES[1:])
+@three_estimators()
+@pytest.mark.parametrize("storage", ["pandas", "dask", "npy"])
 def test_a_fit(case, storage, tmp_path):
     X = case.rows()
     rows = stored(X, storage, tmp_path)
@@ -37,8 +37,8 @@ def test_a_fit(case, storage, tmp_path):
         same_bits(reference.predict(np.asarray(X)), reference.predict(as_rows(rows)))
 
 
-@every_case(lambda case: case.reads_blocks)
-@pytest.mark.parametrize("storage", ["dask", *IN_FILES])
+@three_estimators("mini-batch", "nested", "mixture-diag")
+@pytest.mark.parametrize("storage", ["npy", "parquet", "dask"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_of_what_is_not_kept(case, storage, weighted, kept_bytes, tmp_path):
     X = case.rows()
@@ -50,27 +50,27 @@ def test_a_fit_of_what_is_not_kept(case, storage, weighted, kept_bytes, tmp_path
     same_fits(model, fit_of_the_array(case, weighted, kept=False), but=NAMES)
 
 
-@every_case()
+@three_estimators()
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16])
 def test_small_numbers_are_converted(case, dtype):
     X = np.clip(case.rows() * 5 + 100, 0, 255).astype(dtype)
     same_fits(case.make().fit(X), case.make().fit(X.astype(np.float32)))
 
 
-@every_case(lambda case: case.reads_blocks)
+@three_estimators("mini-batch", "nested", "mixture-diag")
 def test_small_numbers_are_converted_in_every_pass(case, kept_bytes):
     kept_bytes(0)
     X = np.clip(case.rows() * 5 + 100, 0, 255).astype(np.uint8)
     same_fits(case.make().fit(X), case.make().fit(X.astype(np.float32)))
 
 
-@every_case()
+@three_estimators()
 def test_lists_are_arrays(case):
     X = case.rows()[:300]
     same_fits(case.make().fit(X.tolist()), case.make().fit(X))
 
 
-@every_case(lambda case: case.takes_sparse)
+@three_estimators("k-means-yinyang", "nested", "laplacian-byproduct")
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.coo_array])
 def test_every_sparse_kind(case, kind):
     X = np.maximum(case.rows(), 0)
@@ -82,10 +82,9 @@ def cuts_freely(case):
 
 
 @every_case(cuts_freely)
-@pytest.mark.parametrize("storage", ["array", "npy"])
-def test_blocks(case, storage, kept_bytes, tiny_blocks, tmp_path):
+def test_blocks(case, kept_bytes, tiny_blocks, tmp_path):
     kept_bytes(0)
-    rows = stored(case.rows().astype(np.float32), storage, tmp_path)
+    rows = stored(case.rows().astype(np.float32), "npy", tmp_path)
     reference = case.make().fit(rows)
     tiny_blocks()
     same_fits(case.make().fit(rows), reference)

@@ -10,7 +10,7 @@ from coterie import KMeans, MiniBatchKMeans, open_rows
 from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.support.bits import same_bits
-from tests.support.estimators import every_case
+from tests.support.estimators import every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -40,7 +40,7 @@ def kinds_of(frame, folder):
     yield pytest.importorskip("pyarrow").Table.from_pandas(frame)
 
 
-@every_case(lambda case: hasattr(case.estimator, "predict"))
+@every_estimator(lambda case: hasattr(case.estimator, "predict"))
 def test_another_order_is_put_right(case):
     frame = pandas.DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().fit(frame)
@@ -132,7 +132,7 @@ def test_an_array_has_the_chosen_columns(frame, tmp_path):
     same_bits(model.predict(X[:, [3, 0]]), model.labels_)
 
 
-@every_case(lambda case: hasattr(case.estimator, "predict"))
+@every_estimator(lambda case: hasattr(case.estimator, "predict"))
 def test_normalized_once(case):
     X = case.rows() * np.random.default_rng(0).uniform(1, 50, size=(len(case.rows()), 1))
     unit = NormalizedRows(as_rows(X))

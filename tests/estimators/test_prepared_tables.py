@@ -13,7 +13,7 @@ from coterie import KMeans, prepare_rows
 from coterie.rows import as_rows, open_rows
 from coterie.rows.derived import part_of
 from tests.support.bits import same_bits
-from tests.support.estimators import every_case
+from tests.support.estimators import every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -82,7 +82,7 @@ def test_blocks_that_are_prepared_already(model, frame):
         same_bits(model.predict(part_of(rows, block)), model.labels_[start : start + len(block)])
 
 
-@every_case(lambda case: hasattr(case.estimator, "predict"))
+@every_estimator(lambda case: hasattr(case.estimator, "predict"))
 def test_every_estimator(case):
     X = case.rows() * np.geomspace(1, 50, case.rows().shape[1])
     rows = prepare_rows(X, scale="standard")

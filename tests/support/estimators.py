@@ -173,3 +173,16 @@ def every_case(wanted: Callable[[Case], bool] = lambda case: True) -> pytest.Mar
     """Return the parametrisation of a test by `case`: all cases, or those that are wanted."""
     found = [case for case in CASES if wanted(case)]
     return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
+
+
+def every_estimator(wanted: Callable[[Case], bool] = lambda case: True) -> pytest.MarkDecorator:
+    """Return the parametrization of a test by `case`: the first of each class, for laws that no option can break."""
+    first = {case.estimator: case for case in reversed(CASES) if wanted(case)}
+    found = [case for case in CASES if first.get(case.estimator) is case]
+    return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
+
+
+def three_estimators(*names: str) -> pytest.MarkDecorator:
+    """Return the parametrization by `case` of a test of what rows promise: three estimators that read them apart."""
+    chosen = names or ("k-means-yinyang", "mixture-diag", "laplacian-byproduct")
+    return pytest.mark.parametrize("case", [case for case in CASES if case.name in chosen], ids=chosen)

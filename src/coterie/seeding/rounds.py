@@ -103,9 +103,10 @@ def _update_nearest(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> f
         n_known, nearest = 0, np.full(rows.n_rows, np.inf, dtype=rows.dtype)
     else:
         nearest = held[1]
-    frame = CenterFrame(candidates[n_known:], rows.shift, rows.n_threads)
-    _, scores = _nearest(chunk, frame)
-    np.minimum(nearest, np.maximum(scores + rows.squares, 0), out=nearest)
+    if n_known < len(candidates):  # a round may draw no row
+        frame = CenterFrame(candidates[n_known:], rows.shift, rows.n_threads)
+        _, scores = _nearest(chunk, frame)
+        np.minimum(nearest, np.maximum(scores + rows.squares, 0), out=nearest)
     chunk.state["nearest"] = len(candidates), nearest
     return weighted_sum(nearest.astype(np.float64), rows.weights)
 
