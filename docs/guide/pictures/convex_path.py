@@ -12,6 +12,6 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(3, 2
 for row, label in zip(path.centroids_path_.transpose(1, 0, 2), path.labels_at(2)):
     left.plot(*row.T, color=f"C{label}", lw=0.7)
 left.scatter(*X.T, s=10, c=[f"C{label}" for label in path.labels_at(2)])
-left.set(title="each row's centroid, from the row to the mean of all", xticks=[], yticks=[])
+left.set(title="paths of the centroids", xticks=[], yticks=[])
 right.plot(path.gammas_[1:], path.n_clusters_path_[1:], drawstyle="steps-post")
-right.set(xscale="log", yscale="log", xlabel="gamma", ylabel="clusters", title="one answer for each gamma")
+right.set(xscale="log", yscale="log", xlabel="gamma", ylabel="clusters", title="number of clusters")

@@ -16,8 +16,6 @@ points = left.scatter(*X.T, s=9, c=model.memberships_[:, 0], cmap="coolwarm_r")
 figure.colorbar(points, label="membership in the first cluster")
 for each, marker in ((0, "o"), (1, "s")):
     left.scatter(*X[known == each].T, s=120, marker=marker, color="gold", edgecolor="black")
-left.set(title="the two marked rows are all that was told", xticks=[], yticks=[])
+left.set(title="one labeled row per class", xticks=[], yticks=[])
 right.plot(np.sort(model.memberships_[:, 0])[::-1])
-right.set(
-    title="memberships, sorted: a step, no ramp", xlabel="rows", ylabel="membership in the first cluster"
-)
+right.set(title="sorted memberships", xlabel="rows", ylabel="membership in the first cluster")

@@ -12,9 +12,9 @@ wide = np.concatenate([random.normal((0, 0), 2.2, (700, 2)), random.normal((6, 0
 blobs, _ = make_blobs(600, centers=[(0, 0), (1.6, 0), (8, 0), (9.6, 0)], cluster_std=0.35, random_state=0)
 
 sets = {
-    "not round": (moons, coterie.KMeans(2, random_state=0)),
-    "a wide one beside a narrow one": (wide, coterie.KMeans(2, random_state=0)),
-    "a bad start: three on the left": (blobs, coterie.KMeans(4, init=[(-1, 0), (0, 0), (2, 0), (9, 0)])),
+    "not convex": (moons, coterie.KMeans(2, random_state=0)),
+    "different widths": (wide, coterie.KMeans(2, random_state=0)),
+    "bad initialization": (blobs, coterie.KMeans(4, init=[(-1, 0), (0, 0), (2, 0), (9, 0)])),
 }
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3))
 for axes, (title, (X, model)) in zip(all_axes, sets.items()):

@@ -20,4 +20,4 @@ for axes, step in zip(all_axes, (0, 1, 3, len(seen) - 1)):
     axes.contourf(*grid.transpose(2, 0, 1), distances.argmin(-1), levels=3, cmap="Pastel2")
     axes.scatter(*X.T, s=3, color="0.35")
     axes.scatter(*centers.T, s=90, marker="X", color="tab:red", edgecolor="white")
-    axes.set(title="four rows to begin with" if step == 0 else f"after step {step}", xticks=[], yticks=[])
+    axes.set(title="initial centers" if step == 0 else f"iteration {step}", xticks=[], yticks=[])

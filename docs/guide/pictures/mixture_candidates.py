@@ -27,8 +27,8 @@ for component, (mean, variance) in enumerate(zip(model.means_, model.covariances
 axes.scatter(*row.T, s=120, marker="*", color="black", zorder=3)
 for color, label in {
     "tab:red": "kept",
-    "tab:blue": "neighbors of these: looked at",
-    "0.6": "not looked at",
+    "tab:blue": "neighbors of these: evaluated",
+    "0.6": "not evaluated",
 }.items():
     axes.plot([], [], color=color, lw=2, label=label)
 axes.legend(loc="upper left", title="components of the row at the star")

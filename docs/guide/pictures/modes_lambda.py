@@ -11,9 +11,9 @@ X, _ = make_moons(400, noise=0.05, random_state=0)
 strewn = np.concatenate([X, random.uniform((-1.5, -1), (2.5, 1.5), (150, 2))])
 
 fits = {
-    "lambda 0.02: the graph hardly counts": (X, 0.02),
-    "lambda as chosen by default": (X, "auto"),
-    "the same, with rows strewn between": (strewn, "auto"),
+    "graph weight 0.02": (X, 0.02),
+    "default graph weight": (X, "auto"),
+    "default, with noise between": (strewn, "auto"),
 }
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 2.9), sharex=True, sharey=True)
 for axes, (title, (rows, lam)) in zip(all_axes, fits.items()):

@@ -35,13 +35,13 @@ looked_at = {
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.4))
 sizes = nested.history_.batch_size
 left.step(nested.history_.iteration, sizes, where="mid")
-left.set(xlabel="round", ylabel="rows in the sample", yscale="log")
+left.set(xlabel="iteration", ylabel="rows in the sample", yscale="log")
 left.set_yticks(np.unique(sizes), [f"{size:,}" for size in np.unique(sizes)])
 left.minorticks_off()
-left.set_title("the sample doubles when its centroids have settled")
+left.set_title("size of the sample")
 least = min(errors.min() for _, errors in looked_at.values())
 for name, (rows, errors) in looked_at.items():
     right.plot(rows / len(X), 100 * (errors / least - 1), label=name)
-right.set(xlabel="rows gone over, in passes over all rows", ylabel="error above the least, %", xscale="log")
-right.set(title="error of rows that no fit has seen", ylim=(0, 20))
+right.set(xlabel="rows processed, in passes over all rows", ylabel="error above the lowest, %", xscale="log")
+right.set(title="error of held-out rows", ylim=(0, 20))
 right.legend()
