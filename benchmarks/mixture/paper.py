@@ -184,8 +184,9 @@ PAPER = Paper(
             "Supplement E",
             "Double precision, and single for the largest set; threads.",
             remark=(
-                "Rows of float64 are computed in float64, others in float32 with sums in float64; results are the "
-                "same bits for any `n_threads` (`tests/contracts`). The paper's C++ is not run here: it needs Blaze."
+                "Rows of float64 are computed in float64, others in float32 with sums in float64; results are "
+                "bit-identical for any `n_threads` (`tests/contracts`). The paper's C++ is not run here: it needs "
+                "Blaze."
             ),
         ),
     ),

@@ -10,48 +10,36 @@ __all__ = ["PAPER"]
 _GRAPHS = tuple(FILES.get(name, f"graphs/{name}.npz") for name in DATA)
 _STANDS_IN = "what is missing is left out; scikit-learn's digits where nothing is there"
 
-_TABLE_1_REMARK = """The graphs of 20news (the authors' file, 4 to 15 documents fewer), optdigits and pendigits
-(10 nearest neighbors: the authors' algorithm gives their purities there) are the paper's. Those of 4moons
-(points drawn anew, with more noise), webkb4 (made here of term counts) and MNIST (10 nearest neighbors of the
-plain images) are not. **On MNIST the lowest (P) of our trials has 87.45, against 97.60 in the paper**: fours and
-nines are one cluster there and ones two, at a lower (P) than the ten digits have on this graph. The default keeps
-another trial, which finds the ten digits: its cut is 9% lower where edges count for the neighbors that their ends
-share (`select_by`). `mnist-upright`
-shears the digits until they lean no more, which makes another graph; no figure of the paper belongs to it (and in
-the run of 2026-11-22 2% of its edges differed from line to line, for its neighbors were drawn without a seed). The
-NMF methods of the paper are reported there at the best purity of 31 runs, chosen by the labels."""
+_TABLE_1_REMARK = """The graphs of 20news (the authors' file), optdigits and pendigits (10 nearest neighbors) are
+those of the paper. 4moons is drawn anew with more noise, webkb4 is computed from term counts, and MNIST has the 10
+nearest neighbors of the plain images. On this MNIST graph the smallest cut has a purity of 87.45, where the paper
+reports 97.60: it joins fours and nines and splits the ones. By default another trial is kept (`select_by`), which
+finds the ten digits. `mnist-upright` is a graph of digits that are sheared upright; the paper has no such graph.
+The NMF methods of the paper are the best of 31 runs, selected by the labels."""
 
-_TABLE_2_REMARK = """As the paper does: ten draws of labels, the purity of the one with the lowest (P); with
-means and ranges, for a user has one draw and no labels to choose by. Our steps find lower energies than those of
-the paper, and purity does not always follow: with 1 to 5% on pendigits and 2.5 to 10% on 20news it is below the
-paper's. The steps of the paper, at larger (P), are purer there (pendigits with 1%, means of ten draws: 94.2 against
-91.4), and less pure with one label a class (pendigits 86.2 against 88.7, 20news 45.1 against 50.4,
-MNIST 92.9 against 96.6). The seconds of the paper are those of MATLAB in 2013."""
+_TABLE_2_REMARK = """As in the paper: ten draws of labels, and the purity of the draw with the lowest (P); also
+means and ranges. Our steps find lower energies than those of the paper, but not always higher purity: with 1 to 5%
+of the labels on pendigits and 2.5 to 10% on 20news it is lower. With one label per class it is higher: pendigits
+88.7 against 86.2, 20news 50.4 against 45.1, MNIST 96.6 against 92.9 with the steps of the paper. The paper's
+seconds were measured with MATLAB in 2013."""
 
-_FEW_REMARK = """Not in the paper. Accuracy on the rows without a label. `coterie` with one label a class: 100
-draws, on MNIST also with true sizes. All else: ten draws, and more, up to 100, until the mean is known to a
-standard error of 0.1% or 10 s of the processor are spent; no draw begins after 25 minutes, so PoissonMBO has
-six on MNIST, of five minutes each. With one label a class on MNIST 28 of 100 draws of ours end in a worse
-cut, or with a label in the cluster of another class (the median is 96.6%). Ours assumes clusters of about
-equal size, which all but webkb4 have: there Poisson and PoissonMBO are ahead with five and ten labels. On
-pendigits with five and ten labels ours is behind: with ten 90.7 beside 94.4 of VolumeMBO, 93.9 by the steps
-of the paper and 92.8 of Laplace. Contenders that are told the true sizes know more than the others. Where the
-standard deviation of Poisson is above 20, one of ten draws came to nothing (10%); on pendigits with ten
-labels it was stopped after 14 minutes of the processor, before ten draws were done. LabelPropagation is as
-good or better where there are many labels: on pendigits from 2.5% of them on, on webkb4 and on 20news from 5%
-(table 2's shares; `python -m benchmarks.total_variation`)."""
+_FEW_REMARK = """Not in the paper. Accuracy on the rows without a label: 100 draws for `coterie` with one label per
+class, ten or more draws otherwise, and six for PoissonMBO on MNIST, which takes five minutes per draw. Contenders
+with true sizes know more than the others. `coterie` assumes clusters of about equal size, which webkb4 does not
+have: with five and ten labels per class Poisson and PoissonMBO are better there. On pendigits with ten labels per
+class VolumeMBO (94.4), the steps of the paper (93.9) and the Laplacian (92.8) are better than `coterie` (90.7).
+LabelPropagation is as good or better with many labels: from 2.5% on pendigits and from 5% on webkb4 and 20news."""
 
 PAPER = Paper(
     key="total_variation",
     title="Multiclass Total Variation Clustering",
     authors="Bresson, Laurent, Uminsky and von Brecht (2013)",
     introduction=(
-        "Clusters are a balanced cut of a graph, relaxed to a sum of ratios of total variations and "
-        "asymmetric distances from a median; some labels may be known. Each graph is given to all "
-        "contenders; (P) is the energy of the paper with each edge counted once and lambda = R - 1, "
-        "whichever method found the clusters. The authors' code prints R - 1 times that. Lines named "
-        "`steps of the paper` are Algorithm 1 as published; ours otherwise takes preconditioned steps and "
-        "ends a trial with its best rounding."
+        "Clusters are a balanced cut of a graph; the relaxation is a sum of ratios of total variations and "
+        "asymmetric distances from a median. Some labels may be known. All contenders use the same graphs. (P) is "
+        "the energy of the paper with each edge counted once and lambda = R - 1; the authors' code prints R - 1 "
+        "times that. "
+        "`steps of the paper` is Algorithm 1 as published."
     ),
     items=(
         Item(

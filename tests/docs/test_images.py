@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from benchmarks.chart import IMAGE
 from benchmarks.mixture.__main__ import parser as mixture_parser
 from benchmarks.nested.__main__ import parser as nested_parser
 from benchmarks.pictures import DRAWN
@@ -33,6 +34,8 @@ def test_the_command_is_one(picture, command):
     _, _, module, *arguments = shlex.split(command)
     if module == "benchmarks.pictures":
         assert picture in DRAWN
+    elif module == "benchmarks.chart":
+        assert picture == IMAGE.name
     else:
         options = PARSERS[module]().parse_args(arguments)
         assert options.plot.as_posix() == f"docs/images/{picture}"
