@@ -38,7 +38,7 @@ def test_pairs_in_reach_equal_plain_distances_whatever_is_excluded(dtype, sparse
     distances = np.sqrt(oracle.square_distances(owners, proposals))
     anchors = oracle.square_distances(X, owners).argmin(axis=1).astype(np.int32)
     distances = np.nextafter(distances.astype(dtype), dtype(0))
-    gamma = (2 * shape[1] + 16) * np.finfo(dtype).eps
+    gamma = (shape[1] + 16) * np.sqrt(22) * np.finfo(dtype).eps
     basis = np.linalg.qr(random.normal(size=(shape[1], max(1, shape[1] // 3))))[0]
 
     def heads_of(points):

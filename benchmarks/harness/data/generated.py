@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["blobs", "cod_rna", "embeddings", "overlapping_blobs"]
+__all__ = ["blobs", "cod_rna", "embeddings", "noise", "overlapping_blobs"]
 
 BLOBS = 1000
 BLOB_SPREAD = 1.5
@@ -30,6 +30,11 @@ def blobs(n_rows: int = 1_000_000, n_columns: int = 32) -> np.ndarray:
     rows = centers[rng.integers(BLOBS, size=n_rows)]
     rows += rng.standard_normal(rows.shape, dtype=np.float32)
     return rows
+
+
+def noise(n_rows: int = 50_000, n_columns: int = 256) -> np.ndarray:
+    """Return standard normal rows, float32: no test of bounds excludes a distance."""
+    return np.random.default_rng(0).standard_normal((n_rows, n_columns), dtype=np.float32)
 
 
 def embeddings(n_rows: int = 100_000, n_columns: int = 768) -> np.ndarray:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness.data.generated import blobs, cod_rna, embeddings, overlapping_blobs
+from benchmarks.harness.data.generated import blobs, cod_rna, embeddings, noise, overlapping_blobs
 from benchmarks.harness.data.images import (
     cifar10,
     cifar10_split,
@@ -24,6 +24,8 @@ GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": mnist,
     "blobs": blobs,
     "embeddings": embeddings,
+    "embeddings384": partial(embeddings, n_columns=384),
+    "noise256": noise,
     "unit_mnist": unit_mnist,
     "cod_rna": cod_rna,
     "cifar10_12k": cifar10,

@@ -269,7 +269,7 @@ class _Groups:
         self.squares = squares.copy()
         self.anchors = np.zeros(data.n_rows, dtype=np.int32)
         self._positions = center - data.shift
-        self._some = np.linspace(0, data.n_rows - 1, min(_JUDGED_ROWS, data.n_rows)).astype(np.intp)
+        self._next_judged, self._pay = 16, False
 
     def add(self, proposals: Array, pairs: _Pairs) -> None:
         """Let the rows in reach of proposals have the nearest of these as anchors."""
@@ -281,13 +281,16 @@ class _Groups:
 
     def distances(self, frame: CenterFrame, nearest: Array) -> Array | None:
         """Return lower bounds of the distances between anchors and proposals, None where groups would not pay."""
-        if self._data.n_rows < 16 * self._ROWS_PER_ANCHOR:
-            return None
-        some, judged = self._some, slice(_JUDGED_PROPOSALS)
-        limits = np.sqrt(self.squares[some]) + np.sqrt(nearest[some])
-        near = self._between(self._positions[self.anchors[some]], frame.relative[judged]) < limits[:, None]
-        if near.mean() > self._PAYS:
-            return None
+        n_rows = self._data.n_rows
+        if not self._pay:
+            if n_rows < 16 * self._ROWS_PER_ANCHOR or len(frame) < self._next_judged:
+                return None
+            some = np.linspace(0, n_rows - 1, _JUDGED_ROWS).astype(np.intp)
+            limits = np.sqrt(self.squares[some]) + np.sqrt(nearest[some])
+            anchors, proposals = self._positions[self.anchors[some]], frame.relative[:_JUDGED_PROPOSALS]
+            self._pay = (self._between(anchors, proposals) < limits[:, None]).mean() < self._PAYS
+            self._next_judged += self._next_judged // 2
+            return self.distances(frame, nearest) if self._pay else None
         distances = np.empty((len(self._positions), len(frame)), dtype=self._data.dtype)
         for first in range(0, len(distances), 64):
             distances[first : first + 64] = self._between(self._positions[first : first + 64], frame.relative)
@@ -296,7 +299,8 @@ class _Groups:
     def _between(self, anchors: FloatArray, proposals: Array) -> FloatArray:
         proposals = proposals.astype(np.float64)
         lengths = np.add.outer(*(np.einsum("ij,ij->i", points, points) for points in (anchors, proposals)))
-        squares = lengths * (1 - 1e-12) - 2 * anchors @ proposals.T
+        rounding = (len(proposals[0]) + 16) * np.finfo(np.float64).eps
+        squares = lengths * (1 - rounding) - 2 * anchors @ proposals.T
         return np.sqrt(np.maximum(squares, 0)) * (1 - 1e-6)
 
 
@@ -315,7 +319,8 @@ class _Heads:
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
-        self._gamma = float((data.n_columns + 16) * np.finfo(data.dtype).eps)
+        # Of heads: a product of d columns for each of the directions (Higham 2002, section 3.1).
+        self._gamma = float((data.n_columns + 16) * np.sqrt(self._SIZES[-1]) * np.finfo(data.dtype).eps)
         self._basis = np.empty((data.n_columns, 0))
         self._next_judged = 16
         self.rows = np.empty((0, 0))
