@@ -14,7 +14,7 @@ from coterie.dask.worker_rows import WorkerRows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
-from coterie.seeding.uniform import seed_at_random
+from coterie.seeding.seeds import seed_at_random
 
 __all__ = ["SEEDINGS"]
 

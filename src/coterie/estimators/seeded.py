@@ -18,8 +18,7 @@ from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of, seed_in_rounds
-from coterie.seeding.seeds import Seeds
-from coterie.seeding.uniform import seed_at_random
+from coterie.seeding.seeds import Seeds, seed_at_random
 
 __all__ = ["SEEDINGS", "SeededEstimator", "checked_centers", "draw_centers"]
 

@@ -37,7 +37,7 @@ def afk_mc2(
     n_clusters : int
         How many rows to choose, at most n.
     chain_length : int
-        Proposals for each centre. 2 is little better than random; the approximation is good at 200.
+        Proposals for each center. 2 is little better than random; the approximation is good at 200.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
     random_state : int, RandomState or None
@@ -80,8 +80,8 @@ def afk_mc2(
         return seed_by_markov_chain(data, n_clusters, random_stream(random_state), chain_length)
 
 
-# Proposals that are measured together, against all earlier centres and each other: at most so many, and few beside the
-# centres, so that the latter product stays small.
+# Proposals that are measured together, against all earlier centers and each other: at most so many, and few beside the
+# centers, so that the latter product stays small.
 _MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
 
@@ -92,7 +92,7 @@ def seed_by_markov_chain(
     chain_length: int = 200,
     deadline: Deadline = UNLIMITED,
 ) -> Seeds:
-    """See `afk_mc2`; where time is short, the last centres are proposals, all drawn at once."""
+    """See `afk_mc2`; where time is short, the last centers are proposals, all drawn at once."""
     if chain_length < 1:
         raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
     weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
@@ -138,27 +138,10 @@ def _walk_chains(
     importance: FloatArray,
     centers: Array,
 ) -> Seeds:
-    """Run some chains, one centre each.
+    """Return the rows that some chains end at, one center each, and these rows as an array.
 
-    Parameters
-    ----------
-    data : Dataset
-        The rows.
-    drawn : ndarray of shape (n_chains, chain_length)
-        The proposals.
-    uniforms : ndarray of the same shape
-        Uniform in 0..1; they decide which proposals are taken.
-    importance : ndarray of the same shape
-        Weight / proposal probability of each proposal.
-    centers : ndarray of shape (m, d)
-        The centres chosen before.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_chains,)
-        Which rows the chains end at.
-    centers : ndarray of shape (n_chains, d)
-        These rows.
+    `drawn`, `uniforms` and `importance` (weight / probability) have a line for each chain and a column for each
+    proposal; `centers` were chosen before.
     """
     # A row that is proposed again is the same one, so that its distance is 0 to the bit once it is chosen.
     rows, places = np.unique(drawn, return_inverse=True)
