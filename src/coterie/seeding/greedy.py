@@ -343,7 +343,7 @@ class _Heads:
                 return None
             self._basis = self._basis[:, :n_columns]
             self.rows = np.empty((data.n_rows, n_columns + 1), dtype=data.dtype)
-            for start, block in data.rows.blocks(self._ROWS_OF_BASIS):
+            for start, block in data.rows.blocks(2 * _JUDGED_ROWS):
                 part = slice(start, start + len(block))
                 self.rows[part] = self._heads(block - data.shift, data.squares[part])
         heads = self._heads(frame.relative, frame.squares)
@@ -385,7 +385,7 @@ class _Heads:
 def _directions(sample: Array, n_directions: int) -> Array:
     """Return an orthonormal basis of about the directions of greatest variance, shape (d, n_directions)."""
     basis = np.random.default_rng(0).normal(size=(sample.shape[1], n_directions)).astype(sample.dtype)
-    for _ in range(4):
+    for _ in range(2):
         basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
     # Of the subspace the principal axes, those of the greatest variance first.
     _, axes = np.linalg.eigh(basis.T @ (sample.T @ (sample @ basis)))

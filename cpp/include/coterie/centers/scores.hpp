@@ -8,6 +8,7 @@
 #pragma once
 
 #include "coterie/centers/panels.hpp"
+#include "coterie/machine/lanes.hpp"
 
 namespace coterie {
 namespace {
@@ -154,8 +155,7 @@ T dot(const DenseRows<T>& x, Index i, const T* c) {
             sums[u] += *reinterpret_cast<const V*>(a + j + u * L) * *reinterpret_cast<const V*>(c + j + u * L);
     for (; j + L <= d; j += L) sums[0] += *reinterpret_cast<const V*>(a + j) * *reinterpret_cast<const V*>(c + j);
     const V total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    T out = 0;
-    for (Index l = 0; l < L; ++l) out += total[l];
+    T out = reduce_lanes<L, 1>(&total, Sum())[0];
     for (; j < d; ++j) out += a[j] * c[j];
     return out;
 }
