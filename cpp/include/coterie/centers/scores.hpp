@@ -8,7 +8,6 @@
 #pragma once
 
 #include "coterie/centers/panels.hpp"
-#include "coterie/machine/lanes.hpp"
 
 namespace coterie {
 namespace {
@@ -155,7 +154,8 @@ T dot(const DenseRows<T>& x, Index i, const T* c) {
             sums[u] += *reinterpret_cast<const V*>(a + j + u * L) * *reinterpret_cast<const V*>(c + j + u * L);
     for (; j + L <= d; j += L) sums[0] += *reinterpret_cast<const V*>(a + j) * *reinterpret_cast<const V*>(c + j);
     const V total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    T out = reduce_lanes<L, 1>(&total, Sum())[0];
+    T out = 0;
+    for (Index l = 0; l < L; ++l) out += total[l];
     for (; j < d; ++j) out += a[j] * c[j];
     return out;
 }
