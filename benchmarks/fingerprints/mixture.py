@@ -51,6 +51,7 @@ def mixture_cases() -> Cases:
             for kind in KINDS
         },
         f"{MANY} components, exact": fit(many(assignment="exact"), X, others, *USES[:2]),
+        "factors": fit(mixture(covariance_type="factors", n_factors=3), X, others, *USES, "denoise"),
         "truncated labels": fit(mixture(assignment="truncated"), X, others, *USES[:2]),
         "weights": fit(mixture(covariance_type="spherical"), X, sample_weight=weights),
         "random candidate": fit(mixture(random_candidate=True), X),

@@ -59,11 +59,17 @@ def _k_means(task: Task) -> np.ndarray:
     return model.fit(task.rows).labels_
 
 
-def _mixture(task: Task) -> np.ndarray:
-    from coterie import TruncatedGaussianMixture
+def _mixture(covariance_type: str = "tied_spherical", n_factors: int = 0) -> Callable[[Task], np.ndarray]:
+    def run(task: Task) -> np.ndarray:
+        from coterie import TruncatedGaussianMixture
 
-    model = TruncatedGaussianMixture(task.n_clusters, random_state=task.seed, n_threads=1)
-    return model.fit(task.rows).predict(task.rows)
+        model = TruncatedGaussianMixture(
+            task.n_clusters, covariance_type=covariance_type, n_factors=min(n_factors, task.rows.shape[1] - 1),
+            random_state=task.seed, n_threads=1,
+        )  # fmt: skip
+        return model.fit(task.rows).predict(task.rows)
+
+    return run
 
 
 def _k_modes(mode_update: str) -> Callable[[Task], np.ndarray]:
@@ -181,7 +187,9 @@ def _evoc(task: Task) -> np.ndarray:
 
 METHODS_OF_OURS: dict[str, Contender] = {
     "k-means": Contender("coterie", _k_means),
-    "mixture": Contender("coterie", _mixture),
+    "mixture": Contender("coterie", _mixture()),
+    "mixture, diag": Contender("coterie", _mixture("diag")),
+    **{f"mixture, {h} factors": Contender("coterie", _mixture("factors", h)) for h in (1, 2, 5)},
     SLK_BO: Contender("coterie", _k_modes("byproduct")),
     SLK_MS: Contender("coterie", _k_modes("mean_shift")),
     TV_3: Contender("coterie", _total_variation(3)),

@@ -9,6 +9,7 @@ from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, above_zero, at_least
 from benchmarks.mixture.benchmark import MixtureBenchmark
 from benchmarks.mixture.estep import measure_estep
+from benchmarks.mixture.factors import measure_factors
 from benchmarks.mixture.huge import measure_huge
 from benchmarks.mixture.rows import measure_row
 from benchmarks.mixture.scaling import measure_scaling
@@ -20,6 +21,7 @@ PARTS = {
     "estep": measure_estep,
     "seeding": measure_seedings,
     "huge": measure_huge,
+    "factors": measure_factors,
 }
 
 
@@ -36,6 +38,7 @@ def parser() -> SystemParser:
     add("--estep", action="store_true", help="the kernels, against the machine's sgemm rate")
     add("--seeding", action="store_true", help="initial centers: AFK-MC2 against greedy k-means++")
     add("--huge", action="store_true", help="a coreset of a generated file")
+    add("--factors", action="store_true", help="factor analyzers: held-out likelihood, scaling")
     parser.add("--huge-gb", type=above_zero, default=20.0, quick=0.1, help="size of that file in GB")
     add("--plot", type=Path, help="the picture of --scaling (default: beside the JSON file)")
     return parser

@@ -43,11 +43,11 @@ def test_where_all_candidates_are_kept_it_is_that_of_one_machine(client, covaria
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
     options = {
         "covariance_type": covariance_type,
+        "n_factors": 2,
         "n_candidates": C,
         "means_init": X[:C],
         "tol": 0,
         "max_iter": 8,
-        "n_factors": 2,
     }
     here = TruncatedGaussianMixture(C, **options).fit(X, sample_weight=weights)
     there = TruncatedGaussianMixture(C, **options).fit(on_workers(X), sample_weight=weights)
@@ -70,15 +70,21 @@ def test_few_candidates_do_about_as_well(client):
     assert len(there.history_.n_distances) == there.n_iter_
 
 
-def test_bits_do_not_depend_on_workers():
+@pytest.mark.parametrize("covariance_type", ["diag", "factors"])
+def test_bits_do_not_depend_on_workers(covariance_type):
     X, found = rows(np.float64), []
-    options = {"n_candidates": 3, "n_neighbors": 3, "random_state": 0, "random_candidate": True}
+    options = {
+        "covariance_type": covariance_type,
+        "n_factors": 2,
+        "n_candidates": 3,
+        "n_neighbors": 3,
+        "random_state": 0,
+        "random_candidate": True,
+    }
     for n_workers in (1, 3):
         with contextlib.ExitStack() as stack:
             in_threads(stack, n_workers)
-            found.append(
-                TruncatedGaussianMixture(C, covariance_type="diag", **options).fit(on_workers(X, 300))
-            )
+            found.append(TruncatedGaussianMixture(C, **options).fit(on_workers(X, 300)))
     for name in ("means_", "covariances_", "weights_", "labels_", "lower_bounds_", "neighbors_"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 

@@ -337,13 +337,14 @@ def _regression(
     spread = steps[:, :, None] * steps[:, None, :] * moments.outer / masses[:, None, None]
     spread -= z[:, :, None] * z[:, None, :]
     spread += np.eye(n_factors) * shrinkages[:, None, :]
-    factors: FloatArray = np.asarray(np.linalg.solve(spread, cross), dtype=np.float64)
+    # With many columns a product is faster than to solve for each of them.
+    factors: FloatArray = np.asarray(np.linalg.inv(spread) @ cross)
     variances = moments.second / masses[:, None]
     variances -= first**2
     variances -= np.einsum("chd,chd->cd", factors, cross)
     too_few = moments.masses < least_mass
     if too_few.any():
-        factors[too_few] = directions.factors()[too_few]
+        factors[too_few] = directions.factors(too_few)
         variances[too_few] = parameters.variances[too_few]
     first -= np.einsum("chd,ch->cd", factors, z)
     first[~has_mass] = 0

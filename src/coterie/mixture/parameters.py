@@ -51,7 +51,7 @@ class Directions:
         is_lost = strengths <= _LEAST_STRENGTH * strengths[:, :1]
         strengths = np.where(is_lost, 0.0, strengths)
         lengths = np.where(is_lost, np.inf, np.sqrt(strengths))
-        vectors = cls.padded(turns.transpose(0, 2, 1) @ scaled / lengths[:, :, None], dtype)
+        vectors = cls.padded((turns / lengths[:, None, :]).transpose(0, 2, 1) @ scaled, dtype)
         return cls(np.ascontiguousarray(scales, dtype=dtype), vectors, strengths)
 
     @staticmethod
@@ -68,11 +68,11 @@ class Directions:
         """1 / (1 + strength): shape (C, H), compute dtype."""
         return np.asarray(1 / (1 + self.strengths)).astype(self.vectors.dtype)
 
-    def factors(self) -> FloatArray:
+    def factors(self, chosen: Any = slice(None)) -> FloatArray:
         """Return the factors, shape (C, H, d), float64: orthogonal where columns are scaled, the strongest first."""
         n_columns = self.scales.shape[1]
-        lengths = np.sqrt(self.strengths)[:, :, None]
-        return np.asarray(self.vectors[:, :, :n_columns] * lengths / self.scales[:, None, :])
+        lengths = np.sqrt(self.strengths[chosen])[:, :, None]
+        return np.asarray(self.vectors[chosen, :, :n_columns] * lengths / self.scales[chosen][:, None, :])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+"""Mixtures of factor analyzers: likelihood of held-out rows, and the time of an iteration."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.harness.data.files import real_file
+from benchmarks.mixture.benchmark import MixtureBenchmark
+
+__all__ = ["measure_factors"]
+
+REG_COVAR = 1e-3
+# Rows of the scaling, and the sizes from which one is changed.
+N_ROWS, N_COMPONENTS, N_COLUMNS, N_FACTORS = 262_144, 500, 64, 5
+COMPONENTS, COLUMNS, FACTORS = (500, 1000, 2000, 4000, 8000), (32, 64, 128, 256), (1, 2, 4, 8, 16)
+# Iterations of a timed fit; components have factors from the sixth on, and one in three searches.
+TIMED_ITERATIONS, LAST_ITERATIONS = 18, 9
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Rows of which a sixth is held out.
+
+    Attributes
+    ----------
+    file : str
+        Of `COTERIE_DATA`.
+    n_rows : int
+        Rows drawn of it.
+    n_components : int
+        Components of each model.
+    scale : float or None
+        What rows are divided by; None: columns are standardized.
+    n_factors : tuple of int
+        Numbers of factors.
+    is_full : bool
+        Whether scikit-learn fits full covariances.
+    """
+
+    file: str
+    n_rows: int
+    n_components: int
+    scale: float | None
+    n_factors: tuple[int, ...]
+    is_full: bool = True
+
+    def split(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows to fit and rows to score, at most n_rows together."""
+        X = np.load(real_file(self.file))["X"]
+        order = np.random.RandomState(0).permutation(len(X))[: min(n_rows, self.n_rows)]
+        X = X[order].astype(np.float32)
+        if self.scale is not None:
+            X /= np.float32(self.scale)
+        else:
+            X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+        n_scored = len(X) // 6
+        return X[n_scored:], X[:n_scored]
+
+
+HELD_OUT = {
+    "MNIST": HeldOutSet("mnist.npz", 24_000, 50, 255, (5, 10, 20), is_full=False),
+    "CIFAR-10": HeldOutSet("cifar10_12k.npz", 12_000, 20, 255, (5, 10, 20), is_full=False),
+    "optdigits": HeldOutSet("optdigits.npz", 5_620, 20, 16, (5, 10, 20)),
+    "pendigits": HeldOutSet("pendigits.npz", 10_992, 20, 100, (4, 8, 12)),
+    "shuttle": HeldOutSet("shuttle.npz", 58_000, 20, None, (1, 2, 4)),
+}
+
+
+def _mixture(n_components: int, covariance_type: str, n_factors: int, n_threads: int, **others: Any) -> Any:
+    from coterie import TruncatedGaussianMixture
+
+    return TruncatedGaussianMixture(
+        n_components, covariance_type=covariance_type, n_factors=n_factors, random_state=0, n_threads=n_threads,
+        compute_labels=False, **others,
+    )  # fmt: skip
+
+
+def measure_factors(benchmark: MixtureBenchmark, key: str) -> None:
+    """Print the tables."""
+    _held_out(benchmark)
+    _scaling(benchmark)
+
+
+def _held_out(benchmark: MixtureBenchmark) -> None:
+    from sklearn.mixture import GaussianMixture
+
+    threads, rows = benchmark.options.threads, []
+    for name, data in HELD_OUT.items():
+        if real_file(data.file) is None:
+            benchmark.report.say("", f"{data.file} is not in COTERIE_DATA.")
+            continue
+        fitted, scored = data.split(600 if benchmark.options.quick else data.n_rows)
+        n_components = min(data.n_components, len(fitted) // 25)
+        models: dict[str, Any] = {"diag": _mixture(n_components, "diag", 0, threads, reg_covar=REG_COVAR)}
+        for h in data.n_factors:
+            models[f"factors, H = {h}"] = _mixture(n_components, "factors", h, threads, reg_covar=REG_COVAR)
+        if data.is_full:
+            models["scikit-learn full"] = GaussianMixture(n_components, reg_covar=REG_COVAR, random_state=0)
+        n, d = len(fitted) + len(scored), fitted.shape[1]
+        for method, model in models.items():
+            begin = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(fitted)
+            seconds = time.process_time() - begin
+            cells = [f"{model.score(part):.2f}" for part in (fitted, scored)]
+            rows.append(
+                [
+                    f"{name}, {n:,} x {d:,}, C = {n_components}",
+                    method,
+                    *cells,
+                    str(model.n_iter_),
+                    f"{seconds:.1f}",
+                ]
+            )
+    title = f"factors: mean log-likelihood of a held-out sixth, reg_covar = {REG_COVAR:g}"
+    benchmark.report.table(
+        title, ["data", "model", "fitted rows", "held-out rows", "iterations", "CPU s"], rows
+    )
+
+
+def _iteration_seconds(n_components: int, n_columns: int, n_factors: int, n_rows: int) -> float:
+    """Return the CPU seconds of an iteration on one thread, mean of three cycles."""
+    random = np.random.default_rng(0)
+    centers = 3 * random.normal(size=(n_components, n_columns))
+    X = (
+        centers[random.integers(n_components, size=n_rows)] + random.normal(size=(n_rows, n_columns))
+    ).astype(np.float32)
+    clock: list[float] = []
+    model = _mixture(
+        n_components, "factors", n_factors, 1, init="random", tol=0.0, max_iter=TIMED_ITERATIONS,
+        callback=lambda progress: clock.append(time.process_time()),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    return (clock[-1] - clock[-1 - LAST_ITERATIONS]) / LAST_ITERATIONS
+
+
+def _scaling(benchmark: MixtureBenchmark) -> None:
+    n_rows = 4_096 if benchmark.options.quick else N_ROWS
+    axes: dict[str, tuple[Sequence[int], Callable[[int], tuple[int, int, int]]]] = {
+        "C": (COMPONENTS, lambda value: (value, N_COLUMNS, N_FACTORS)),
+        "d": (COLUMNS, lambda value: (N_COMPONENTS, value, N_FACTORS)),
+        "H": (FACTORS, lambda value: (N_COMPONENTS, N_COLUMNS, value)),
+    }
+    rows, slopes = [], []
+    for name, (values, sizes) in axes.items():
+        values = [value for value in values if 8 * sizes(value)[0] <= n_rows]
+        found = [_iteration_seconds(*sizes(value), n_rows) for value in values]
+        rows += [[f"{name} = {value:,}", f"{1000 * seconds:.0f}"] for value, seconds in zip(values, found)]
+        if len(values) > 1:
+            slopes.append(f"{name} {np.polyfit(np.log(values), np.log(found), 1)[0]:.2f}")
+    title = f"factors: CPU ms of an iteration, {n_rows:,} rows, C = {N_COMPONENTS}, d = {N_COLUMNS}, H = {N_FACTORS}"
+    benchmark.report.table(title, ["", "ms"], rows)
+    benchmark.report.say("", "Log-log slopes: " + ", ".join(slopes) + ".")
