@@ -150,8 +150,8 @@ class DensityClustering(ClusterMixin, Estimator):
     Mutual reachability is max(core distance of either row, distance). Merges of the tree at equal height are one merge
     with several sides, so that no order of the rows changes labels. A leaf C exists for the minimum cluster sizes from
     its birth to its death, and the persistence of a partition is the sum of
-    (rows of C) log(death / birth) (1 - d_min / d_max) over its leaves, d_min the least height in C and d_max that at which it
-    is merged.
+    (rows of C) log(death / birth) (1 - d_min / d_max) over its leaves, d_min the least height in C and d_max that at
+    which it is merged.
 
     The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
     not save. Memory: two copies of the rows and the graph.
