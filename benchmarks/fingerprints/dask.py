@@ -16,6 +16,7 @@ from benchmarks.fingerprints.data import blobs, integer_weights
 from benchmarks.fingerprints.results import fingerprint
 from benchmarks.fingerprints.runs import Case, Cases
 from coterie.coresets import lightweight_coreset
+from coterie.graphs import nearest_neighbors
 
 WORKERS = (1, 2)
 
@@ -52,7 +53,9 @@ def dask_cases() -> Cases:
         ),
         **{
             f"neighbors, {method}": everywhere(
-                partial(coterie.dask.nearest_neighbors, lazy, 8, method=method, random_state=0)
+                lambda method=method: nearest_neighbors(
+                    coterie.dask.rows(lazy), 8, method=method, random_state=0
+                )
             )
             for method in ("exact", "approximate")
         },

@@ -23,7 +23,7 @@ def summed(parts, groups):
         sums.append(one)
     total = sums[0]
     for one in sums[1:]:
-        total.take_in(one)
+        total.merge(one)
     return total.total()
 
 

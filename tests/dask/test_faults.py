@@ -19,7 +19,8 @@ distributed = pytest.importorskip("distributed", reason="fits on a cluster need 
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.crew import Crew  # noqa: E402
+from coterie.dask.pool import WorkerPool  # noqa: E402
+from coterie.graphs import nearest_neighbors  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -100,19 +101,20 @@ def test_a_worker_is_killed_while_rows_travel_to_cells(shards, monkeypatch):
     options = {"method": "approximate", "recall": 0.9, "random_state": 0}
     with contextlib.ExitStack() as stack:
         _, client = in_processes(stack, 3)
-        expected = coterie.dask.nearest_neighbors(shards, 5, **options)
-        run, draw, timers = Crew.run, random.Random(SEED), []
+        expected = nearest_neighbors(coterie.dask.rows(shards), 5, **options)
+        run, draw, timers = WorkerPool.run, random.Random(SEED), []
+        killed = ("_rank", "_search_group")
 
-        def killing(crew, name, *arguments, **more):
-            if name in ("plan", "search") and len(timers) < ("plan", "search").index(name) + 1:
+        def killing(pool, task, *arguments, **more):
+            if task.__name__ in killed and len(timers) < killed.index(task.__name__) + 1:
                 timers.append(
                     threading.Timer(draw.random() * 0.2, os.kill, (pids(client)[0], signal.SIGKILL))
                 )
                 timers[-1].start()
-            return run(crew, name, *arguments, **more)
+            return run(pool, task, *arguments, **more)
 
-        monkeypatch.setattr(Crew, "run", killing)
-        found = coterie.dask.nearest_neighbors(shards, 5, **options)
+        monkeypatch.setattr(WorkerPool, "run", killing)
+        found = nearest_neighbors(coterie.dask.rows(shards), 5, **options)
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.square_distances, expected.square_distances)
         for timer in timers:

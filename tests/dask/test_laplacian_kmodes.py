@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import coterie
+from coterie import LaplacianKModes
 
 pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
-from coterie.dask import LaplacianKModes  # noqa: E402
-from coterie.dask.worker import SESSIONS  # noqa: E402
+import coterie.dask  # noqa: E402
+from coterie.dask.tasks import SESSIONS  # noqa: E402
 
 L = 3
 
@@ -19,8 +20,8 @@ def rows(dtype=np.float32, n=300):
     return (random.normal(size=(n, 4)) + 4 * random.integers(L, size=n)[:, None]).astype(dtype)
 
 
-def in_chunks(X, size=64):
-    return da.from_array(X, chunks=(size, X.shape[1]))
+def on_workers(X, size=64):
+    return coterie.dask.rows(da.from_array(X, chunks=(size, X.shape[1])))
 
 
 @pytest.mark.parametrize(
@@ -32,41 +33,30 @@ def in_chunks(X, size=64):
     ],
 )
 def test_it_is_that_of_one_machine(client, monkeypatch, options):
-    monkeypatch.setattr("coterie.dask.laplacian_kmodes._TAKEN_BYTES", 1000)
+    monkeypatch.setattr("coterie.dask.backend._READ_BYTES", 1000)
     monkeypatch.setattr("coterie.dask.neighbors._QUERY_BYTES", 2000)
     X = rows()
-    here = coterie.LaplacianKModes(L, random_state=0, n_init=2, **options).fit(X)
-    there = LaplacianKModes(L, random_state=0, n_init=2, **options).fit(in_chunks(X))
+    here = LaplacianKModes(L, random_state=0, n_init=2, **options).fit(X)
+    there = LaplacianKModes(L, random_state=0, n_init=2, **options).fit(on_workers(X))
     for name in ("labels_", "memberships_", "modes_", "mode_indices_", "objective_", "bandwidth_", "n_iter_"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
     assert (there.affinity_matrix_ != here.affinity_matrix_).nnz == 0
-    assert set(there.traffic_.name) == {"open", "take", "neighbors"}
     assert not SESSIONS
 
 
 def test_other_rows_and_files(client, tmp_path):
-    X = rows()
+    X, others = rows(), rows(n=100)
     np.save(tmp_path / "rows.npy", X)
-    model = LaplacianKModes(L, random_state=0, n_init=1).fit(str(tmp_path / "rows.npy"))
-    local = model.to_local()
-    assert type(local) is coterie.LaplacianKModes
-    others = rows(n=100)
-    np.testing.assert_array_equal(model.predict(in_chunks(others)).compute(), local.predict(others))
-    np.testing.assert_array_equal(model.predict(others), local.predict(others))
-    model.save(tmp_path / "model.coterie")
-    np.testing.assert_array_equal(
-        coterie.load(tmp_path / "model.coterie").predict(others), local.predict(others)
-    )
-    with pytest.raises(ValueError, match="return_distance is for rows of this process"):
-        model.predict(in_chunks(others), return_distance=True)
+    model = LaplacianKModes(L, random_state=0, n_init=1).fit(coterie.dask.rows(str(tmp_path / "rows.npy")))
+    np.testing.assert_array_equal(model.predict(on_workers(others)).compute(), model.predict(others))
 
 
 def test_an_approximate_graph(client, monkeypatch):
-    monkeypatch.setattr("coterie.dask.neighbors.LEAST_WORK", 0)
     monkeypatch.setattr("coterie.dask.neighbors._CALL_MULTIPLY_ADDS", 1e4)
     X = rows(n=2000)
-    here = coterie.LaplacianKModes(L, random_state=0, n_init=1).fit(X)
-    there = LaplacianKModes(L, random_state=0, n_init=1).fit(in_chunks(X, 700))
+    here = LaplacianKModes(L, random_state=0, n_init=1).fit(X)
+    monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 0)
+    there = LaplacianKModes(L, random_state=0, n_init=1).fit(on_workers(X, 700))
     assert 0 < (there.affinity_matrix_ != here.affinity_matrix_).nnz < 0.1 * here.affinity_matrix_.nnz
     assert coterie.metrics.clustering_accuracy(here.labels_, there.labels_) > 0.99
 
@@ -74,7 +64,6 @@ def test_an_approximate_graph(client, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"affinity": "precomputed"}, r"is for coterie.LaplacianKModes: a graph .* coterie.dask.knn_graph"),
         ({"n_neighbors": 30}, "n_neighbors=30 should be < n_samples=30"),
         ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
         ({"mode_update": "best"}, "mode_update must be one of"),
@@ -83,7 +72,7 @@ def test_an_approximate_graph(client, monkeypatch):
 def test_wrong_arguments(client, options, message):
     model = LaplacianKModes(**{"n_clusters": L} | options)
     with pytest.raises(ValueError, match=message):
-        model.fit(in_chunks(rows(n=30), 10))
+        model.fit(on_workers(rows(n=30), 10))
     assert not hasattr(model, "labels_")
 
 
@@ -91,4 +80,4 @@ def test_rows_that_do_not_fit_this_machine(client, monkeypatch):
     monkeypatch.setattr("coterie.limits.memory._NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr("coterie.limits.memory.available_memory", lambda: 20_000)
     with pytest.raises(MemoryError, match=r"LaplacianKModes of 300 x 4 rows: needs about"):
-        LaplacianKModes(L).fit(in_chunks(rows()))
+        LaplacianKModes(L).fit(on_workers(rows()))

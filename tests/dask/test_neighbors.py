@@ -1,4 +1,4 @@
-"""Nearest rows and graphs of rows on a cluster: those of one machine, bit by bit."""
+"""Nearest rows and graphs of rows on workers: bit-identical to those of one machine."""
 
 import contextlib
 
@@ -12,10 +12,9 @@ from tests.dask.clusters import in_threads
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.cells import parcels_of  # noqa: E402
-from coterie.dask.crew import Crew  # noqa: E402
-from coterie.dask.parcels import Nearest  # noqa: E402
-from coterie.dask.worker import SESSIONS  # noqa: E402
+from coterie.dask.neighbors import Nearest, group_cells  # noqa: E402
+from coterie.dask.pool import WorkerPool  # noqa: E402
+from coterie.dask.tasks import SESSIONS  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +31,10 @@ def rows(n_rows, n_columns, dtype=np.float32):
     return X
 
 
+def neighbors_on_workers(source, n_neighbors, **options):
+    return nearest_neighbors(coterie.dask.rows(source), n_neighbors, **options)
+
+
 def assert_same(found, expected):
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_array_equal(found.square_distances, expected.square_distances)
@@ -43,9 +46,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_they_are_those_of_one_machine(client, dtype, metric):
     X = rows(500, 7, dtype)
-    found = coterie.dask.nearest_neighbors(
-        da.from_array(X, chunks=(90, 7)), 6, metric=metric
-    )  # "auto": few rows
+    found = neighbors_on_workers(da.from_array(X, chunks=(90, 7)), 6, metric=metric)  # "auto": few rows
     assert_same(found, nearest_neighbors(X, 6, metric=metric, method="exact"))
 
 
@@ -55,14 +56,14 @@ def test_they_are_those_of_one_machine(client, dtype, metric):
 )
 def test_chunks_of_fewer_rows_than_neighbors(client, shape, chunks, n_neighbors):
     X = rows(*shape)
-    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(chunks, shape[1])), n_neighbors)
+    found = neighbors_on_workers(da.from_array(X, chunks=(chunks, shape[1])), n_neighbors)
     assert_same(found, nearest_neighbors(X, n_neighbors, method="exact"))
 
 
 def test_rows_far_from_the_middle(client):
     X = rows(300, 3)
     X[200:] += 3000  # where products are rounded, and differences tell
-    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(70, 3)), 4)
+    found = neighbors_on_workers(da.from_array(X, chunks=(70, 3)), 4)
     assert_same(found, nearest_neighbors(X, 4, method="exact"))
 
 
@@ -72,7 +73,7 @@ def test_workers_do_not_change_them(tmp_path):
         np.save(tmp_path / f"part-{number}.npy", X[200 * number : 200 * (number + 1)])
     with contextlib.ExitStack() as stack:
         in_threads(stack, 3)
-        found = coterie.dask.nearest_neighbors(str(tmp_path / "part-*.npy"), 3)
+        found = neighbors_on_workers(str(tmp_path / "part-*.npy"), 3)
     assert_same(found, nearest_neighbors(X, 3, method="exact"))
 
 
@@ -90,7 +91,7 @@ def recall_of(found, expected):
 def test_most_of_them_by_cells(client, recall, least):
     X = blobs(3000)
     options = {"method": "approximate", "recall": recall, "random_state": 0}
-    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(700, 6)), 5, **options)
+    found = neighbors_on_workers(da.from_array(X, chunks=(700, 6)), 5, **options)
     expected = nearest_neighbors(X, 5, method="exact")
     assert least < recall_of(found, expected) < 1
     assert found.method == "approximate"
@@ -106,11 +107,11 @@ def test_cells_of_any_number_of_workers(client):
     X = blobs(1500, np.float32)
     options = {"method": "approximate", "recall": 0.8, "random_state": 0}
     chunks = da.from_array(X, chunks=((400, 37, 563, 500), 6))
-    found = coterie.dask.nearest_neighbors(chunks, 5, **options)
+    found = neighbors_on_workers(chunks, 5, **options)
     for n_workers in (1, 3):
         with contextlib.ExitStack() as stack:
             in_threads(stack, n_workers)
-            again = coterie.dask.nearest_neighbors(chunks, 5, **options)
+            again = neighbors_on_workers(chunks, 5, **options)
         np.testing.assert_array_equal(again.ids, found.ids)
         np.testing.assert_array_equal(again.square_distances, found.square_distances)
         assert again.recall == found.recall
@@ -120,54 +121,57 @@ def test_few_directions_of_many_columns(client, monkeypatch):
     random = np.random.default_rng(5)
     X = (random.normal(size=(1500, 8)) @ random.normal(size=(8, 70)) + 40).astype(np.float32)
     X += random.normal(size=X.shape).astype(np.float32) / 20
-    names, run = [], Crew.run
+    names, run = [], WorkerPool.run
     monkeypatch.setattr(
-        Crew, "run", lambda crew, *args, **more: names.append(args[0]) or run(crew, *args, **more)
+        WorkerPool,
+        "run",
+        lambda pool, *args, **more: names.append(args[0].__name__) or run(pool, *args, **more),
     )
     options = {"method": "approximate", "recall": 0.9, "random_state": 0}
-    found = coterie.dask.nearest_neighbors(da.from_array(X, chunks=(400, 70)), 5, **options)
-    assert names.count("directions") == 1
+    found = neighbors_on_workers(da.from_array(X, chunks=(400, 70)), 5, **options)
+    assert names.count("_try_directions") == 1
     expected = nearest_neighbors(X, 5, method="exact")
     assert recall_of(found, expected) > 0.85
     are_same = found.ids == expected.ids
     np.testing.assert_array_equal(found.square_distances[are_same], expected.square_distances[are_same])
     names.clear()
     noise = random.normal(size=(900, 70)).astype(np.float32)  # no few directions tell near rows from far ones
-    found = coterie.dask.nearest_neighbors(da.from_array(noise, chunks=(400, 70)), 5, **options)
+    found = neighbors_on_workers(da.from_array(noise, chunks=(400, 70)), 5, **options)
     assert recall_of(found, nearest_neighbors(noise, 5, method="exact")) > 0.85
 
 
-@pytest.mark.parametrize("asked", ["plan", "search"])
+@pytest.mark.parametrize("asked", ["_rank", "_search_group"])
 def test_cells_of_workers_that_lose_their_chunks(client, monkeypatch, asked):
     """Those that fail while others ask them for rows are asked again, and what they have lost is opened again."""
     X = blobs(1000, np.float32)
     options = {"method": "approximate", "recall": 0.8, "random_state": 0}
     chunks = da.from_array(X, chunks=(200, 6))
-    found = coterie.dask.nearest_neighbors(chunks, 5, **options)
-    run, names = Crew.run, []
+    found = neighbors_on_workers(chunks, 5, **options)
+    run, names = WorkerPool.run, []
 
-    def losing(crew, name, *arguments, **more):
+    def losing(pool, task, *arguments, **more):
+        name = task.__name__
         if name == asked and name not in names:
             (address, _), session = max((key, held) for key, held in SESSIONS.items() if held.chunks)
-            lost = [number for number, home in crew.homes.items() if home == address]
+            lost = [number for number, home in pool.homes.items() if home == address]
             del session.chunks[lost[0]]
             for held in session.chunks.values():
-                held.parcel = None
+                held.state.pop("group", None)
         names.append(name)
-        return run(crew, name, *arguments, **more)
+        return run(pool, task, *arguments, **more)
 
-    monkeypatch.setattr(Crew, "run", losing)
-    again = coterie.dask.nearest_neighbors(chunks, 5, **options)
+    monkeypatch.setattr(WorkerPool, "run", losing)
+    again = neighbors_on_workers(chunks, 5, **options)
     np.testing.assert_array_equal(again.ids, found.ids)
     np.testing.assert_array_equal(again.square_distances, found.square_distances)
-    assert "again" in names
+    assert "no_task" in names
 
 
 @pytest.mark.parametrize("rows_of", [lambda: np.ones((300, 2)), lambda: rows(40, 3), lambda: rows(5, 1)])
 def test_cells_of_few_or_equal_rows(client, rows_of):
     X = rows_of()
     chunks = da.from_array(X, chunks=(len(X) // 2, X.shape[1]))
-    found = coterie.dask.nearest_neighbors(chunks, 3, method="approximate", random_state=0)
+    found = neighbors_on_workers(chunks, 3, method="approximate", random_state=0)
     expected = nearest_neighbors(X, 3, method="exact")
     assert np.all(found.square_distances >= expected.square_distances - 1e-6)
     assert found.ids.max() < len(X)
@@ -175,32 +179,32 @@ def test_cells_of_few_or_equal_rows(client, rows_of):
 
 
 def test_rows_travel_to_the_workers_of_their_cells_alone(client, monkeypatch):
-    X, crews = blobs(4000, np.float32), []
-    run = Crew.run
+    X, pools = blobs(4000, np.float32), []
+    run = WorkerPool.run
     monkeypatch.setattr(
-        Crew, "run", lambda crew, *args, **more: crews.append(crew) or run(crew, *args, **more)
+        WorkerPool, "run", lambda pool, *args, **more: pools.append(pool) or run(pool, *args, **more)
     )
     options = {"method": "approximate", "recall": 0.8, "random_state": 0}
-    coterie.dask.nearest_neighbors(da.from_array(X, chunks=(1000, 6)), 5, **options)
-    passes = {done.name: done for done in crews[0].passes}
+    neighbors_on_workers(da.from_array(X, chunks=(1000, 6)), 5, **options)
+    passes = {each.name: each for each in pools[0].passes}
     one_copy = X.nbytes + (4 + 32) * len(X)  # with their numbers, and those of the cells that they visit
-    assert 0 < passes["plan"].n_exchanged < one_copy
-    assert passes["search"].n_exchanged == 0
-    assert passes["search"].n_received < 2 * len(X) * (4 + 5 * 8)
-    assert sum(passes[name].n_sent for name in ("cells", "plan", "search")) < X.nbytes
+    assert 0 < passes["rank"].n_exchanged < one_copy
+    assert passes["search_group"].n_exchanged == 0
+    assert passes["search_group"].n_received < 2 * len(X) * (4 + 5 * 8)
+    assert sum(passes[name].n_sent for name in ("assign_cells", "rank", "search_group")) < X.nbytes
 
 
-def test_parcels_have_about_as_many_rows():
+def test_groups_of_cells_have_about_as_many_rows():
     random = np.random.default_rng(4)
     centers, counts = random.normal(size=(200, 3)), random.integers(10, size=200).astype(float)
-    for n_parcels in (1, 2, 3, 7, 16):
-        parcels = parcels_of(centers, counts, n_parcels)
-        sizes = np.bincount(parcels, weights=counts, minlength=n_parcels)
-        assert len(sizes) == n_parcels
-        assert np.all(np.abs(sizes - counts.sum() / n_parcels) < 40)
-    far = parcels_of(np.array([[9.0, 0], [0, 0], [8, 0], [1, 0]]), np.ones(4), 2)
+    for n_groups in (1, 2, 3, 7, 16):
+        groups = group_cells(centers, counts, n_groups)
+        sizes = np.bincount(groups, weights=counts, minlength=n_groups)
+        assert len(sizes) == n_groups
+        assert np.all(np.abs(sizes - counts.sum() / n_groups) < 40)
+    far = group_cells(np.array([[9.0, 0], [0, 0], [8, 0], [1, 0]]), np.ones(4), 2)
     assert far[0] == far[2] != far[1] == far[3]
-    np.testing.assert_array_equal(np.bincount(parcels_of(centers[:2], np.zeros(2), 5), minlength=5).sum(), 2)
+    np.testing.assert_array_equal(np.bincount(group_cells(centers[:2], np.zeros(2), 5), minlength=5).sum(), 2)
 
 
 def test_laplacian_k_modes_of_a_graph_of_a_cluster(client):
@@ -208,7 +212,7 @@ def test_laplacian_k_modes_of_a_graph_of_a_cluster(client):
     y = random.integers(3, size=300)
     X = random.normal(size=(300, 4)) + 8 * y[:, None]
     options = {"weights": "gaussian", "include_self": True}
-    graph = coterie.dask.knn_graph(da.from_array(X, chunks=(64, 4)), 8, **options)
+    graph = knn_graph(coterie.dask.rows(da.from_array(X, chunks=(64, 4))), 8, **options)
     here = knn_graph(X, 8, method="exact", **options)
     assert (graph != here).nnz == 0
     np.testing.assert_array_equal(graph.data, here.data)
@@ -227,7 +231,7 @@ def test_merged_in_any_order_they_are_the_same():
             part = Nearest(5, 4, np.float32)
             part.add(slice(None), ids[:, columns], squares[:, columns])
             parts.append(part)
-        parts[0].take_in(parts[1])
+        parts[0].merge(parts[1])
         np.testing.assert_array_equal(parts[0].ids, order)
         np.testing.assert_array_equal(parts[0].squares, np.take_along_axis(squares, order, axis=1))
 
@@ -244,11 +248,11 @@ def test_merged_in_any_order_they_are_the_same():
 )
 def test_wrong_arguments(client, options, message):
     with pytest.raises(ValueError, match=message):
-        coterie.dask.nearest_neighbors(da.from_array(rows(30, 2), chunks=(10, 2)), **options)
+        neighbors_on_workers(da.from_array(rows(30, 2), chunks=(10, 2)), **options)
 
 
 def test_a_row_that_is_no_number(client):
     X = rows(30, 2)
     X[17, 1] = np.nan
     with pytest.raises(ValueError, match=r"(?s)17.*chunk 1 of X"):
-        coterie.dask.knn_graph(da.from_array(X, chunks=(10, 2)), 3)
+        knn_graph(coterie.dask.rows(da.from_array(X, chunks=(10, 2))), 3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import coterie
-from coterie import KMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture
+from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
@@ -20,7 +20,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
-from coterie.dask import LaplacianKModes, rows
+from coterie.dask import rows
 from coterie.dask.extra import distributed
 from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
@@ -40,9 +40,6 @@ _ESTIMATORS = {
     "gmm": TruncatedGaussianMixture,
     "laplacian-kmodes": LaplacianKModes,
 }
-
-# Those whose classes open the rows themselves.
-_ON_DASK = ("laplacian-kmodes",)
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
@@ -114,8 +111,6 @@ def _model(job: FitJob, method: Method) -> Any:
     for name in job.parameters.keys() - known.keys():
         raise UsageError(f"--method {method.name} takes no {flag_of(name)} with --scheduler.")
     settings = read_settings(method, job.parameters)
-    if method.name in _ON_DASK:
-        settings["open_options"] = _open_options(job)
     model = estimator(job.n_clusters, random_state=job.seed, **settings)
     try:
         model.check_parameters()
@@ -133,8 +128,6 @@ def _open_options(job: FitJob) -> dict[str, Any]:
 
 def _fit(model: Any, job: FitJob) -> Array:
     """Fit a model to the rows of a job; return the traffic of the passes."""
-    if hasattr(model, "to_local"):
-        return model.fit(job.file).traffic_  # type: ignore[no-any-return]
     on_workers = rows(job.file, **_open_options(job))
     model.fit(on_workers)
     return on_workers.traffic
@@ -180,7 +173,7 @@ def _summary(
         "scheduler": address,
         "method": method.name,
         "input": {"file": without_secrets(job.file), "rows": int(n_rows), "columns": model.n_features_in_},
-        "parameters": settings_of(model.to_local() if hasattr(model, "to_local") else model),
+        "parameters": settings_of(model),
         "clusters": job.n_clusters,
         "clusters_left": len(sizes),
         "objective": float(getattr(model, objective.attribute)),

@@ -5,13 +5,5 @@ them, too: `predict`, `transform` and the like return lazy Dask arrays.
 """
 
 from coterie.dask.backend import WorkerRows, rows
-from coterie.dask.laplacian_kmodes import LaplacianKModes
-from coterie.dask.neighbors import knn_graph, nearest_neighbors
 
-__all__ = [
-    "LaplacianKModes",
-    "WorkerRows",
-    "knn_graph",
-    "nearest_neighbors",
-    "rows",
-]
+__all__ = ["WorkerRows", "rows"]

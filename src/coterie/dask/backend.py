@@ -17,14 +17,20 @@ from coterie.dask.checkpoint import Checkpoint, key_of_fit, key_of_pass
 from coterie.dask.chunks import chunks_of
 from coterie.dask.exact_sums import ExactSum, Steps
 from coterie.dask.extra import client_of
+from coterie.dask.neighbors import find_neighbors
 from coterie.dask.pool import WorkerPool
 from coterie.dask.predictions import by_chunk, score_of
 from coterie.dask.tasks import Opening, RecordedPass, digest_of
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
+from coterie.graphs import Neighbors
+from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
 __all__ = ["WorkerBackend", "WorkerRows", "rows"]
+
+# Rows that are sent to the client at a time.
+_READ_BYTES = 64 << 20
 
 _TRAFFIC = [
     ("name", "U32"),
@@ -125,6 +131,19 @@ class WorkerRows(RowSource):
         """Return a few rows."""
         with self.backend() as backend:
             return backend.take(indices)
+
+    def read(self) -> Array:
+        """Return all rows, a few at a time, if they fit the memory of this process."""
+        n_rows, n_columns = self.shape
+        n_bytes = n_rows * n_columns * self.dtype.itemsize
+        check_memory([Need(n_bytes, "the rows", "fit a sample of them")], f"{n_rows:,} x {n_columns} rows")
+        rows = np.empty(self.shape, dtype=self.dtype)
+        size = max(1, _READ_BYTES // (n_columns * self.dtype.itemsize))
+        with self.backend() as backend:
+            for start in range(0, n_rows, size):
+                part = np.arange(start, min(start + size, n_rows))
+                rows[part] = backend.take(part)
+        return rows
 
     def results_of(self, model: Any, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of a fitted model returns for the rows: a lazy Dask array, or a score.
@@ -277,6 +296,10 @@ class WorkerBackend:
         given = split_by_chunk(self, np.asarray(indices, dtype=np.intp))
         found = self.pool.run(_take, given=given).results
         return np.concatenate([found[number] for number in range(len(found))])
+
+    def neighbors(self, n_neighbors: int, *, approximate: bool, recall: float, seed: int) -> Neighbors:
+        """Return the nearest rows of each row; see `coterie.graphs.nearest_neighbors`."""
+        return find_neighbors(self, n_neighbors, approximate=approximate, recall=recall, seed=seed)
 
     def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
         """Return an empty sum that does not depend on the order of its parts."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray
 
-__all__ = ["ExactSum", "Steps", "exact"]
+__all__ = ["ExactSum", "Steps"]
 
 # Digits of a float64, and how many of the lower numbers' digits are kept free for carries: 2 ** 22 parts at most.
 _DIGITS, _CARRIES = 52, 22
@@ -75,11 +75,6 @@ class ExactSum:
         self.low = np.zeros(shape)
 
     @property
-    def nbytes(self) -> int:
-        """What travels of it."""
-        return self.high.nbytes + self.low.nbytes
-
-    @property
     def resolution(self) -> float:
         """Differences of less than this may be lost."""
         return self.steps.fine
@@ -115,8 +110,6 @@ class ExactSum:
         self.high += other.high
         self.low += other.low
 
-    take_in = merge
-
     def arrays(self) -> tuple[FloatArray, FloatArray]:
         """Return the multiples of both steps."""
         return self.high, self.low
@@ -133,8 +126,3 @@ class ExactSum:
         self.low -= carried
         total = self.high + self.low
         return total if self._base is None else self._base + total
-
-
-def exact(shape: tuple[int, ...], steps: Steps) -> Callable[[], ExactSum]:
-    """Return what makes empty sums of a shape, here and on workers."""
-    return partial(ExactSum, shape, steps)

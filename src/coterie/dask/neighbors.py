@@ -1,61 +1,82 @@
-"""The nearest rows of rows on a Dask cluster.
+"""The nearest rows of rows on Dask workers.
 
-Exactly: blocks of rows travel as queries, every chunk is searched for itself, and of what all of them find the nearest
-are kept. Approximately: rows travel to where the cells are searched that they visit (`coterie.dask.cells`). Neither
-depends on who holds which chunk, and nothing is lost with a worker.
+Exactly: blocks of rows are sent as queries, every chunk is searched, and the nearest of all chunks are kept.
+Approximately: the client learns cells from a bounded sample, and from probes how many of them each row has to search,
+as one machine does (`coterie.graphs.approximate`). Each group of cells is searched by one worker, to which rows are
+sent from the workers that hold them. Neither depends on which worker holds which chunk, and nothing is lost with a
+worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
+import numpy.typing as npt
 
-from coterie.arrays import Array, IndexArray
-from coterie.dask.cells import nearest_by_cells
-from coterie.dask.chunks import chunks_of
-from coterie.dask.crew import Crew
-from coterie.dask.extra import client_of
-from coterie.dask.parcels import NOBODY, Nearest
-from coterie.dask.worker import Plan, Visit
-from coterie.dask.worker_rows import WorkerRows
-from coterie.fitting.checks import check_option, check_positive_integer
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import Neighbors, graph_of_neighbors
-from coterie.graphs.exact import ExactSearch
-from coterie.graphs.knn import Weights, check_weights
-from coterie.graphs.neighbors import LEAST_WORK, METHODS, METRICS, Seed, check_recall, warn_of_missed
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.backend import Chunk
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.centers.lloyd import cell_centers
+from coterie.dask.tasks import SESSIONS, PeerLostError, StoppedError
+from coterie.graphs import Neighbors
+from coterie.graphs.cell_search import (
+    FEWEST_VISITS,
+    MOST_VISITS,
+    VisitedCells,
+    enough_visits,
+    sample_of_cells,
+    visiting_order,
+)
+from coterie.graphs.directions import WIDTHS, candidates_of, in_directions, principal_directions
+from coterie.graphs.exact import ExactSearch, lowest_scores, nearest_of_candidates, relative_rows
 from coterie.graphs.probes import N_PROBES, Probes
 from coterie.limits.memory import Need, check_memory
 
-__all__ = ["knn_graph", "nearest_neighbors", "neighbors_of"]
+if TYPE_CHECKING:
+    from coterie.dask.backend import WorkerBackend
 
-# Queries that travel at a time.
+__all__ = ["Nearest", "find_neighbors", "group_cells"]
+
+# Number of a row that is none.
+_NO_ROW = np.iinfo(np.int32).max
+
+# Queries that are sent at a time.
 _QUERY_BYTES = 4 << 20
 
-# Multiply-adds after which a worker looks whether the fit has ended: half a second of one thread.
+# Multiply-adds after which a worker checks whether the fit has ended: half a second of one thread.
 _CALL_MULTIPLY_ADDS = 2e10
 
+# Bytes of rows that cells are learned from.
+_SAMPLE_BYTES = 256 << 20
 
-class Queries(Protocol):
-    """Rows that can be taken."""
+# Steps of a power iteration, for a direction that need not be exact.
+_STEPS = 5
 
-    def take(self, numbers: IndexArray, /) -> Array:
-        """Return rows of ascending numbers."""
+# Equal distances differ by this where they are summed otherwise.
+_TIE = 1e-6
+
+# Chunks of which rows are sent to a worker at a time.
+_AT_ONCE = 4
+
+# Seconds between two checks whether the fit has ended, while rows are sent; and until a worker that refuses connections
+# is taken to have died.
+_INTERVAL, _PATIENCE = 0.5, 10
 
 
-def search(visit: Visit, first: int) -> None:
-    """Look for the nearest rows of the queries in a chunk, whose first row has this number."""
-    chunk, payload, nearest = visit.chunk, visit.payload, visit.sums["nearest"]
-    points, queries = np.asarray(chunk.rows.read()), payload["queries"]
+def _neighbors(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
+    """Search the rows of a chunk for the nearest ones of the queries."""
+    points, queries, first, nearest = chunk.rows.in_place(), payload["queries"], chunk.first, into["nearest"]
     size = max(64, int(_CALL_MULTIPLY_ADDS / points.size))
     search_here = ExactSearch(points, chunk.n_threads)
     for start in range(0, len(queries), size):
-        visit.check()
+        chunk.check()
         part = slice(start, min(start + size, len(queries)))
         own = payload["numbers"][part] - first
         are_here = bool(np.any((own >= 0) & (own < len(points))))
@@ -63,199 +84,608 @@ def search(visit: Visit, first: int) -> None:
         ids, squares = search_here.neighbors(queries[part], n_found, chunk.n_threads)
         is_self = ids == own[:, None]
         ids += np.int32(first)
-        ids[is_self], squares[is_self] = NOBODY, np.inf
+        ids[is_self], squares[is_self] = _NO_ROW, np.inf
         nearest.add(part, ids, squares)
 
 
-def nearest_neighbors(
-    X: Any,
-    n_neighbors: int,
-    *,
-    metric: str = "euclidean",
-    method: str = "auto",
-    recall: float = 0.99,
-    random_state: Seed = None,
-    n_threads: int | None = None,
-    client: Any = None,
-    open_options: Mapping[str, Any] | None = None,
+def find_neighbors(
+    backend: WorkerBackend, n_neighbors: int, *, approximate: bool, recall: float, seed: int
 ) -> Neighbors:
-    """Find the nearest rows of each row on a Dask cluster: `coterie.graphs.nearest_neighbors`, and exact ones its bits.
-
-    Parameters
-    ----------
-    X : Dask array, Dask DataFrame, or path
-        The rows; see `coterie.dask.rows`. They stay in the memory of the workers while it runs.
-    n_neighbors : int
-        How many to find for each row, less than n. A row is never its own neighbour, but rows equal to it are.
-    metric : {"euclidean", "cosine"}
-        "cosine": rows are scaled to length 1 first. Rows of zeros are refused.
-    method : {"auto", "exact", "approximate"}
-        See `coterie.graphs.nearest_neighbors`. "approximate": all rows are put into cells, each of which is searched by
-        one worker, and each row travels to the workers of the cells that it visits.
-    recall : float
-        The share of the nearest rows that the approximate method is to find.
-    random_state : int, RandomState or None
-        Seed of the approximate method.
-    n_threads : int, optional
-        Threads of each worker's kernels. None: as many as the worker has.
-    client : distributed.Client, optional
-        None: the current one.
-    open_options : dict, optional
-        See `coterie.dask.rows`.
-
-    Returns
-    -------
-    Neighbors
-        See `coterie.graphs.nearest_neighbors`: `ids` and `square_distances` of shape (n, n_neighbors), which fit the
-        memory of this machine.
-
-    Raises
-    ------
-    ConnectionError, ImportError, ValueError
-        As `coterie.dask.rows`, and for rows as `coterie.KMeans`.
-    MemoryError
-        If what is found does not fit this machine.
-
-    Notes
-    -----
-    Exact: all rows travel, 4 MiB at a time, to the client and from there to each worker as queries, which looks among
-    the rows that it holds, and sends the nearest of them back. So n d numbers go to each worker in all, and 8 or 12
-    bytes for each neighbour come back from each. It takes O(n^2 d) operations, shared by the workers.
-
-    Approximate: the client learns cells from a sample of at most 256 MiB. Rows travel from worker to worker, each at
-    most once to each other worker; of 8 or 12 bytes for each neighbour there come as many sets here as workers have
-    looked for a row. It takes O(n^1.5 d) operations, shared by the workers, each of which needs memory for the rows
-    that it holds, and about three times as much while it searches.
-
-    The bits depend on the chunks, but neither on the workers nor on whether one of them dies.
-
-    Examples
-    --------
-    >>> from coterie.dask import nearest_neighbors
-    >>> ids, squares = nearest_neighbors("s3://bucket/*.parquet", 5)  # doctest: +SKIP
-    """
-    check_option("metric", metric, METRICS)
-    check_option("method", method, METHODS)
-    check_recall(recall)
-    check_positive_integer("n_neighbors", n_neighbors)
-    plan = Plan(1, by_angle=metric == "cosine", n_threads=n_threads)
-    with Crew(client_of(client), chunks_of(X, open_options), plan) as crew, single_threaded_blas():
-        data = WorkerRows(crew, None, effective_n_threads(None))
-        return neighbors_of(data, data, n_neighbors, method=method, recall=recall, random_state=random_state)
-
-
-def neighbors_of(
-    data: WorkerRows,
-    queries: Queries,
-    n_neighbors: int,
-    *,
-    method: str = "auto",
-    recall: float = 0.99,
-    random_state: Seed = None,
-) -> Neighbors:
-    """Find the nearest rows of each row that workers hold already.
-
-    Parameters
-    ----------
-    data : WorkerRows
-        The rows.
-    queries : WorkerRows or RowSource
-        The same rows, where they are to be taken from.
-    n_neighbors, method, recall, random_state
-        See `nearest_neighbors`.
-    """
-    _check_sizes(data, n_neighbors)
-    everyone = np.arange(data.n_rows)
-    pairs = float(data.n_rows) ** 2
-    if method == "exact" or (method == "auto" and pairs * data.n_columns <= LEAST_WORK):
-        nearest = _search_all(data, queries, everyone, n_neighbors)
+    """Find the nearest rows of each row of a backend; see `coterie.graphs.nearest_neighbors`."""
+    n_bytes = backend.n_rows * n_neighbors * (4 + backend.dtype.itemsize)
+    need = Need(n_bytes, "ids and distances of the neighbors", "ask for fewer neighbors")
+    check_memory([need], f"{n_neighbors} neighbors of {backend.n_rows:,} rows")
+    if not approximate:
+        nearest = _search_all(backend, np.arange(backend.n_rows), n_neighbors)
         return Neighbors(nearest.ids, nearest.squares, "exact", 1.0)
-    seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
-    drawn = np.random.RandomState(seed).choice(data.n_rows, min(N_PROBES, data.n_rows), replace=False)
-    known = _search_all(data, queries, np.sort(drawn), n_neighbors)
+    drawn = np.random.RandomState(seed).choice(backend.n_rows, min(N_PROBES, backend.n_rows), replace=False)
+    drawn = np.sort(drawn)
+    known = _search_all(backend, drawn, n_neighbors)
     probes = Probes(
-        np.sort(drawn), np.sort(drawn).astype(np.int32), queries.take(np.sort(drawn)), known.ids,
-        known.squares[:, -1].astype(np.float64),
-    )  # fmt: skip
-    nearest, found = nearest_by_cells(data, probes, n_neighbors, float(recall), seed)
-    few = np.flatnonzero(nearest.ids[:, -1] == NOBODY)  # whose cells hold too few rows
+        drawn, drawn.astype(np.int32), backend.take(drawn), known.ids, known.squares[:, -1].astype(np.float64)
+    )
+    nearest, found = _nearest_by_cells(backend, probes, n_neighbors, recall, seed)
+    few = np.flatnonzero(nearest.ids[:, -1] == _NO_ROW)  # whose cells hold too few rows
     if len(few):
-        all_of_few = _search_all(data, queries, few, n_neighbors)
+        all_of_few = _search_all(backend, few, n_neighbors)
         nearest.ids[few], nearest.squares[few] = all_of_few.ids, all_of_few.squares
-    warn_of_missed(found, recall)
     return Neighbors(nearest.ids, nearest.squares, "approximate", found)
 
 
-def knn_graph(
-    X: Any,
-    n_neighbors: int = 5,
-    *,
-    metric: str = "euclidean",
-    weights: Weights = "binary",
-    bandwidth: float | None = None,
-    symmetrize: Any = "max",
-    include_self: bool = False,
-    method: str = "auto",
-    recall: float = 0.99,
-    random_state: Seed = None,
-    n_threads: int | None = None,
-    client: Any = None,
-    open_options: Mapping[str, Any] | None = None,
-) -> sp.csr_array:
-    """Build the graph that joins each row of a cluster to its nearest neighbours, here.
+def _search_all(backend: WorkerBackend, numbers: IndexArray, n_neighbors: int) -> Nearest:
+    """Return the nearest of all rows to some of them, of ascending numbers."""
+    nearest = Nearest(len(numbers), n_neighbors, backend.dtype)
+    size = max(1, _QUERY_BYTES // (backend.n_columns * backend.dtype.itemsize))
+    for first in range(0, len(numbers), size):
+        part = slice(first, min(first + size, len(numbers)))
+        payload = {"queries": backend.take(numbers[part]), "numbers": numbers[part]}
+        found = Nearest(part.stop - part.start, n_neighbors, backend.dtype)
+        backend.run(_neighbors, payload, into={"nearest": found})
+        nearest.ids[part], nearest.squares[part] = found.ids, found.squares
+    return nearest
+
+
+# --- approximate: cells of all rows, each searched where its rows have been sent ---
+
+
+def _nearest_by_cells(
+    backend: WorkerBackend, probes: Probes, n_neighbors: int, recall: float, seed: int
+) -> tuple[Nearest, float]:
+    """Return near rows of each row, and the share of the nearest that was found, of the probes.
 
     Parameters
     ----------
-    X, n_neighbors, metric, method, recall, random_state, n_threads, client, open_options
-        See `nearest_neighbors`.
-    weights, bandwidth, symmetrize, include_self
-        See `coterie.graphs.knn_graph`.
+    backend : WorkerBackend
+        The rows.
+    probes : Probes
+        Some of them, whose nearest rows are known.
+    n_neighbors : int
+        How many to find.
+    recall : float
+        The share of the nearest that is to be found.
+    seed : int
+        Of the cells.
+    """
+    planners, judges = probes.halves() if len(probes.rows) > 1 else (probes, probes)
+    wanted = 1 - (1 - recall) / 2  # for probes show it of other rows within a little
+    sample, n_cells = _sampled(backend, seed)
+    space = _few_directions(backend, sample, planners, 1 - (1 - recall) / 4, seed)
+    near = space.of(sample, backend.n_threads)[0]
+    centers = cell_centers(near, n_cells, seed=seed, n_threads=backend.n_threads)
+    n_nearest = _n_nearest_without_tiles(backend, planners, wanted, space, centers)
+    counts = backend.total((n_cells,), 2 * backend.n_rows)
+    payload = {"centers": centers, "space": space, "n_nearest": n_nearest}
+    backend.run(_assign_cells, payload, into={"counts": counts}, writes="cells")
+    payload = {
+        "groups": group_cells(centers, counts.total(), len(backend.firsts) - 1),
+        "space": space,
+        "firsts": backend.firsts,
+        "n_neighbors": n_neighbors,
+    }
+    given = _group_of_chunk(backend)
+    payload["n_nearest"] = _planned_n_nearest(backend, payload, given, planners, wanted, n_nearest)
+    found = NearestOfSome(n_neighbors, backend.dtype)
+    backend.run(_search_group, payload, given=given, into={"nearest": found}, is_exchange=True)
+    nearest = found.nearest
+    are_near = nearest.squares[judges.rows] <= judges.furthest[:, None] * (1 + _TIE)
+    return nearest, float(np.mean(are_near))
+
+
+def _planned_n_nearest(
+    backend: WorkerBackend,
+    payload: dict[str, Any],
+    given: list[int],
+    probes: Probes,
+    recall: float,
+    most: int,
+) -> int:
+    """Return how many cells each row has to search, where all rows of a tile search the cells of any of them."""
+
+    def ranks(n_nearest: int) -> IndexArray:
+        asked = payload | {"probes": probes.rows, "near": probes.ids, "n_nearest": n_nearest}
+        found = backend.run(_rank, asked, given=given, is_exchange=True)
+        ranks = np.full(probes.ids.size, n_nearest)  # of those that no row of their tile reaches
+        ranks[: sum(map(len, found))] = np.concatenate(found)
+        return ranks
+
+    n_nearest = max(enough_visits(ranks(most), recall), FEWEST_VISITS)
+    # Tiles of rows with fewer cells are others.
+    while n_nearest < most and np.mean(ranks(n_nearest) < n_nearest) < recall:
+        n_nearest += max(1, n_nearest // 4)
+    return min(n_nearest, most)
+
+
+def _sampled(backend: WorkerBackend, seed: int) -> tuple[Array, int]:
+    """Return a bounded sample that cells are learnt from, and how many of these there are."""
+    n_cells, size = sample_of_cells(backend.n_rows)
+    size = min(size, max(n_cells, _SAMPLE_BYTES // (backend.n_columns * backend.dtype.itemsize)))
+    return backend.take(
+        np.sort(np.random.RandomState(seed).choice(backend.n_rows, size, replace=False))
+    ), n_cells
+
+
+def _few_directions(backend: WorkerBackend, sample: Array, probes: Probes, recall: float, seed: int) -> Space:
+    """Return few directions that tell near rows from far ones, as one machine does; all columns where none suffice."""
+    shift = sample.mean(axis=0, dtype=np.float64)
+    everything = Space(shift, None)
+    widths = [width for width in WIDTHS if width <= backend.n_columns // 2]
+    relative = everything.of(sample, backend.n_threads)[0]
+    if not widths or not relative.any():
+        return everything
+    directions = principal_directions(relative, widths[-1], seed)
+    n_candidates = min(candidates_of(probes.ids.shape[1], True) + 1, backend.n_rows)
+    for width in widths:
+        space = Space(shift, np.ascontiguousarray(directions[:, :width]))
+        payload = {"space": space, "probes": space.of(probes.vectors, backend.n_threads)[0]}
+        found = Nearest(len(probes.rows), n_candidates, backend.dtype)
+        backend.run(_try_directions, payload, into={"nearest": found})
+        if np.mean([np.isin(true, near).mean() for true, near in zip(probes.ids, found.ids)]) >= recall:
+            return space
+    return everything
+
+
+def _n_nearest_without_tiles(
+    backend: WorkerBackend, probes: Probes, recall: float, space: Space, centers: Array
+) -> int:
+    """Return how many cells each row has to visit if only its own visits count: at least as many as it takes."""
+    cells = CenterFrame(centers, np.zeros(centers.shape[1]), backend.n_threads)
+    near = np.unique(probes.ids).astype(np.intp)
+    rows = space.of(backend.take(near), backend.n_threads)[0]
+    own = nearest_cells(rows, cells, 1)[:, 0][np.searchsorted(near, probes.ids)]
+    vectors = space.of(probes.vectors, backend.n_threads)[0]
+    enough = n_visits = 0
+    for most in MOST_VISITS:
+        visits = nearest_cells(vectors, cells, min(most, len(cells)))
+        n_visits = visits.shape[1]
+        is_own = visits[:, None, :] == own[:, :, None]
+        enough = enough_visits(np.where(is_own.any(axis=2), is_own.argmax(axis=2), n_visits), recall)
+        if enough <= most:
+            break
+    return min(max(enough, FEWEST_VISITS), n_visits)
+
+
+def _group_of_chunk(backend: WorkerBackend) -> list[int]:
+    """Return the group that is searched where each chunk is: groups that are near to each other by one worker."""
+    homes = backend.pool.homes
+    order = sorted(range(len(homes)), key=lambda number: (homes[number], number))
+    return np.argsort(order).tolist()
+
+
+def group_cells(centers: Array, counts: FloatArray, n_groups: int) -> IndexArray:
+    """Cut cells into groups of about as many rows each, again and again across the direction of the largest variance.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_cells, d)
+        The centres of cells.
+    counts : ndarray of shape (n_cells,)
+        How many rows lie in each.
+    n_groups : int
+        How many groups; some are empty where there are too few cells.
 
     Returns
     -------
-    csr_array of shape (n, n)
-        With ``method="exact"`` the bits of `coterie.graphs.knn_graph` of the same rows.
-
-    Examples
-    --------
-    >>> import coterie
-    >>> from coterie.dask import knn_graph
-    >>> graph = knn_graph("s3://bucket/*.parquet", 5)  # doctest: +SKIP
-    >>> coterie.LaplacianKModes(100, affinity="precomputed").fit(graph)  # doctest: +SKIP
+    ndarray of shape (n_cells,)
+        The group of each cell; those of near numbers are near to each other.
     """
-    check_weights(weights, bandwidth)
-    ids, squares = nearest_neighbors(
-        X, n_neighbors, metric=metric, method=method, recall=recall, random_state=random_state,
-        n_threads=n_threads, client=client, open_options=open_options,
-    )  # fmt: skip
-    return graph_of_neighbors(
-        ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize, include_self=include_self
+    groups = np.zeros(len(centers), dtype=np.intp)
+    pieces = [(np.arange(len(centers)), 0, n_groups)]
+    while pieces:
+        cells, first, n_parts = pieces.pop()
+        groups[cells] = first
+        if n_parts == 1 or len(cells) == 0:
+            continue
+        order = cells[np.argsort(_positions(centers[cells], counts[cells]), kind="stable")]
+        n_left = n_parts // 2
+        middles = np.cumsum(counts[order]) - counts[order] / 2
+        cut = int(np.searchsorted(middles, counts[order].sum() * n_left / n_parts))
+        pieces += [(order[:cut], first, n_left), (order[cut:], first + n_left, n_parts - n_left)]
+    return groups
+
+
+def _positions(centers: Array, counts: FloatArray) -> FloatArray:
+    """Return where the centres lie along the direction in which the rows differ most, about."""
+    total = counts.sum()
+    if not total > 0:
+        return np.zeros(len(centers))
+    relative = centers - counts @ centers / total
+    direction = relative[np.argmax(np.einsum("ij,ij->i", relative, relative) * counts)]
+    for _ in range(_STEPS):
+        length = np.linalg.norm(direction)
+        if not length > 0:
+            break
+        direction = (counts * (relative @ (direction / length))) @ relative
+    return relative @ direction
+
+
+# --- totals ---
+
+
+class Nearest:
+    """The nearest rows of some queries among all that have been looked at; equally near ones by their numbers.
+
+    Parameters
+    ----------
+    n_queries, n_neighbors : int
+        How many queries, and how many rows for each.
+    dtype : dtype
+        Of the squared distances.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_queries, n_neighbors), int32
+        Numbers of the rows; the largest that there is where there are too few.
+    squares : ndarray of shape (n_queries, n_neighbors)
+        Their squared distances, infinite there.
+    """
+
+    def __init__(self, n_queries: int, n_neighbors: int, dtype: npt.DTypeLike) -> None:
+        self.ids = np.full((n_queries, n_neighbors), _NO_ROW, dtype=np.int32)
+        self.squares = np.full(self.ids.shape, np.inf, dtype=dtype)
+
+    @property
+    def empty(self) -> Callable[[], Nearest]:
+        """What makes lists of no rows, for the same queries."""
+        return partial(Nearest, *self.ids.shape, self.squares.dtype)
+
+    def add(self, part: slice | IndexArray, ids: IntArray, squares: Array) -> None:
+        """Take in rows that no one has looked at yet, for some of the queries."""
+        ids = np.hstack([self.ids[part], ids])
+        squares = np.hstack([self.squares[part], squares])
+        nearest = np.lexsort((ids, squares), axis=1)[:, : self.ids.shape[1]]
+        self.ids[part] = np.take_along_axis(ids, nearest, axis=1)
+        self.squares[part] = np.take_along_axis(squares, nearest, axis=1)
+
+    def merge(self, other: Nearest) -> None:
+        """Take in what is the nearest among other rows."""
+        self.add(slice(None), other.ids, other.squares)
+
+
+class NearestOfSome:
+    """The nearest rows of those queries that have been asked for; see `Nearest`.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many for each.
+    dtype : dtype
+        Of the squared distances.
+
+    Attributes
+    ----------
+    numbers : ndarray of int32
+        The queries, ascending.
+    nearest : Nearest
+        Of each.
+    """
+
+    def __init__(self, n_neighbors: int, dtype: npt.DTypeLike) -> None:
+        self.numbers: IntArray = np.empty(0, dtype=np.int32)
+        self.nearest = Nearest(0, n_neighbors, dtype)
+
+    @property
+    def empty(self) -> Callable[[], NearestOfSome]:
+        """What makes lists of no queries."""
+        return partial(NearestOfSome, self.nearest.ids.shape[1], self.nearest.squares.dtype)
+
+    def add(self, numbers: IntArray, ids: IntArray, squares: Array) -> None:
+        """Take in rows that no one has looked at yet for these queries, ascending by distance and number."""
+        before, old = self.numbers, self.nearest
+        n_neighbors = old.ids.shape[1]
+        self.numbers = np.union1d(before, numbers)
+        self.nearest = Nearest(len(self.numbers), n_neighbors, old.squares.dtype)
+        at = np.searchsorted(self.numbers, before)
+        self.nearest.ids[at], self.nearest.squares[at] = old.ids, old.squares
+        at = np.searchsorted(self.numbers, numbers)
+        # Most queries are new, or find nothing nearer in other cells: neither needs a sort.
+        is_new, width = self.nearest.ids[at, 0] == _NO_ROW, ids.shape[1]
+        self.nearest.ids[at[is_new], :width] = ids[is_new]
+        self.nearest.squares[at[is_new], :width] = squares[is_new]
+        is_nearer = ~is_new & (squares[:, 0] <= self.nearest.squares[at, -1])
+        self.nearest.add(at[is_nearer], ids[is_nearer], squares[is_nearer])
+
+    def merge(self, other: NearestOfSome) -> None:
+        """Take in what is the nearest among other rows."""
+        self.add(other.numbers, other.nearest.ids, other.nearest.squares)
+
+
+# --- tasks ---
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where rows are compared: relative to a point, in all columns or in few directions.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (d,), float64
+        The point.
+    directions : ndarray of shape (d, m), or None
+        The directions; None for all columns.
+    """
+
+    shift: FloatArray
+    directions: Array | None
+
+    def of(self, rows: Array, n_threads: int) -> tuple[Array, FloatArray]:
+        """Return rows there, and their squared lengths in all columns."""
+        relative, squares = relative_rows(np.ascontiguousarray(rows), self.shift, n_threads)
+        if self.directions is None:
+            return relative, squares
+        return in_directions(relative, self.directions, n_threads), squares
+
+
+def _try_directions(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
+    """Search the rows of a chunk for those that seem the nearest to probes in a space."""
+    nearest = into["nearest"]
+    near, squares = payload["space"].of(chunk.rows.in_place(), chunk.n_threads)
+    n_found = min(nearest.ids.shape[1], len(near))
+    offsets = squares.astype(near.dtype)
+    ids, scores = lowest_scores(payload["probes"], near, offsets, n_found, chunk.n_threads)
+    nearest.add(slice(None), ids + np.int32(chunk.first), scores)
+
+
+def _assign_cells(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
+    """Find the cells whose centers are the nearest to each row of a chunk; count the rows of each cell."""
+    shared = chunk.exchange.shared
+    if "cells" not in shared:
+        centers = payload["centers"]
+        shared["cells"] = CenterFrame(centers, np.zeros(centers.shape[1]), chunk.n_threads)
+        _serve()
+    frame: CenterFrame = shared["cells"]
+    n_rows = chunk.rows.shape[0]
+    cells = np.empty((n_rows, payload["n_nearest"]), dtype=np.min_scalar_type(len(frame)))
+    for start, block, _weights in chunk.blocks():
+        near, _squares = payload["space"].of(block, chunk.n_threads)
+        cells[start : start + len(block)] = nearest_cells(near, frame, payload["n_nearest"])
+    chunk.state["cells"] = cells
+    with into["counts"].part() as counts:
+        counts += np.bincount(cells[:, 0], minlength=len(frame))
+
+
+def nearest_cells(rows: Array, cells: CenterFrame, n_visits: int) -> IntArray:
+    """Return the cells whose centres are the nearest to each row, the nearest first."""
+    ids = np.empty((len(rows), n_visits), dtype=np.int32)
+    nearest_centers(kernel_rows(rows), cells, ids, np.empty(ids.shape, dtype=rows.dtype), cells.n_threads)
+    return ids
+
+
+def _rank(chunk: Chunk, payload: dict[str, Any], number: int, _: Any) -> IndexArray:
+    """Return after how many cells the probes reach those of their neighbors that lie in a group of cells."""
+    group = _group(chunk, payload, number)
+    if group.n_points == 0:
+        return np.empty(0, dtype=np.intp)
+    return group.ranks(payload["probes"], payload["near"], payload["n_nearest"])
+
+
+def _search_group(chunk: Chunk, payload: dict[str, Any], number: int, into: Any) -> None:
+    """Search the cells of a group for the nearest rows of those that search these cells."""
+    group = _group(chunk, payload, number)
+    if group.n_points > 0:
+        chunk.check()
+        into["nearest"].add(*group.search(payload["n_neighbors"], payload["n_nearest"]))
+    del chunk.state["group"]
+
+
+# --- rows from other workers ---
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Rows of a chunk that search some cells: their numbers in the chunk, the rows, all cells that they search."""
+
+    numbers: IntArray
+    rows: Array
+    cells: IntArray
+
+    @property
+    def nbytes(self) -> int:
+        return self.numbers.nbytes + self.rows.nbytes + self.cells.nbytes
+
+    def some(self, wanted: BoolArray) -> _Sent:
+        """Return those that search some of the cells wanted."""
+        some = wanted[self.cells].any(axis=1)
+        return self if some.all() else _Sent(self.numbers[some], self.rows[some], self.cells[some])
+
+
+def _rows_searching(chunk: Chunk, wanted: BoolArray) -> _Sent:
+    """Return the rows of a chunk that search some of the cells wanted."""
+    cells = chunk.state["cells"]
+    numbers = np.flatnonzero(wanted[cells].any(axis=1))
+    return _Sent(numbers.astype(np.int32), np.asarray(chunk.rows.take(numbers)), cells[numbers])
+
+
+async def _send_rows(address: str, session: str, number: int, wanted: Any) -> dict[str, Any]:
+    """Answer another worker that asks for the rows of a chunk; with nothing if the chunk is not here."""
+    from distributed.protocol import to_serialize
+
+    held = SESSIONS.get((address, session))
+    chunk = None if held is None else held.chunks.get(number)
+    if chunk is None or "cells" not in chunk.state:
+        return {}
+    found = await asyncio.get_running_loop().run_in_executor(None, _rows_searching, chunk, wanted)
+    return {name: to_serialize(value) for name, value in vars(found).items()}
+
+
+def _group(chunk: Chunk, payload: dict[str, Any], number: int) -> CellGroup:
+    """Return a group of cells, whose rows are fetched if they are not here, together for all groups of the worker."""
+    if "group" not in chunk.state:
+        shared = chunk.exchange.shared
+        if "sent" not in shared:
+            shared["sent"] = _gathered(chunk, payload)
+        cells = payload["groups"] == number
+        chunk.state["group"] = CellGroup(
+            shared["sent"], payload["firsts"], cells, payload["space"], chunk.n_threads
+        )
+    group: CellGroup = chunk.state["group"]
+    return group
+
+
+def _gathered(chunk: Chunk, payload: dict[str, Any]) -> list[_Sent]:
+    """Return the rows of each chunk that search the groups that this worker lacks."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()  # its loop is that of asyncio, which its type does not show
+    exchange, request = chunk.exchange, chunk.exchange.request
+
+    def held(number: int) -> Chunk:
+        if number not in exchange.chunks or "cells" not in exchange.chunks[number].state:
+            raise PeerLostError(f"This worker does not hold chunk {number} any more.")
+        found: Chunk = exchange.chunks[number]
+        return found
+
+    homes = request.homes
+    lacking = [part.given for part in request.parts if "group" not in held(part.number).state]
+    wanted = np.isin(payload["groups"], lacking)
+    here = [number for number in sorted(homes) if homes[number] == worker.address]
+    others = [number for number in sorted(homes) if homes[number] != worker.address]
+    coming = asyncio.run_coroutine_threadsafe(
+        _fetched(worker, request.session, homes, others, wanted), worker.loop.asyncio_loop
     )
+    while not coming.done():
+        try:
+            chunk.check()
+        except StoppedError:
+            coming.cancel()
+            raise
+        wait([coming], timeout=_INTERVAL)
+    fetched = coming.result()
+    exchange.n_exchanged += sum(sent.nbytes for sent in fetched)
+    found = dict(zip(others, fetched))
+    found |= {number: _rows_searching(held(number), wanted) for number in here}
+    return [found[number] for number in sorted(found)]
 
 
-def _check_sizes(data: WorkerRows, n_neighbors: int) -> None:
-    if data.n_rows > NOBODY:
-        raise ValueError(f"X has {data.n_rows} rows, but row numbers must fit int32.")
-    if n_neighbors >= data.n_rows:
-        raise ValueError(
-            f"n_neighbors must be less than the number of rows, got {n_neighbors} of {data.n_rows} rows."
+async def _fetched(
+    worker: Any, session: str, homes: Mapping[int, str], numbers: Sequence[int], wanted: BoolArray
+) -> list[_Sent]:
+    """Fetch rows of some chunks from the workers that hold them."""
+    from distributed.comm import CommClosedError
+    from distributed.protocol import to_serialize
+
+    at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def fetch(number: int) -> _Sent:
+        async with at_once:
+            try:
+                # What has died refuses connections, which Dask tries again for as long as workers may take to start.
+                worker.rpc.reuse(homes[number], await worker.rpc.connect(homes[number], timeout=_PATIENCE))
+                found = await worker.rpc(homes[number]).coterie_rows(
+                    session=session, number=number, wanted=to_serialize(wanted)
+                )
+            except (OSError, CommClosedError) as error:
+                raise PeerLostError(f"The worker {homes[number]} does not answer: {error}") from None
+        if not found:
+            raise PeerLostError(f"The worker {homes[number]} does not hold chunk {number} any more.")
+        return _Sent(**found)
+
+    return await asyncio.gather(*(fetch(number) for number in numbers))
+
+
+def _serve() -> None:
+    """Let this worker answer others that ask for rows."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    address = worker.address
+
+    async def coterie_rows(session: str, number: int, wanted: Any) -> dict[str, Any]:
+        return await _send_rows(address, session, number, wanted)
+
+    worker.handlers.setdefault("coterie_rows", coterie_rows)
+
+
+# --- the search ---
+
+
+class CellGroup:
+    """The rows of some cells, and those that visit these.
+
+    Parameters
+    ----------
+    sent : list of _Sent
+        Rows of each chunk, in the order of chunks.
+    firsts : ndarray
+        The number of the first row of each chunk.
+    cells : ndarray of bool
+        Which cells are those of the group.
+    space : Space
+        Where candidates are looked for; they are measured in all columns.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(
+        self, sent: Sequence[_Sent], firsts: IndexArray, cells: BoolArray, space: Space, n_threads: int
+    ) -> None:
+        parts = [part.some(cells) for part in sent]
+        numbers = np.concatenate([part.numbers + np.int32(first) for part, first in zip(parts, firsts)])
+        visits = np.concatenate([part.cells for part in parts])
+        is_point = cells[visits[:, 0]]
+        order = np.argsort(~is_point, kind="stable")  # first the rows that lie in its cells
+        self.n_points, self._n_threads = int(np.count_nonzero(is_point)), n_threads
+        self.numbers = numbers[order]
+        self._rows = np.concatenate([part.rows for part in parts])[order]
+        # The other cells are one that is empty.
+        self._n_cells = int(np.count_nonzero(cells)) + 1
+        local = np.full(len(cells), self._n_cells - 1, dtype=np.int32)
+        local[cells] = np.arange(self._n_cells - 1)
+        self._visits = local[visits[order]]
+        self._in_few = space.directions is not None
+        self._near, squares = space.of(self._rows, n_threads)
+        self._offsets = squares[: self.n_points].astype(self._near.dtype)
+
+    def ranks(self, probes: IndexArray, near: IntArray, n_visits: int) -> IndexArray:
+        """Return after how many visits of their groups probes come to those of the rows near to them that are points.
+
+        Parameters
+        ----------
+        probes : ndarray of shape (p,), ascending
+            Numbers of rows. Those that do not visit the group are left out.
+        near : ndarray of shape (p, m)
+            Numbers of the rows near to each.
+        n_visits : int
+            How many cells each row visits: groups depend on it.
+        """
+        asking, visited = self._visited(n_visits)
+        numbers, points = self.numbers[asking], self.numbers[: self.n_points]
+        by_number = np.argsort(numbers)
+        at = np.searchsorted(numbers, probes, sorter=by_number)
+        rows = by_number[np.minimum(at, len(by_number) - 1)]
+        are_here = numbers[rows] == probes
+        places = np.minimum(np.searchsorted(points, near), len(points) - 1)
+        are_points = points[places] == near
+        lists = [places[i][are_points[i]] for i in np.flatnonzero(are_here)]
+        return visited.ranks(rows[are_here], lists)
+
+    def search(self, n_neighbors: int, n_visits: int) -> tuple[IntArray, IntArray, Array]:
+        """Return the rows that visit the group, the points nearest to each, and their squared distances.
+
+        Lists of fewer than `n_neighbors` points end with none, at infinite distance.
+        """
+        asking, visited = self._visited(n_visits)
+        points, asked = self._rows[: self.n_points], self._rows[asking]
+        n_candidates = candidates_of(n_neighbors, self._in_few) + 1
+        n_candidates = min(n_candidates, self.n_points)
+        candidates = visited.candidates(self._offsets, n_candidates)
+        ids, squares = nearest_of_candidates(
+            points, asked, candidates, visited.row_order, n_candidates, self._n_threads
         )
-    n_bytes = data.n_rows * n_neighbors * (4 + data.dtype.itemsize)
-    need = Need(n_bytes, "ids and distances of the neighbors", "ask for fewer neighbors")
-    check_memory([need], f"{n_neighbors} neighbors of {data.n_rows:,} rows")
+        numbers = self.numbers[asking]
+        ids = np.where(ids >= 0, self.numbers[ids], _NO_ROW)
+        is_self = ids == numbers[:, None]
+        ids[is_self], squares[is_self] = _NO_ROW, np.inf
+        nearest = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
+        return numbers, np.take_along_axis(ids, nearest, axis=1), np.take_along_axis(squares, nearest, axis=1)
 
-
-def _search_all(data: WorkerRows, queries: Queries, numbers: IndexArray, n_neighbors: int) -> Nearest:
-    """Return the nearest of all rows to some of them, of ascending numbers."""
-    nearest = Nearest(len(numbers), n_neighbors, data.dtype)
-    size = max(1, _QUERY_BYTES // (data.n_columns * data.dtype.itemsize))
-    for first in range(0, len(numbers), size):
-        part = slice(first, min(first + size, len(numbers)))
-        payload = {"queries": queries.take(numbers[part]), "numbers": numbers[part]}
-        empty = partial(Nearest, part.stop - part.start, n_neighbors, data.dtype)
-        answer = data.crew.run(
-            "neighbors", search, payload, given=data.firsts[:-1].tolist(), sums={"nearest": empty}
-        )
-        found = answer.sums["nearest"]
-        nearest.ids[part], nearest.squares[part] = found.ids, found.squares
-    return nearest
+    def _visited(self, n_visits: int) -> tuple[IndexArray, VisitedCells]:
+        """Return which rows ask if each visits so many cells, and the cells with these."""
+        visits = self._visits[:, :n_visits]
+        asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
+        visits = np.ascontiguousarray(visits[asking])
+        is_empty = visits == self._n_cells - 1
+        in_order = np.take_along_axis(visits, np.argsort(is_empty, axis=1, kind="stable")[:, :3], axis=1)
+        return asking, VisitedCells(
+            self._near[: self.n_points], self._visits[: self.n_points, 0], self._near[asking], visits,
+            visiting_order(in_order), n_cells=self._n_cells, n_threads=self._n_threads,
+        )  # fmt: skip

@@ -230,8 +230,7 @@ def perform(request: Request, payload: Any, data: list[Any] | None = None) -> An
             session.check(request)
             computed = next(waiting) if part.source is not None and data is not None else None
             try:
-                chunk = _chunk(session, request, part, computed)
-                chunk.exchange = exchange
+                chunk = _chunk(session, exchange, part, computed)
                 results[part.number] = request.task(chunk, payload, part.given, totals)
             except Exception as error:
                 vars(error)["chunk_number"] = (
@@ -269,14 +268,15 @@ def _session_of(request: Request) -> _Session:
         return SESSIONS[key]
 
 
-def _chunk(session: _Session, request: Request, part: Part, data: Any) -> Chunk:
+def _chunk(session: _Session, exchange: Exchange, part: Part, data: Any) -> Chunk:
     """Return a chunk that is held, or opened now, with the state of the recorded passes."""
+    request = exchange.request
     if part.source is not None:
         session.chunks[part.number] = _opened(part, request.opening, data, session.n_threads)
     elif part.number not in session.chunks:  # a worker that was started again under the same address
         raise StoppedError(f"This worker does not hold chunk {part.number} any more.")
     chunk = session.chunks[part.number]
-    chunk.check = lambda: session.check(request)
+    chunk.check, chunk.exchange = lambda: session.check(request), exchange
     if part.past is not None:
         chunk.state.clear()
         for recorded, given in zip(request.record, part.past):

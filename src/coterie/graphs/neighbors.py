@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, BoolArray, IntArray
+from coterie.backend import lie_elsewhere, open_backend
 from coterie.fitting.checks import check_option, check_positive_integer
 from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
@@ -17,7 +18,7 @@ from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import NormalizedRows, normalized
 
 __all__ = [
     "LEAST_WORK",
@@ -101,7 +102,8 @@ def nearest_neighbors(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows among which neighbors are looked for. They are held in memory.
+        The rows among which neighbors are searched. They are held in memory; those of `coterie.dask.rows` stay on the
+        workers.
     n_neighbors : int
         How many to find for each row, less than n; at most n with `queries`.
     queries : the same of shape (q, d), optional
@@ -169,11 +171,22 @@ def nearest_neighbors(
     rows = as_rows(X)
     asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
     check_sizes(rows, asked, n_neighbors)
-    n_threads = effective_n_threads(n_threads)
     check_recall(recall)
     approximate = is_approximate(method, rows, rows.shape[0] if asked is None else asked.shape[0])
+    if lie_elsewhere(rows):
+        if asked is not None:
+            raise ValueError("queries are for rows of this process, not for those of coterie.dask.rows.")
+        seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max)) if approximate else 0
+        lying = normalized(rows, refuse_zeros=True) if metric == "cosine" else rows
+        with open_backend(lying, n_threads=n_threads) as backend:
+            on_workers: Neighbors = backend.neighbors(  # type: ignore[attr-defined]
+                int(n_neighbors), approximate=approximate, recall=float(recall), seed=seed
+            )
+        warn_of_missed(on_workers.recall, recall if approximate else 1.0)
+        return on_workers
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
+    n_threads = effective_n_threads(n_threads)
     if approximate:
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
         aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.backend import lie_elsewhere
 from coterie.blocks.dataset import Dataset
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import Declared, Numbers, One
@@ -59,7 +60,7 @@ from coterie.laplacian_kmodes.solver import (
     normalized_cut,
 )
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import normalized
 
 __all__ = ["LaplacianKModes"]
 
@@ -335,7 +336,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             The data, or (n, n) affinities, or a tuple of two such matrices, graph and kernel. Files are read into
-            memory as a whole.
+            memory as a whole; the graph of `coterie.dask.rows` is made on the workers.
         y : None
             Ignored.
 
@@ -362,7 +363,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         given, random = self._given_modes(rows), random_stream(self.random_state)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
-                problem, report.n_runs = self._problem(rows.read(), kernel, random), self._n_runs()
+                problem, report.n_runs = self._problem(rows, kernel, random), self._n_runs()
                 tried = self._starts(X, problem, given, random, report)
             else:
                 old, report.n_runs = earlier.problem, len(earlier.ends)
@@ -382,11 +383,12 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         report.warn_if_out_of_time()
         return FittedProblem(problem, ends, best.modes)
 
-    def _problem(self, rows: Block, kernel: Any, random: np.random.RandomState) -> KModesProblem:
+    def _problem(self, source: RowSource, kernel: Any, random: np.random.RandomState) -> KModesProblem:
         search: ModeSearch
+        rows = source.read()
         if self.affinity == "knn":
             n_threads = effective_n_threads(self.n_threads)
-            ids, squares = self._neighbors(rows, random)
+            ids, squares = self._neighbors(source if lie_elsewhere(source) else rows, random)
             bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
             graph = graph_of_neighbors(
                 ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
@@ -401,7 +403,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             search = KernelModes(matrix, mode_update=self.mode_update)
         return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph))
 
-    def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[IntArray, Array]:
+    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[IntArray, Array]:
         n_threads = effective_n_threads(self.n_threads)
         ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
         return ids, squares
@@ -577,7 +579,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         if _is_pair(X):
             raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
         rows = super()._rows_of(X, reset)
-        return NormalizedRows(rows) if self.metric == "cosine" else rows
+        return normalized(rows, refuse_zeros=lie_elsewhere(rows)) if self.metric == "cosine" else rows
 
     def _n_runs(self) -> int:
         n_init = _RUNS if self.n_init == "auto" else int(self.n_init)

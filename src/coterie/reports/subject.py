@@ -129,8 +129,6 @@ def read_subject(
     ValueError
         If the labels are not those of these rows, there is no such column, or rows are no images of this shape.
     """
-    # What was fitted on a cluster of machines is looked at here.
-    model = model.to_local() if hasattr(model, "to_local") else model
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
