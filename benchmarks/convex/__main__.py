@@ -4,6 +4,7 @@ import benchmarks.convex
 from benchmarks.convex.any_data import measure_any
 from benchmarks.convex.iteration import measure_iteration
 from benchmarks.convex.paths import MOON_SIZES, measure_moons, measure_paper
+from benchmarks.convex.trees import measure_tree_accuracy, measure_trees
 from benchmarks.harness.benchmark import Benchmark, run_steps
 from benchmarks.harness.options import SystemParser, whole_numbers
 
@@ -13,6 +14,8 @@ STEPS = {
     "moons": measure_moons,
     "iteration": measure_iteration,
     "any": measure_any,
+    "tree": measure_trees,
+    "tree-accuracy": measure_tree_accuracy,
 }
 
 

@@ -83,6 +83,11 @@ def convex_cases() -> Cases:
         "path, own phi, not connected": fit(
             ConvexClusterPath(n_gammas=20, connect=False, n_neighbors=2), votes
         ),
+        "path, tree": fit(
+            ConvexClusterPath(n_gammas=20, weights="tree", norm="l1"), large, large[:9], "predict"
+        ),
+        "path, tree, wide": fit(ConvexClusterPath(n_gammas=9, weights="tree", norm="l1"), blobs(400, 30, 4)),
+        "tree": fit(ConvexClustering(1.5, weights="tree", norm="l1"), X),
         "path, wide": fit(ConvexClusterPath(n_gammas=20), blobs(40, 90, 4)),
         "file": partial(from_file, "csv", X, lambda rows: fitted(one(), rows)),
         "callback": watch(one(norm="l1"), X),

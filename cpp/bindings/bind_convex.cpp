@@ -1,6 +1,9 @@
 // The kernels of convex clustering: argument checks, then the kernel without the interpreter's lock.
+#include <limits>
+
 #include "blocks.hpp"
 #include "coterie/convex/dual_sweep.hpp"
+#include "coterie/convex/tree_denoising.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -177,9 +180,68 @@ void bind_convex_of(nb::module_& m, const char* name) {
           arg("last"), arg("means").noconvert(), Unlocked());
 }
 
+// A tree as Python hands it over; keeps the arrays alive.
+struct TreeArrays {
+    In1<std::int32_t> parents;
+    In1<double> sizes, weights;
+
+    Index n_nodes() const { return static_cast<Index>(parents.size()); }
+    WeightedTree view() const { return {parents.data(), sizes.data(), weights.data(), n_nodes()}; }
+};
+
+TreeArrays weighted_tree(In1<std::int32_t> parents, In1<double> sizes, In1<double> weights) {
+    const Index n = static_cast<Index>(parents.size());
+    require(n >= 1 && n <= std::numeric_limits<std::int32_t>::max() / 2, "no nodes, or too many");
+    require_size(sizes, n, "one size per node is needed");
+    require_size(weights, n, "one weight per node is needed");
+    require(parents.data()[0] == 0, "node 0 is the root");
+    for (Index i = 1; i < n; ++i)
+        require(parents.data()[i] >= 0 && parents.data()[i] < i, "parents come before their children");
+    for (Index i = 0; i < n; ++i)
+        require(sizes.data()[i] > 0 && (i == 0 || weights.data()[i] > 0), "sizes and weights are positive");
+    return {parents, sizes, weights};
+}
+
+void denoise_tree(const TreeArrays& tree, double gamma, In2<double> columns, Out2<std::uint8_t> fused,
+                  Out2<double> values, std::optional<Out2<double>> flows, Out2<double> sums, int n_threads) {
+    const Index p = static_cast<Index>(columns.shape(0)), size = p * tree.n_nodes();
+    require_size(columns, size, "columns has the wrong shape");
+    require_size(fused, size, "fused has the wrong shape");
+    require_size(values, size, "values has the wrong shape");
+    if (flows) require_size(*flows, size, "flows has the wrong shape");
+    require_size(sums, 2 * p, "sums has the wrong shape");
+    require(gamma >= 0, "gamma is negative");
+    denoise_on_tree(tree.view(), gamma, columns.data(), p, fused.data(), values.data(), flows ? flows->data() : nullptr,
+                    sums.data(), n_threads);
+}
+
+double last_gamma_of_tree(const TreeArrays& tree, In2<double> columns) {
+    const Index p = static_cast<Index>(columns.shape(0));
+    require_size(columns, p * tree.n_nodes(), "columns has the wrong shape");
+    return last_gamma(tree.view(), columns.data(), p);
+}
+
+Index labels_of_tree(const TreeArrays& tree, In1<std::uint8_t> fused, In1<std::int32_t> nodes,
+                     Out1<std::int32_t> labels, Out1<std::int32_t> firsts) {
+    require_size(fused, tree.n_nodes(), "one mark per node is needed");
+    require(fused.data()[0] == 0, "the root has no parent");
+    require_size(labels, static_cast<Index>(nodes.size()), "one label per row is needed");
+    require_size(firsts, tree.n_nodes(), "firsts has the wrong length");
+    require_between(nodes, 0, tree.n_nodes(), "a node is out of range");
+    return tree_labels(tree.view(), fused.data(), nodes.data(), static_cast<Index>(nodes.size()), labels.data(),
+                       firsts.data());
+}
+
 }  // namespace
 
 void bind_convex(nb::module_& m) {
+    nb::class_<TreeArrays>(m, "WeightedTree");
+    m.def("weighted_tree", &weighted_tree, arg("parents"), arg("sizes"), arg("weights"));
+    m.def("denoise_on_tree", &denoise_tree, arg("tree"), arg("gamma"), arg("columns"), arg("fused"), arg("values"),
+          arg("flows").none(), arg("sums"), arg("n_threads"), Unlocked());
+    m.def("last_gamma", &last_gamma_of_tree, arg("tree"), arg("columns"), Unlocked());
+    m.def("tree_labels", &labels_of_tree, arg("tree"), arg("fused"), arg("nodes"), arg("labels"), arg("firsts"),
+          Unlocked());
     bind_convex_of<float>(m, "FusionEdgesFloat32");
     bind_convex_of<double>(m, "FusionEdgesFloat64");
 }

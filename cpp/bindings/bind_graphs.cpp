@@ -4,6 +4,7 @@
 #include "blocks.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
+#include "coterie/graphs/rooted_tree.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -75,6 +76,42 @@ void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> 
                                             squares.data(), n_threads);
 }
 
+Index forest_of_edges(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> sets, Out1<Index> chosen) {
+    const Index n_edges = static_cast<Index>(firsts.size()), n_nodes = static_cast<Index>(sets.size());
+    require_size(seconds, n_edges, "an edge has two ends");
+    require_size(chosen, n_nodes - 1, "one place for each edge of a tree is needed");
+    require_between(firsts, 0, n_nodes, "an end is out of range");
+    require_between(seconds, 0, n_nodes, "an end is out of range");
+    require_between(sets, 0, n_nodes, "a set is out of range");
+    return spanning_forest(firsts.data(), seconds.data(), n_edges, n_nodes, sets.data(), chosen.data());
+}
+
+void order_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> order,
+                   Out1<std::int32_t> parents, Out1<std::int32_t> edges) {
+    const Index n = static_cast<Index>(order.size());
+    require(n >= 1, "a tree has a node");
+    require_size(firsts, n - 1, "a tree has one edge less than nodes");
+    require_size(seconds, n - 1, "a tree has one edge less than nodes");
+    require_size(parents, n, "one parent per node is needed");
+    require_size(edges, n, "one edge per node is needed");
+    require_between(firsts, 0, n, "an end is out of range");
+    require_between(seconds, 0, n, "an end is out of range");
+    require(root_tree(firsts.data(), seconds.data(), n, order.data(), parents.data(), edges.data()),
+            "the edges are no tree");
+}
+
+void linkage_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<double> heights, Out2<double> linkage) {
+    const Index n = static_cast<Index>(firsts.size()) + 1;
+    require(n <= std::numeric_limits<std::int32_t>::max() / 2, "too many rows");
+    require_size(seconds, n - 1, "an edge has two ends");
+    require_size(heights, n - 1, "one height per edge is needed");
+    require_size(linkage, 4 * (n - 1), "linkage has the wrong shape");
+    require_between(firsts, 0, n, "an end is out of range");
+    require_between(seconds, 0, n, "an end is out of range");
+    require(linkage_of_edges(firsts.data(), seconds.data(), heights.data(), n, linkage.data()),
+            "the edges are no tree");
+}
+
 template <class T>
 void bind_graphs_of(nb::module_& m) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
@@ -92,6 +129,11 @@ void bind_graphs_of(nb::module_& m) {
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
+    m.def("spanning_forest", &forest_of_edges, arg("firsts"), arg("seconds"), arg("sets"), arg("chosen"), Unlocked());
+    m.def("linkage_of_edges", &linkage_of_tree, arg("firsts"), arg("seconds"), arg("heights"), arg("linkage"),
+          Unlocked());
+    m.def("root_tree", &order_of_tree, arg("firsts"), arg("seconds"), arg("order"), arg("parents"), arg("edges"),
+          Unlocked());
     bind_graphs_of<float>(m);
     bind_graphs_of<double>(m);
 }

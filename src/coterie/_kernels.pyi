@@ -283,6 +283,15 @@ def nearest_of_candidates(
     n_threads: int,
 ) -> None: ...
 
+# Edges that join two sets, in their order. IN firsts, seconds; IN/OUT sets (n,); OUT chosen (n - 1,). Returns how many.
+def spanning_forest(firsts: Ints, seconds: Ints, sets: Ints, chosen: Longs) -> int: ...
+
+# IN firsts, seconds (n - 1,); OUT order, parents, edges (n,).
+def root_tree(firsts: Ints, seconds: Ints, order: Ints, parents: Ints, edges: Ints) -> None: ...
+
+# IN firsts, seconds, heights (n - 1,); OUT linkage (n - 1, 4).
+def linkage_of_edges(firsts: Ints, seconds: Ints, heights: Doubles, linkage: Doubles) -> None: ...
+
 # --- mixture
 
 # IN/OUT candidates (n, m), neighbors (C, G); OUT energies (n, m). Returns the number of distances.
@@ -498,6 +507,29 @@ def join_ends(
 
 # OUT columns first .. last - 1 of means (n, p).
 def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...
+
+class WeightedTree: ...
+
+# Parents come before their children; node 0 is the root. IN parents, sizes, weights (n,).
+def weighted_tree(parents: Ints, sizes: Doubles, weights: Doubles) -> WeightedTree: ...
+
+# IN columns (p, n); IN/OUT fused (p, n); OUT values, flows (p, n), sums (p, 2): objective and duality gap.
+def denoise_on_tree(
+    tree: WeightedTree,
+    gamma: float,
+    columns: Doubles,
+    fused: npt.NDArray[np.uint8],
+    values: Doubles,
+    flows: Doubles | None,
+    sums: Doubles,
+    n_threads: int,
+) -> None: ...
+def last_gamma(tree: WeightedTree, columns: Doubles) -> float: ...
+
+# IN fused (n,), nodes (n_rows,); OUT labels (n_rows,), firsts (n,): nodes. Returns the number of clusters.
+def tree_labels(
+    tree: WeightedTree, fused: npt.NDArray[np.uint8], nodes: Ints, labels: Ints, firsts: Ints
+) -> int: ...
 
 # --- total_variation
 

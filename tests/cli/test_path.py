@@ -66,6 +66,7 @@ def test_path_of_a_table(folder, table, X, capsys):
         (["--solver", "plain-ama", "--step-size", "0.05"], dict(solver="plain-ama", step_size=0.05)),
         (["--solver", "admm", "--stopping", "residuals"], dict(solver="admm", stopping="residuals")),
         (["--distance-decay", "auto", "--no-connect"], dict(connect=False)),
+        (["--weights", "tree", "--norm", "l1"], dict(weights="tree", norm="l1")),
     ],
 )
 def test_every_solver(folder, rows, X, options, parameters):

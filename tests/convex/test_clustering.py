@@ -122,7 +122,7 @@ def test_predict_gives_the_label_of_the_nearest_training_row(estimator, dtype):
     [
         (dict(n_neighbors=0), "n_neighbors"),
         (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
-        (dict(weights="binary"), "weights must be one of 'knn', 'dense', 'precomputed'"),
+        (dict(weights="binary"), "weights must be one of 'knn', 'dense', 'tree', 'precomputed'"),
         (dict(weights="precomputed"), "graph"),
         (dict(solver="newton"), "solver must be one of 'ama', 'plain-ama', 'admm'"),
         (dict(distance_decay=-1), "distance_decay"),

@@ -62,6 +62,7 @@ CASES = [
     ("LaplacianKModes", {"n_clusters": 150, **DRAWN}, (20_000, 2), "float32"),
     ("ConvexClustering", {"weights": "dense", "max_iter": 10}, (1000, 4), "float64"),
     ("ConvexClusterPath", {"n_gammas": 300, "max_iter": 1}, (2000, 3), "float64"),
+    ("ConvexClusterPath", {"n_gammas": 30, "weights": "tree", "norm": "l1"}, (100_000, 2), "float64"),
 ]
 
 

@@ -158,6 +158,7 @@ CASES = [
     _convex("convex-paper", ConvexClustering, gamma=0.5, tol=1e-5, solver="admm", stopping="residuals",
             warm_neighbors=[2, 3]),
     _convex("path", ConvexClusterPath, n_gammas=5),
+    _convex("path-tree", ConvexClusterPath, n_gammas=6, weights="tree", norm="l1"),
     _convex("path-paper", ConvexClusterPath, n_gammas=4, tol=1e-3, step_size="paper"),
     Case("density", DensityClustering, dict(space="rows"), few_blobs, iterates=False),
     Case("density-diffused", DensityClustering, dict(space="diffused"), few_blobs, iterates=False),

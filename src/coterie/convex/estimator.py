@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.gammas import AdaptiveGammas, GivenGammas, default_gammas
-from coterie.convex.linkage import cut_between, linkage_of_path, longest_lived, n_splits
+from coterie.convex.linkage import cut_between, longest_lived
 from coterie.convex.norms import find_norm
 from coterie.convex.path_solver import PathResult, follow_path
 from coterie.convex.problem import (
@@ -26,6 +26,7 @@ from coterie.convex.problem import (
     order_problem,
 )  # fmt: skip
 from coterie.convex.solvers import minimize
+from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
 from coterie.convex.weights import AUTO, weight_graph
 from coterie.estimators.base import Estimator, overflow_message
 from coterie.estimators.declared import Count, Declared, History, Numbers, One, Rows, strange_number
@@ -54,8 +55,10 @@ if TYPE_CHECKING:
 __all__ = ["ConvexClusterPath", "ConvexClustering", "ConvexEstimator"]
 
 EdgeKind = Annotated[
-    Literal["knn", "dense", "precomputed"],
-    Param("Edges: of nearest neighbors, between all rows, or of the graph that is given (--graph)."),
+    Literal["knn", "dense", "tree", "precomputed"],
+    Param(
+        "Edges: of nearest neighbors, between all rows, of a spanning tree, or of a given graph (--graph)."
+    ),
 ]
 DistanceDecay = Annotated[
     Literal["auto"] | float,
@@ -172,6 +175,17 @@ class ConvexEstimator(ClusterMixin, Estimator):
             fitted["distance_decay_"] = decay
         return ordered, fitted
 
+    def _tree(self, data: Array) -> tuple[TreeProblem, dict[str, Any]]:
+        """Return the problem of the rows on a spanning tree, and the fitted attributes that describe it."""
+        tree = tree_problem(
+            data, n_neighbors=self.n_neighbors, decay=self.distance_decay, random_state=self.random_state,
+            n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
+        fitted = {"edges_": tree.edges, "edge_weights_": tree.weights[1:], "_training_rows": data}
+        if self.distance_decay == AUTO:
+            fitted["distance_decay_"] = tree.decay
+        return tree, fitted
+
     def _ordered_on(self, data: Array, graph: sp.csr_array) -> OrderedProblem:
         norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
         return order_problem(data, graph, norm, self._options, n_threads=n_threads)
@@ -197,7 +211,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
                 f"Sparse data was passed, but {type(self).__name__} has dense centroids: use X.toarray()."
             )
         find_norm(self.norm, rows.shape[1])
-        if self.weights == "knn" and self.n_neighbors >= rows.shape[0]:
+        if self.weights in ("knn", "tree") and self.n_neighbors >= rows.shape[0]:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbor."
             )
@@ -206,6 +220,8 @@ class ConvexEstimator(ClusterMixin, Estimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if self.weights == "tree":
+            self._check_tree()
         if self.step_size == PAPER_STEP and self.solver == "admm":
             raise ValueError(
                 'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
@@ -214,6 +230,24 @@ class ConvexEstimator(ClusterMixin, Estimator):
             raise ValueError(
                 f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
             )
+
+    def _check_tree(self) -> None:
+        if self.norm != "l1":
+            raise ValueError(
+                f'weights="tree" needs norm="l1", got {self.norm!r}: then columns are solved exactly.'
+            )
+        others = {
+            "solver": self.solver != "ama",
+            "step_size": self.step_size is not None,
+            "stopping": self.stopping != "gap",
+            "connect": self.connect is False,
+            "warm_neighbors": getattr(self, "warm_neighbors", None) is not None,
+        }
+        for name, is_given in others.items():
+            if is_given:
+                raise ValueError(
+                    f'weights="tree" takes no {name}: a tree is connected, and solved without iterations.'
+                )
 
 
 class ConvexClustering(OutlierScoring, ConvexEstimator):
@@ -226,11 +260,12 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     ----------
     gamma : float
         Strength of the penalty. 0 leaves each row alone; with a large one each component of the graph is one cluster.
-    weights : {"knn", "dense", "precomputed"}
-        Edges between nearest neighbors (of either end), between all rows, or those of a symmetric graph given to
-        `fit`.
+    weights : {"knn", "dense", "tree", "precomputed"}
+        Edges between nearest neighbors (of either end), between all rows, those of the minimum spanning tree of the
+        graph of nearest neighbors, or those of a symmetric graph given to `fit`. "tree" needs `norm="l1"`: it is solved
+        exactly, without iterations, also for millions of rows.
     n_neighbors : int
-        Nearest neighbors of each row, with `weights="knn"`.
+        Nearest neighbors of each row, with `weights="knn"` or "tree".
     distance_decay : float or "auto"
         "auto": free of units. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least
         squared distance in the graph and decay such that weights fall by half between the 10% and 90% quantiles of
@@ -426,11 +461,20 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         stop = Stop(self.max_iter, self.tol)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             data = rows.read()
-            ordered, of_graph = self._ordered(data, graph)
-            duals, warm_n_iter = self._warm_start(data, ordered, stop, report)
-            found = minimize(
-                ordered, float(self.gamma), self._options, stop=stop, report=report.start_run(), duals=duals
-            )
+            if self.weights == "tree":
+                tree, of_graph = self._tree(data)
+                found = minimize_on_tree(tree, float(self.gamma), report=report.start_run())
+            else:
+                ordered, of_graph = self._ordered(data, graph)
+                duals, warm_n_iter = self._warm_start(data, ordered, stop, report)
+                found = minimize(
+                    ordered,
+                    float(self.gamma),
+                    self._options,
+                    stop=stop,
+                    report=report.start_run(),
+                    duals=duals,
+                )
             distances = _own_distances(data, found.labels)
         fitted |= of_graph | {
             "centroids_": found.centroids,
@@ -757,11 +801,14 @@ class ConvexClusterPath(ConvexEstimator):
         rows, fitted = self._rows_to_fit(X)
         self._check_rows(rows, graph)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
-            ordered, of_graph = self._ordered(rows.read(), graph)
-            gammas = self._gammas(ordered, given, report)
-            found = follow_path(
-                ordered, gammas, self._options, stop=Stop(self.max_iter, self.tol), report=report.start_run()
-            )
+            stop = Stop(self.max_iter, self.tol)
+            if self.weights == "tree":
+                tree, of_graph = self._tree(rows.read())
+                found = follow_tree_path(tree, given, self.n_gammas, stop=stop, report=report.start_run())
+            else:
+                ordered, of_graph = self._ordered(rows.read(), graph)
+                gammas = self._gammas(ordered, given, report)
+                found = follow_path(ordered, gammas, self._options, stop=stop, report=report.start_run())
         self._store_fitted(fitted | of_graph | self._attributes_of(found))
         if found.n_open and report.reason is None:
             what = "residuals" if self.stopping == "residuals" else "duality gaps"
@@ -795,8 +842,8 @@ class ConvexClusterPath(ConvexEstimator):
             "labels_": labels_path[np.argmax(counts <= n_clusters)],
             "objectives_": np.array([step.objective for step in steps]),
             "dual_gaps_": np.array([step.gap for step in steps]),
-            "n_splits_": np.array([0, *(n_splits(*pair) for pair in pairwise(labels_path))]),
-            "linkage_": linkage_of_path(gammas, labels_path),
+            "n_splits_": found.n_splits,
+            "linkage_": found.linkage,
             "converged_": found.n_open == 0,
             "n_iter_": found.n_iter,
             "history_": found.history,

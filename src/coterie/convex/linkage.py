@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex.problem import numbered_by_first_rows
 
-__all__ = ["cut_between", "linkage_of_path", "longest_lived", "n_splits"]
+__all__ = ["cut_between", "linkage_of_path", "linkage_of_tree", "longest_lived", "n_splits"]
 
 
 # Clusters that never fuse are joined above the last gamma, by so much.
@@ -80,9 +81,44 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
     for gamma, labels in zip(gammas, labels_path):
         height = float(gamma)
         current, names, sizes = _merged(current, labels, names, sizes, height, merges, n)
-    top = _BEYOND_THE_END * height if height > 0 else 1.0
-    _merged(current, np.zeros(n, dtype=np.int32), names, sizes, top, merges, n)
+    _merged(current, np.zeros(n, dtype=np.int32), names, sizes, _height_beyond(height), merges, n)
     return np.array(merges, dtype=np.float64).reshape(-1, 4)
+
+
+def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -> FloatArray:
+    """Return the merges of a path on a tree, as `linkage_of_path` does.
+
+    Parameters
+    ----------
+    gammas : ndarray of shape (m,)
+        Ascending.
+    fused_at : ndarray of shape (n - 1,)
+        The number of the gamma at which the ends of each edge are first equal; -1 for never.
+    edges : ndarray of shape (n - 1, 2), int32
+        Of the tree.
+
+    Returns
+    -------
+    ndarray of shape (n - 1, 4)
+
+    Notes
+    -----
+    O(n log n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.convex.linkage import linkage_of_tree
+    >>> linkage_of_tree(np.array([0.0, 1.0, 2.0]), np.array([2, 1]), np.array([[1, 2], [0, 1]], dtype=np.int32))
+    array([[0., 1., 1., 2.],
+           [2., 3., 2., 3.]])
+    """
+    heights = np.append(gammas, _height_beyond(float(gammas[-1])))[fused_at]
+    order = np.argsort(heights, kind="stable")
+    linkage = np.empty((len(edges), 4))
+    firsts, seconds = (np.ascontiguousarray(edges[order, side]) for side in (0, 1))
+    _kernels.linkage_of_edges(firsts, seconds, heights[order], linkage)
+    return linkage
 
 
 def cut_between(
@@ -127,6 +163,10 @@ def cut_between(
     joined = sp.coo_array((np.ones(len(fused)), (tree.row[fused], tree.col[fused])), shape=tree.shape)
     labels = csgraph.connected_components(joined, directed=False)[1][finer]
     return numbered_by_first_rows(labels)
+
+
+def _height_beyond(last: float) -> float:
+    return _BEYOND_THE_END * last if last > 0 else 1.0
 
 
 def _pairs(first: IntArray, second: IntArray) -> IndexArray:

@@ -7,6 +7,7 @@ import numpy as np
 from coterie.convex.estimator import ConvexClustering, ConvexClusterPath, ConvexEstimator
 from coterie.estimators.memory import rows_in_memory
 from coterie.estimators.method import Method, Need, Objective, Progress
+from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 __all__ = ["CONVEX_CLUSTERING", "CONVEX_PATH"]
@@ -19,6 +20,15 @@ _DOUBLE = 8
 
 def _memory(model: ConvexEstimator, rows: RowSource) -> list[Need]:
     n_rows, n_columns = rows.shape
+    if model.weights == "tree":
+        way_out = "take a sample of the rows"
+        return [
+            rows_in_memory(rows),
+            Need(n_rows * (n_columns * 50.0 + 100 * model.n_neighbors), "rows on a spanning tree", way_out),
+            Need(
+                n_rows * 200.0 * effective_n_threads(model.n_threads), "breakpoints of each thread", way_out
+            ),
+        ]
     n_edges = n_rows * min(model.n_neighbors, n_rows) * 0.7
     way_out = "ask for fewer neighbors, or take a sample of the rows"
     if model.weights == "dense":
@@ -39,6 +49,8 @@ def _memory_of_path(model: ConvexClusterPath, rows: RowSource) -> list[Need]:
     # Centroids, labels, and what is known of each gamma: in a list first, then in arrays; centroids where they are
     # asked for.
     per_gamma = 1000.0 + n_rows * n_columns * 2 * rows.dtype.itemsize + n_rows * 12
+    if model.weights == "tree":  # clusters, and so different centroids, fall evenly in their logarithms
+        per_gamma = 1000.0 + n_rows * 8 + n_rows * n_columns * 8 * min(1.0, 5 / n_gammas)
     kept = Need(
         n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
     )

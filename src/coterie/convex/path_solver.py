@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex.gammas import AdaptiveGammas, GivenGammas
+from coterie.convex.linkage import linkage_of_path, n_splits
 from coterie.convex.norms import KernelNorm
 from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
 from coterie.convex.solvers import (
@@ -113,6 +115,10 @@ class PathResult:
         One row per gamma.
     residuals : list of tuple of float
         Those of ADMM for each gamma, each over what is allowed, where they decide.
+    n_splits : ndarray of shape (m,)
+        How many more parts the clusters of the gamma before have at each gamma.
+    linkage : ndarray of shape (n - 1, 4)
+        The merges.
     """
 
     steps: list[PathStep]
@@ -121,6 +127,8 @@ class PathResult:
     reason: str
     history: Array
     residuals: list[tuple[float, float]]
+    n_splits: IntArray | IndexArray
+    linkage: FloatArray
 
 
 def follow_path(
@@ -181,9 +189,12 @@ def follow_path(
         allowed = fuser.enough(0.0, 0.0)
         n_open = sum(step.gap > stop.tolerance * step.objective + allowed for step in steps)
     reason = report.reason if gamma is not None else None
+    labels_path = np.array([step.labels for step in steps])
     return PathResult(
-        steps, n_iter, n_open, reason or ("max_iter" if n_open else "converged"), report.history(), residuals
-    )
+        steps, n_iter, n_open, reason or ("max_iter" if n_open else "converged"), report.history(), residuals,
+        np.array([0, *(n_splits(*pair) for pair in pairwise(labels_path))]),
+        linkage_of_path(np.array([step.gamma for step in steps]), labels_path),
+    )  # fmt: skip
 
 
 @dataclass

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.fitting.warn import warn
 from coterie.graphs import bridge_components, check_graph, knn_graph
 
-__all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph"]
+__all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph", "weights_of_edges", "without_units"]
 
 
 # The decay that is chosen from the distances in the graph.
@@ -88,6 +88,23 @@ def weight_graph(
     return found, None if kind == "precomputed" or isinstance(decay, str) else float(decay)
 
 
+def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArray, float]:
+    """Return the weights of edges of these squared lengths, more than 0, and the decay.
+
+    Raises
+    ------
+    ValueError
+        If a weight underflows.
+    """
+    if isinstance(decay, str):
+        return _relative_weights(squares)
+    gaussian = _Gaussian(decay, squares.dtype)
+    weights = gaussian(squares)
+    if np.any(weights == 0):
+        raise ValueError(f"{gaussian.loss} A tree has no other way around an edge.")
+    return weights, float(decay)
+
+
 def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
     """Return the rows that differ, in an order that depends on nothing but them, and which of them each row is.
 
@@ -154,7 +171,7 @@ def relative_graph(
     >>> bool(abs(graph - other).max() < 1e-12)
     True
     """
-    rows, scale = _without_units(X)
+    rows, scale = without_units(X)
     if kind == "dense":
         heads, tails = np.triu_indices(len(X), 1)
         weights, decay = _relative_weights(pdist(rows, "sqeuclidean"))
@@ -193,21 +210,23 @@ class _Gaussian:
         self._longest = max(self._longest, float(squares.max(initial=0)))
         return weights
 
-    def check(self) -> None:
-        """Warn of weights that are lost, with the decay that would keep them; raise a ValueError where all are."""
-        if self._n_lost == 0:
-            return
+    @property
+    def loss(self) -> str:
+        """How many weights underflow, and which decay would keep them."""
         keeps = -np.log(np.finfo(self._dtype).tiny) / self._longest
-        way_out = f'distance_decay={keeps:.2g} would keep them, and distance_decay="auto" fits any units.'
-        if self._n_lost == self._n_weights:
-            raise ValueError(
-                f"With distance_decay={self._decay:g} all weights exp(-decay d^2) underflow to 0, for squared "
-                f"distances of up to {self._longest:.3g}: {way_out}"
-            )
-        warn(
-            f"With distance_decay={self._decay:g} {self._n_lost} of {self._n_weights} weights exp(-decay d^2) "
-            f"underflow to 0, for squared distances of up to {self._longest:.3g}: {way_out}"
+        lost = "all" if self._n_lost == self._n_weights else f"{self._n_lost} of {self._n_weights}"
+        return (
+            f"With distance_decay={self._decay:g} {lost} weights exp(-decay d^2) underflow to 0, for squared distances "
+            f'of up to {self._longest:.3g}: distance_decay={keeps:.2g} would keep them, and distance_decay="auto" fits '
+            "any units."
         )
+
+    def check(self) -> None:
+        """Warn of weights that underflow; raise a ValueError where all do."""
+        if self._n_lost == self._n_weights > 0:
+            raise ValueError(self.loss)
+        if self._n_lost:
+            warn(self.loss)
 
 
 def _dense_graph(X: Array, weights: Callable[[Array], Array]) -> sp.csr_array:
@@ -218,7 +237,7 @@ def _dense_graph(X: Array, weights: Callable[[Array], Array]) -> sp.csr_array:
     return sp.csr_array(upper + upper.T)
 
 
-def _without_units(X: Array) -> tuple[Array, float]:
+def without_units(X: Array) -> tuple[Array, float]:
     """Return the rows around their mean, divided by a power of two that makes them less than 1, and that power."""
     centered = X - X.mean(axis=0, dtype=np.float64)
     _, exponent = np.frexp(np.abs(centered).max(initial=0.0))
