@@ -36,7 +36,7 @@ NORMS: dict[str, Any] = {name: name for name in ("l2", "l1", "linf")}
 NORMS |= {"groups": [[0, 3], [1, 2, 5], [4, 6, 7]], "object": EuclideanNorm()}
 SOLVERS: dict[str, dict[str, Any]] = {
     "accelerated": {},
-    "plain": {"acceleration": False},
+    "plain": {"solver": "plain-ama"},
     "admm": {"solver": "admm"},
 }
 

@@ -146,8 +146,8 @@ def test_options_arrive(rows, line, settings):
 
 
 def test_methods_without_a_number_of_clusters(rows, X):
-    assert main(["fit", rows, "--gamma", "2", "--no-acceleration", "--warm-neighbors", "2,3", "-q"]) == 0
-    expected = coterie.ConvexClustering(2.0, acceleration=False, warm_neighbors=[2, 3], random_state=0).fit(X)
+    assert main(["fit", rows, "--gamma", "2", "--solver", "plain-ama", "--warm-neighbors", "2,3", "-q"]) == 0
+    expected = coterie.ConvexClustering(2.0, solver="plain-ama", warm_neighbors=[2, 3], random_state=0).fit(X)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
     assert main(["fit", rows, "--method", "convex-clustering", "--no-connect", "-q"]) == 0
     assert coterie.load("coterie-out/model.coterie").connect is False

@@ -13,7 +13,6 @@ from coterie.convex.solvers import make_solver
 from coterie.graphs.edges import edges_of_graph
 from tests.convex.problems import graph_of, ordered_problem, random_problem
 from tests.reference import convex_clustering as oracle
-from tests.support.bits import same_fits
 
 
 def as_graph(edges, w, n):
@@ -62,14 +61,6 @@ class TestPaperStep:
         theirs.fit(X, graph=graph)
         assert theirs.converged_
         np.testing.assert_allclose(theirs.centroids_, ours.centroids_, atol=1e-5)
-
-    def test_plain_ama_is_ama_without_acceleration(self, blobs):
-        plain, switched_off = (
-            ConvexClusterPath(n_gammas=6, **options).fit(blobs)
-            for options in (dict(solver="plain-ama"), dict(acceleration=False))
-        )
-        same_fits(plain, switched_off)
-        assert plain.n_iter_ > ConvexClusterPath(n_gammas=6, step_size="paper").fit(blobs).n_iter_ / 10
 
     def test_no_edges(self):
         X = np.array([[0.0], [1e6], [2e12]])

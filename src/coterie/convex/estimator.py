@@ -82,7 +82,6 @@ Solver = Annotated[
     Literal["ama", "plain-ama", "admm"],
     Param("Solver: accelerated or plain projected gradients of the dual, or ADMM."),
 ]
-Acceleration = Annotated[bool, Param("Accelerate ama (Nesterov).")]
 StepSize = Annotated[
     Literal["paper"] | float | None, Param("Step size; paper: the fixed one of Chi and Lange.", above=0)
 ]
@@ -121,7 +120,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
     connect: bool | None
     norm: Any
     solver: str
-    acceleration: bool
     step_size: float | str | None
     stopping: str
     tol: float
@@ -157,7 +155,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
 
     @property
     def _options(self) -> SolverOptions:
-        return SolverOptions(self.solver, self.acceleration, self.step_size, self.stopping)
+        return SolverOptions(self.solver, self.step_size, self.stopping)
 
     def _ordered(self, data: Array, graph: Any) -> tuple[OrderedProblem, dict[str, Any]]:
         """Return the problem of the rows, and the fitted attributes that describe it."""
@@ -280,10 +278,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
     solver : {"ama", "plain-ama", "admm"}
-        Projected gradients of the dual (Algorithm 3, and 2, without acceleration), or alternating directions
-        (Algorithm 1, a sparse linear system each).
-    acceleration : bool
-        Whether "ama" extrapolates (Nesterov), with a restart where the dual decreases. False: "plain-ama".
+        Projected gradients of the dual, accelerated (Algorithm 3; with a restart where the dual decreases) or plain
+        (Algorithm 2), or alternating directions (Algorithm 1, a sparse linear system each).
     step_size : float or "paper", optional
         nu. None: for AMA the largest safe one of each edge, about in proportion to its weight; for ADMM 4
         over the mean number of edges of a row. "paper": for AMA one for all edges, 1 over the bound of the
@@ -342,7 +338,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Number of iterations, without those on sparser graphs.
+        Number of iterations, without those on sparser graphs; 1 with `weights="tree"`.
     warm_n_iter_ : ndarray of int64
         Iterations on each graph of `warm_neighbors`; only where it was given.
     residuals_ : ndarray of shape (2,)
@@ -404,7 +400,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         connect: Connect = None,
         norm: Norm = "l2",
         solver: Solver = "ama",
-        acceleration: Acceleration = True,
         step_size: StepSize = None,
         stopping: StoppingRule = "gap",
         tol: Tolerance = 1e-5,
@@ -423,7 +418,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         self.connect = connect
         self.norm = norm
         self.solver = solver
-        self.acceleration = acceleration
         self.step_size = step_size
         self.stopping = stopping
         self.tol = tol
@@ -646,7 +640,7 @@ class ConvexClusterPath(ConvexEstimator):
         geometric grid, from the first that can fuse rows.
     n_gammas : int
         Maximum number of gammas, if they are not given.
-    weights, n_neighbors, distance_decay, connect, norm, solver, acceleration, step_size, stopping
+    weights, n_neighbors, distance_decay, connect, norm, solver, step_size, stopping
         See `ConvexClustering`.
     tol : float
         Convergence threshold of each gamma: of its duality gap, relative to its objective, or of its residuals.
@@ -695,7 +689,8 @@ class ConvexClusterPath(ConvexEstimator):
     residuals_ : ndarray of shape (m, 2)
         Primal and dual residual of each gamma, over what `tol` allows; only with `stopping="residuals"`.
     n_iter_ : int
-        Number of iterations of all gammas.
+        Number of iterations of all gammas; with `weights="tree"` of problems solved, more than gammas where these were
+        chosen.
     history_ : record array
         One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
     n_features_in_ : int
@@ -745,7 +740,6 @@ class ConvexClusterPath(ConvexEstimator):
         connect: Connect = None,
         norm: Norm = "l2",
         solver: Solver = "ama",
-        acceleration: Acceleration = True,
         step_size: StepSize = None,
         stopping: StoppingRule = "gap",
         tol: Tolerance = 1e-5,
@@ -764,7 +758,6 @@ class ConvexClusterPath(ConvexEstimator):
         self.connect = connect
         self.norm = norm
         self.solver = solver
-        self.acceleration = acceleration
         self.step_size = step_size
         self.stopping = stopping
         self.tol = tol

@@ -49,14 +49,8 @@ class SolverOptions:
     """How a problem is solved; see `coterie.ConvexClustering` for each of them."""
 
     solver: str = "ama"
-    acceleration: bool = True
     step_size: float | str | None = None
     stopping: str = "gap"
-
-    @property
-    def accelerates(self) -> bool:
-        """Whether steps are extrapolated."""
-        return self.acceleration and self.solver == "ama"
 
 
 @dataclass(frozen=True)
@@ -472,7 +466,7 @@ def _ama_step(edges: Edges, options: SolverOptions) -> float | None:
     bound = min(edges.n_nodes, int((degrees[edges.heads] + degrees[edges.tails]).max()))
     if step_size == PAPER_STEP:
         return 1 / bound
-    limit = (1.0 if options.accelerates else 2.0) / bound
+    limit = (1.0 if options.solver == "ama" else 2.0) / bound
     if float(step_size) > limit:
         raise ValueError(
             f"step_size={float(step_size):g} is not safe: on this graph it may be {limit:g} at most."

@@ -457,7 +457,7 @@ def make_solver(problem: ConvexProblem, options: SolverOptions) -> Solver:
     """Return the iterations that the options name."""
     if options.solver == "admm":
         return ADMM(problem)
-    return AMA(problem, acceleration=options.accelerates)
+    return AMA(problem, acceleration=options.solver == "ama")
 
 
 def settled_residuals(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
