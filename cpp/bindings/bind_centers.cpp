@@ -33,7 +33,7 @@ void bind_assignment(nb::module_& m) {
             const Centers<T> c = centers_view(centers, offsets, x.n_columns);
             const Index m = static_cast<Index>(ids.shape(1)), last_id = first_id + c.n_centers;
             require(first_id >= 0 && last_id <= std::numeric_limits<std::int32_t>::max(), "first_id is out of range");
-            require(m >= 1 && m <= last_id, "the number of neighbours must be between 1 and that of centers");
+            require(m >= 1 && m <= last_id, "the number of neighbors must be between 1 and that of centers");
             require_size(ids, x.n_rows * m, "ids has the wrong shape");
             require_size(scores, x.n_rows * m, "scores has the wrong shape");
             kernels().of_rows<Rows>().nearest(x, c, first_id, m, ids.data(), scores.data(), n_threads);

@@ -1,4 +1,4 @@
-// The kernels of neighbours: argument checks, then the kernel without the interpreter's lock.
+// The kernels of neighbors: argument checks, then the kernel without the interpreter's lock.
 #include <limits>
 
 #include "blocks.hpp"
@@ -17,7 +17,7 @@ void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> 
     const Index n_centers = static_cast<Index>(centers.shape(0)), m = static_cast<Index>(ids.shape(1));
     require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
     require(n_centers >= 1 && n_centers <= std::numeric_limits<std::int32_t>::max(), "no centers, or too many");
-    require(m >= 1, "no neighbours");
+    require(m >= 1, "no neighbors");
     require_size(row_groups, x.n_rows, "one group per row is needed");
     require_size(center_groups, n_centers, "one group per center is needed");
     require_size(ids, x.n_rows * m, "ids has the wrong shape");
@@ -47,7 +47,7 @@ void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, 
     const Index n_visits = static_cast<Index>(visits.shape(1));
     require_size(visits, x.n_rows * n_visits, "visits has the wrong shape");
     require_between(visits, 0, n_cells, "a visited cell is out of range");
-    require(m >= 1, "no neighbours");
+    require(m >= 1, "no neighbors");
     require_size(ids, x.n_rows * m, "ids has the wrong shape");
     require_size(scores, x.n_rows * m, "scores has the wrong shape");
     const Centers<T> centers{points.data(), offsets.data(), n_points, x.n_columns};
@@ -68,7 +68,7 @@ void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> 
     require_between(row_order, 0, x.n_rows, "row_order is out of range");
     require(static_cast<Index>(candidates.shape(0)) == x.n_rows && m >= 1, "candidates has the wrong shape");
     require_between(candidates, -1, n_points, "a candidate is not there");
-    require(n_kept >= 1, "no neighbours");
+    require(n_kept >= 1, "no neighbors");
     require_size(ids, x.n_rows * n_kept, "ids has the wrong shape");
     require_size(squares, x.n_rows * n_kept, "squares has the wrong shape");
     const Candidates listed{row_order.data(), candidates.data(), static_cast<Index>(row_order.size()), m};
