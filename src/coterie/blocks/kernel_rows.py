@@ -96,7 +96,7 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     if rows.in_memory:
         return rows
     if kept_bytes(rows) > 0:
-        return as_rows(rows.read())
+        return as_rows(RowSource.read(rows))  # by blocks, which rows on Dask workers refuse
     return kept_on_disk(rows, n_threads)
 
 

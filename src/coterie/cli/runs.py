@@ -259,6 +259,7 @@ def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterato
         If nothing can be written to the folder.
     """
     with output_folder(folder) as outputs:
+        outputs.check(SUMMARY)
         try:
             run = read_run(folder, Run)
         except FileNotFoundError:

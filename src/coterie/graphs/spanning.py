@@ -90,8 +90,9 @@ def spanning_tree(
     --------
     >>> import numpy as np
     >>> from coterie.graphs.spanning import spanning_tree
-    >>> spanning_tree(np.array([[0.0], [1.0], [3.0], [9.0]]), 1)[:2]
-    (array([0, 1, 2], dtype=int32), array([1, 2, 3], dtype=int32))
+    >>> tree = spanning_tree(np.array([[0.0], [1.0], [3.0], [9.0]]), 1)
+    >>> tree.squares
+    array([ 1.,  4., 36.])
     """
     n = len(rows)
     if n == 1:
