@@ -90,7 +90,7 @@ class TestCuts:
 
 @pytest.fixture(scope="module")
 def circles():
-    return make_circles(400, noise=0.05, factor=0.4, random_state=1)
+    return make_circles(400, noise=0.03, factor=0.3, random_state=3)
 
 
 class TestKeptRun:

@@ -19,7 +19,8 @@ from coterie.kmeans.exact import k_means_until
 from coterie.laplacian_kmodes.modes import Modes, cluster_means
 from coterie.laplacian_kmodes.solver import KModesProblem
 from coterie.rows import Block, as_rows
-from coterie.seeding import k_means_plus_plus
+from coterie.seeding.greedy import seed_by_square_distance
+from coterie.seeding.seeds import dataset_of
 
 __all__ = ["Start", "given_rows", "starts", "with_split_clusters"]
 
@@ -66,18 +67,11 @@ def starts(
         if rows is None or kind == "random":
             seeds = random.choice(problem.graph.shape[0], problem.n_clusters, replace=False)
             return Start(search.start(seeds if rows is None else _dense(rows[np.sort(seeds)]), random))
-        if kind == "k-means++" and not report.deadline.is_set:
-            found = k_means_plus_plus(rows, problem.n_clusters, random_state=random, n_threads=n_threads)
+        if kind == "k-means++":
+            data = dataset_of(rows, problem.n_clusters, None, n_threads)
+            found = seed_by_square_distance(data, problem.n_clusters, random, deadline=deadline())
             return Start(search.start(found[0], random))
-        n_steps = 1 if kind == "k-means++" else 300
-        means = k_means_until(
-            deadline(),
-            rows,
-            problem.n_clusters,
-            max_iter=n_steps,
-            random_state=random,
-            n_threads=n_threads,
-        )
+        means = k_means_until(deadline(), rows, problem.n_clusters, random_state=random, n_threads=n_threads)
         return Start(search.start(means.cluster_centers_, random))
 
     if init == "auto":
