@@ -596,6 +596,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             labels, distances = label_all(backend, parameters, exact=exact)
         return {
             "labels_": labels,
+            "_search": search,
             "_own_distances": OwnDistances(labels, distances, search.rounding, weights),
         }
 
