@@ -148,11 +148,13 @@ class OutputFolder:
 
     def abandon(self) -> None:
         """End in the middle of any step: new files replace old ones if that was decided, else they are removed."""
-        if self._lock.is_safe or self._is_begun:
-            with suppress(OSError):
-                _finish(self._place)
-            shutil.rmtree(self._new, ignore_errors=True)
-        self._lock.release()
+        try:
+            if self._lock.is_safe or self._is_begun:
+                with suppress(OSError):
+                    _finish(self._place)
+                shutil.rmtree(self._new, ignore_errors=True)
+        finally:
+            self._lock.release()
         for folder in self._made:
             with suppress(OSError):  # not empty
                 folder.rmdir()
@@ -360,13 +362,19 @@ class _Lock:
 
     def release(self, *, remove: bool = True) -> None:
         """Release the lock and remove its file; nothing happens where it is not held."""
-        file, self._file, self.is_safe = self._file, None, False
-        if file is None:
+        try:
+            self._end(remove)
+        finally:  # again where a signal came between
+            self._end(remove)
+
+    def _end(self, remove: bool) -> None:
+        if self._file is None:
             return
         # Removed before it is closed, or another process could lock a file that is about to go.
         with suppress(OSError):
-            if remove and _is_at(self.path, file):
+            if remove and _is_at(self.path, self._file):
                 os.unlink(self.path)
+        file, self._file, self.is_safe = self._file, None, False
         with suppress(OSError):
             os.close(file)
 
