@@ -125,7 +125,7 @@ def make_warm_starts(run: PaperRun) -> None:
     cells = []
     for name, (rows, graph, numbers, gammas) in settings.items():
         options: dict[str, Any] = {
-            "phi": PHI,
+            "distance_decay": PHI,
             "tol": 1e-6,
             "max_iter": MAX_ITER,
             "n_threads": run.threads,

@@ -425,9 +425,11 @@ def test_nan_is_told_as_ever(blobs):
 
 def test_rows_are_scaled_once(blobs, sparse, monkeypatch):
     scaled = []
-    plain = NormalizedRows._scaled
+    plain = NormalizedRows.changed
     monkeypatch.setattr(
-        NormalizedRows, "_scaled", lambda self, piece: scaled.append(piece.shape[0]) or plain(self, piece)
+        NormalizedRows,
+        "changed",
+        lambda self, piece, rows: scaled.append(piece.shape[0]) or plain(self, piece, rows),
     )
     for X in (blobs, sparse):
         scaled.clear()

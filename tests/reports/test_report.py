@@ -162,7 +162,7 @@ def test_stability_knows_what_is_there(monkeypatch):
 def test_known_classes(iris):
     _, _, report = iris
     (facts,) = [part for part in section(report, "Known classes").parts if isinstance(part, Facts)]
-    assert dict(facts.entries)["accuracy of the best match"] == "88.7%"
+    assert dict(facts.entries)["accuracy of the best match"] == "89.3%"
     X, y = load_iris()
     model, _, _ = iris
     with pytest.raises(ValueError, match="known must have one class for each of 150 rows"):
