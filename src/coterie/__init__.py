@@ -33,6 +33,7 @@ from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_weight
 from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
+from coterie.matching import ClusterMatch, match_clusters
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.mixture.n_factors import FactorScan, select_n_factors
@@ -61,6 +62,7 @@ _LATER = {
 
 __all__ = [
     "BisectingKMeans",
+    "ClusterMatch",
     "Comparison",
     "ConvexClusterPath",
     "ConvexClustering",
@@ -87,6 +89,7 @@ __all__ = [
     "estimators",
     "graphs",
     "load",
+    "match_clusters",
     "metrics",
     "open_rows",
     "prepare_rows",
