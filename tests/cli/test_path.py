@@ -77,3 +77,26 @@ def test_every_solver(folder, rows, X, options, parameters):
         np.testing.assert_array_equal(arrays["centroids"], path.centroids_path_)
     facts = json.loads((folder / "out" / "summary.json").read_text())["parameters"]
     assert {name: facts[name] for name in parameters} == parameters
+
+
+@pytest.mark.usefixtures("shown_at_once")
+def test_path_of_many_rows(folder, rows, X, monkeypatch):
+    """Of many rows only the labels of few clusters are written, and no centroids, unless all are asked for."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("coterie.cli.path._FEW_ROWS", 299)
+    monkeypatch.setattr("coterie.cli.path._FEW_CLUSTERS", 20)
+    line = ["path", rows, "--weights", "tree", "--norm", "l1", "--gammas", "8", "--quiet", "--out"]
+    assert main([*line, "few"]) == 0
+    assert main([*line, "all", "--all-gammas"]) == 0
+    path = coterie.ConvexClusterPath(n_gammas=8, weights="tree", norm="l1").fit(X)
+    expected = np.flatnonzero(path.n_clusters_path_ <= 20)
+    assert 0 < len(expected) < len(path.gammas_)
+    with np.load("few/path.npz") as few, np.load("all/path.npz") as whole:
+        np.testing.assert_array_equal(few["labeled"], expected)
+        np.testing.assert_array_equal(few["labels"], path.labels_path_[expected])
+        np.testing.assert_array_equal(whole["labels"], path.labels_path_)
+        assert {*whole.files} - {*few.files} == {"centroids"}
+        np.testing.assert_array_equal(few["linkage"], whole["linkage"])
+    columns = (folder / "few" / "labels.csv").read_text().splitlines()[0].split(",")
+    assert columns == [f"gamma={gamma:.6g}" for gamma in path.gammas_[expected]]
+    assert json.loads((folder / "few" / "summary.json").read_text())["largest_gap"] < 1e-10

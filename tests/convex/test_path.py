@@ -103,9 +103,10 @@ def test_centroids_are_expanded_when_they_are_asked_for(tmp_path):
     copies = [pickle.loads(pickle.dumps(path))]
     path = ConvexClusterPath(n_gammas=15).fit(X)
     between = next(k for k in range(2, 60) if k not in path.n_clusters_path_)
-    labels = path.labels_at(between)
+    labels, of_some = path.labels_at(between), path.centroids_of([7, 3])
     assert "centroids_path_" not in vars(path)
     centroids = path.centroids_path_
+    np.testing.assert_array_equal(of_some, centroids[:, [7, 3]])
     assert path.centroids_path_ is centroids
     assert [len(np.unique(found, axis=0)) for found in centroids] == path.n_clusters_path_.tolist()
     np.testing.assert_array_equal(path.labels_at(between), labels)
@@ -113,5 +114,6 @@ def test_centroids_are_expanded_when_they_are_asked_for(tmp_path):
     for copy in [*copies, load(tmp_path / "path.coterie")]:
         np.testing.assert_array_equal(copy.centroids_path_, centroids)
         np.testing.assert_array_equal(copy.labels_at(between), labels)
+        np.testing.assert_array_equal(copy.centroids_of([7, 3]), of_some)
     assert path.fit(X[:50]).centroids_path_.shape[1] == 50
     assert not hasattr(ConvexClusterPath(), "centroids_path_")

@@ -96,6 +96,8 @@ class TestPath:
     def test_each_gamma_is_certified(self, moons):
         path = ConvexClusterPath(weights="tree", norm="l1", n_gammas=30).fit(moons)
         assert path.converged_
+        assert path.relative_gaps_[0] == 0
+        assert path.relative_gaps_.max() <= 1e-10
         norm = plain.PlainNorm("l1", 2)
         for gamma, centroids, objective, gap in zip(
             path.gammas_, path.centroids_path_, path.objectives_, path.dual_gaps_

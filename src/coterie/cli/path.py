@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 import coterie
 from coterie import ConvexClusterPath
+from coterie.arrays import Array, IndexArray
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.models import check_neighbors, fit_model, make_model, path_method
@@ -46,6 +47,9 @@ __all__ = ["command"]
 
 PATH = "path.npz"
 
+# Of more rows, only the labels of gammas that leave so many clusters are written, unless all are asked for.
+_FEW_ROWS, _FEW_CLUSTERS = 100_000, 1000
+
 # A single row has a path, but nothing that could be a tree.
 _OF_SEVERAL_ROWS = ("dendrogram",)
 
@@ -63,6 +67,7 @@ def command() -> Callable[..., None]:
         seed: Seed = 0,
         n_threads: Threads = None,
         graph: FileIfAny = None,
+        all_gammas: Switch = False,
         report: Switch = False,
         out: Out = Path("coterie-path"),
         force: Force = False,
@@ -84,6 +89,9 @@ def command() -> Callable[..., None]:
             Maximum number of iterations for each gamma.
         graph
             A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
+        all_gammas
+            Also of more than 100,000 rows write the centroids, and the labels of all gammas instead of those with
+            at most 1,000 clusters.
         report
             Also write report.html, with a slider along the path.
         out
@@ -98,6 +106,7 @@ def command() -> Callable[..., None]:
             seed=seed,
             graph=graph,
             n_clusters=k,
+            all_gammas=all_gammas,
             tables=tables,
             quiet=quiet,
             force=force,
@@ -131,6 +140,7 @@ class PathJob:
     seed: int = 0
     graph: str | None = None
     n_clusters: int | None = None
+    all_gammas: bool = False
     tables: TableOptions = TableOptions()
     quiet: bool = False
     force: bool = False
@@ -194,10 +204,12 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     }
     if job.report is not None:
         write_files(outputs, fit_report(model, rows, summary, job.report, n_clusters=job.n_clusters), REPORT)
+    is_whole = job.all_gammas or rows.shape[0] <= _FEW_ROWS
+    labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
     with outputs.writing(PATH) as path:
-        _write_path(path, model)
+        _write_path(path, model, labeled, {"centroids": model.centroids_path_} if is_whole else {})
     with outputs.writing(label_name) as path:
-        _write_labels(path, model)
+        _write_labels(path, model, labeled)
     for name, axes in pictures.items():
         with outputs.writing(name) as path:
             axes.figure.savefig(path)
@@ -207,44 +219,46 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
 
 
 def _path_facts(model: ConvexClusterPath) -> dict[str, Any]:
-    positive = model.objectives_ > 0
-    gaps = model.dual_gaps_[positive] / model.objectives_[positive]
     return {
         "gammas": model.gammas_.tolist(),
         "clusters": model.n_clusters_path_.tolist(),
         "splits": model.n_splits_.tolist(),
-        "largest_gap": float(np.max(gaps, initial=0.0)),
+        "largest_gap": float(np.max(model.relative_gaps_)),
         "iterations": model.n_iter_,
     }
 
 
-def _write_path(path: Path, model: ConvexClusterPath) -> None:
+def _write_path(
+    path: Path, model: ConvexClusterPath, labeled: IndexArray, centroids: Mapping[str, Array]
+) -> None:
     arrays = {
         "gammas": model.gammas_,
-        "labels": model.labels_path_,
+        "labels": model.labels_path_[labeled],
+        "labeled": labeled,
         "n_clusters": model.n_clusters_path_,
-        "centroids": model.centroids_path_,
         "objectives": model.objectives_,
         "dual_gaps": model.dual_gaps_,
         "n_splits": model.n_splits_,
         "linkage": model.linkage_,
         "edges": model.edges_,
         "edge_weights": model.edge_weights_,
+        **centroids,
     }
     with open(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _write_labels(path: Path, model: ConvexClusterPath) -> None:
-    """Write a column for each gamma, named after it."""
-    names = [f"gamma={gamma:.6g}" for gamma in model.gammas_]
+def _write_labels(path: Path, model: ConvexClusterPath, labeled: IndexArray) -> None:
+    """Write a column for each of these gammas, named after it."""
+    names = [f"gamma={gamma:.6g}" for gamma in model.gammas_[labeled]]
     names = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    labels = model.labels_path_[labeled]
     if path.suffix == ".parquet":
         import pyarrow
 
-        pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, model.labels_path_))), path)
+        pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, labels))), path)
         return
-    np.savetxt(path, model.labels_path_.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
+    np.savetxt(path, labels.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
 
 
 def path_lines(facts: dict[str, Any]) -> list[str]:

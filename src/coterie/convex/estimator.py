@@ -674,6 +674,8 @@ class ConvexClusterPath(ConvexEstimator):
         U at each gamma. Made on first access; until then equal centroids are kept once.
     objectives_, dual_gaps_ : ndarray of shape (m,)
         F of these, and F - D: no centroids have an objective lower by more than this.
+    relative_gaps_ : ndarray of shape (m,)
+        `dual_gaps_` over `objectives_`; 0 at gamma = 0, where centroids are the rows.
     n_splits_ : ndarray of shape (m,), int64
         How many more parts the clusters of the gamma before have at this one: the model allows clusters to split. With
         a coarse `tol` rows that are about to fuse may also be found on either side.
@@ -921,17 +923,39 @@ class ConvexClusterPath(ConvexEstimator):
             found.whole(out)
         return centroids
 
+    @property
+    def relative_gaps_(self) -> FloatArray:
+        """The duality gap of each gamma over its objective; 0 at gamma = 0, where centroids are the rows."""
+        has_gap = (self.gammas_ > 0) & (self.objectives_ > 0)
+        return np.divide(self.dual_gaps_, self.objectives_, out=np.zeros(len(has_gap)), where=has_gap)
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if state.pop("_fused_centroids", None) is not None:
             state["centroids_path_"] = self.centroids_path_
         return state
 
-    def _centroids_at(self, at: int) -> Array:
+    def centroids_of(self, rows: Any) -> Array:
+        """Return the centroids of some rows at each gamma, without making those of all rows.
+
+        Parameters
+        ----------
+        rows : array-like of shape (r,), int
+            Numbers of rows.
+
+        Returns
+        -------
+        ndarray of shape (m, r, p)
+        """
+        check_is_fitted(self, "labels_path_")
+        return np.stack([self._centroids_at(at, rows) for at in range(len(self.gammas_))])
+
+    def _centroids_at(self, at: int, rows: Any = slice(None)) -> Array:
         """Return those of one gamma."""
         if "centroids_path_" in vars(self):
-            return self.centroids_path_[at]
-        return self._fused_centroids[at].whole()
+            return self.centroids_path_[at, rows]
+        fused = self._fused_centroids[at]
+        return fused.distinct[fused.places[rows]]
 
     def index_at(self, n_clusters: int) -> int:
         """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""

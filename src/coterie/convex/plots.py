@@ -59,14 +59,14 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     >>> ax = ConvexClusterPath(n_gammas=20, distance_decay=4.0).fit(load_iris()[0]).plot(n_clusters=3)
     >>> ax.figure.savefig("path.png")  # doctest: +SKIP
     """
-    check_is_fitted(path, "centroids_path_")
+    check_is_fitted(path, "labels_path_")
     require_matplotlib()
     from matplotlib.collections import LineCollection
 
     chosen = path.index_at(path.n_clusters_ if n_clusters is None else n_clusters)
     labels = path.labels_path_[chosen]
     drawn = _drawn_rows(len(labels))
-    curves, shares = _projected(path.centroids_path_[:, drawn])
+    curves, shares = _projected(path.centroids_of(drawn))
     n_shown = int(labels.max()) + 1
     colors = np.array([style_of(label, n_shown)[0] for label in range(n_shown)])[labels[drawn]]
     ax = axes_or_new(ax, (7.0, 5.6))

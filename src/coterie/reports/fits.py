@@ -288,16 +288,15 @@ def _path(subject: Subject) -> list[Part]:
     model = subject.model
     if not hasattr(model, "labels_path_"):
         return []
-    relative = model.dual_gaps_ / np.where(model.objectives_ > 0, model.objectives_, 1)
     lines: list[list[Cell]] = [
         [float(gamma), int(count), f"{gap:.1e}"]
-        for gamma, count, gap in zip(model.gammas_, model.n_clusters_path_, relative)
+        for gamma, count, gap in zip(model.gammas_, model.n_clusters_path_, model.relative_gaps_)
     ]
     columns = [Column("gamma", True), Column("clusters", True), Column("duality gap of the objective", True)]
     return [
         Text(
             f"The map has a slider along the path. A gap is a certificate: no centroids are better by more than that "
-            f"share of the objective. The largest is {relative.max(initial=0.0):.1e}."
+            f"share of the objective. The largest is {model.relative_gaps_.max():.1e}."
         ),
         Folded(f"All {len(lines)} gammas", [Table("The path", columns, lines)]),
     ]
