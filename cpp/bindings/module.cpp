@@ -13,6 +13,7 @@ NB_MODULE(_kernels, m) {
     m.attr("__compiler__") = COTERIE_COMPILER;
     coterie::bind_machine(m);
     coterie::bind_centers(m);
+    coterie::bind_size_constrained(m);
     coterie::bind_seeding(m);
     coterie::bind_graphs(m);
     coterie::bind_mixture(m);

@@ -6,7 +6,6 @@
 #include "coterie/centers/nearest.hpp"
 #include "coterie/centers/own_distances.hpp"
 #include "coterie/centers/positions.hpp"
-#include "coterie/centers/priced_lists.hpp"
 #include "coterie/centers/sparse_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_step.hpp"
@@ -25,6 +24,7 @@
 #include "coterie/mixture/posteriors.hpp"
 #include "coterie/mixture/search.hpp"
 #include "coterie/seeding/pools.hpp"
+#include "coterie/size_constrained/priced_lists.hpp"
 #include "coterie/total_variation/column_statistics.hpp"
 #include "coterie/total_variation/primal_dual.hpp"
 

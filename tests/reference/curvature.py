@@ -6,7 +6,7 @@ __all__ = ["counted", "solved"]
 
 
 def counted(heads, tails, margins, weights, n_near, n_nodes, damping):
-    """Return the matrix of rows next to changing: see `coterie.centers.curvature.Curvature.of_rows`."""
+    """Return the matrix of rows next to changing: see `coterie.size_constrained.dual_ascent.Curvature.of_rows`."""
     width = np.sort(margins)[min(n_near, len(margins) - 1)]
     matrix = np.zeros((n_nodes, n_nodes))
     for i in np.flatnonzero(margins <= width):

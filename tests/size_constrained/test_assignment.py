@@ -8,15 +8,14 @@ from scipy.optimize import linear_sum_assignment, linprog
 
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.exchanges import exchanged
 from coterie.centers.frame import CenterFrame
-from coterie.centers.price_ascent import PriceProblem, climb
-from coterie.centers.priced_lists import PricedLists
-from coterie.centers.prices import assign_within
-from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.rows import as_rows
-from coterie.size_constrained.assignment import FOLLOWED, Listing, SizedSearch, balanced, listed
+from coterie.size_constrained.assignment import assign_within, move_rows
+from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.method import lists_of_rows
+from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed
+from coterie.size_constrained.priced_lists import PricedLists
+from coterie.size_constrained.sizes import SizeBounds, check_sizes
 
 
 def least_cost(scores, bounds, weights=None):
@@ -90,7 +89,7 @@ def test_weighted_sizes_hold_up_to_the_largest_weight(seed, unit):
 @pytest.mark.parametrize("seed", range(8))
 def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monkeypatch):
     # With 1, ways to all clusters are looked for at any cost after the first, so that many are not the shortest.
-    monkeypatch.setattr("coterie.centers.exchanges._FAR", share)
+    monkeypatch.setattr("coterie.size_constrained.assignment._FAR", share)
     random = np.random.default_rng(seed)
     centers = random.normal(size=(10, 2))
     centers[:2] += random.normal(size=(2, 2)) * 40
@@ -98,7 +97,7 @@ def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monke
     scores = ((X[:, None] - centers) ** 2).sum(axis=2)
     problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(8, 8), None)
     # Without any ascent all that these two lack is left to the moves.
-    found = exchanged(problem, problem.at(np.zeros(10)), lambda: False)
+    found = move_rows(problem, problem.at(np.zeros(10)))
     assert found.is_within
     rows, places = linear_sum_assignment(np.repeat(scores, 8, axis=1))
     assert scores[np.arange(80), found.labels].sum() == pytest.approx(scores[rows, places // 8].sum())
@@ -112,8 +111,8 @@ def test_moves_that_need_not_be_the_cheapest_cost_no_more_than_they_may(seed, sl
     X = random.normal(size=(240, 2)) + 30 * random.normal(size=(4, 2))[random.integers(0, 4, 240)]
     scores = ((X[:, None] - X[:12]) ** 2).sum(axis=2)
     problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(20, 20), None)
-    point = climb(problem, np.zeros(12))
-    found = exchanged(problem, point, lambda: False, slack)
+    point = ascend(problem, np.zeros(12))
+    found = move_rows(problem, point, slack)
     assert found.is_within
     assert set(np.bincount(found.labels)) == {20}
     rows, places = linear_sum_assignment(np.repeat(scores, 20, axis=1))
@@ -139,7 +138,7 @@ def test_any_prices_give_a_bound_and_newton_ascends():
     least = least_cost(scores, problem.bounds)
     points = [problem.at(prices) for prices in random.normal(size=(20, scores.shape[1]))]
     assert all(point.value <= least + 1e-9 for point in points)
-    assert all(climb(problem, point.prices).value >= point.value for point in points)
+    assert all(ascend(problem, point.prices).value >= point.value for point in points)
 
 
 def test_short_lists_bound_centroids_that_are_not_listed():
@@ -156,7 +155,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weighted, monkeypatch):
-    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = (random.normal(size=(2000, 4)) * np.linspace(0.1, 3, 2000)[:, None]).astype(dtype)
     weights = random.uniform(0.5, 1.5, size=2000) if weighted else None
@@ -229,7 +228,7 @@ def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
 
 
 def test_a_sample_tells_prices_and_lists_are_right_at_once(monkeypatch):
-    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = random.normal(size=(8000, 16))
     data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
@@ -263,7 +262,7 @@ def some_lists(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
-    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     scores, listing, random = some_lists(seed)
     prices = random.normal(size=24) * 20
     lists = listing.of_all(prices, 5)
@@ -290,7 +289,7 @@ def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
     """Groups have room for more rows, or for fewer, than they have, so that some rows go far."""
-    monkeypatch.setattr("coterie.size_constrained.assignment._WHOLE_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     scores, listing, _ = some_lists(seed)
     bounds = SizeBounds(12, 13)
     search = SizedSearch(bounds, 300, 24, gap=0, n_threads=1)
@@ -303,8 +302,8 @@ def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_is_told(seed, monkeypatch):
     for name in ("_WHOLE_BYTES", "_LONGEST_BYTES"):
-        monkeypatch.setattr(f"coterie.size_constrained.assignment.{name}", 0)
-    monkeypatch.setattr("coterie.size_constrained.assignment._LISTED", 2)
+        monkeypatch.setattr(f"coterie.size_constrained.passes.{name}", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._LISTED", 2)
     scores, listing, _ = some_lists(seed)
     bounds, widths, priced = SizeBounds(12, 13), [], PricedLists.price
     monkeypatch.setattr(
@@ -325,7 +324,7 @@ def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_i
 
 
 def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
-    monkeypatch.setattr("coterie.size_constrained.assignment._LONGEST_BYTES", 0)
+    monkeypatch.setattr("coterie.size_constrained.passes._LONGEST_BYTES", 0)
     random = np.random.default_rng(1)
     X = random.normal(size=(40_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 40_000)]
     data = Dataset(as_rows(X), None, n_clusters=150, n_threads=1)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import coterie
 from coterie import KMeans, SizeConstrainedKMeans
-from coterie.size_constrained.assignment import Listing
+from coterie.size_constrained.passes import Listing
 
 
 @pytest.fixture(scope="module")

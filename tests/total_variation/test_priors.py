@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from coterie import TotalVariationClustering
 from coterie.arrays import padded_rows
-from coterie.centers.sizes import SizeBounds
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import asymmetries_of, degrees_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
+from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
 from coterie.total_variation.priors import normalized_cut, priors_of_labels
 from coterie.total_variation.problem import CutGraph, CutProblem

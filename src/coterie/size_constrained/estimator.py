@@ -13,7 +13,6 @@ from coterie.backend import LocalBackend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import total_weight
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd
-from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, History, Numbers
 from coterie.estimators.parameters import (
     Callback,
@@ -36,7 +35,8 @@ from coterie.fitting.randomness import random_stream
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.size_constrained.assignment import SizedPasses, SizedSearch
+from coterie.size_constrained.passes import SizedPasses, SizedSearch
+from coterie.size_constrained.sizes import SizeBounds, check_sizes
 
 __all__ = ["SizeConstrainedKMeans", "size_constrained"]
 

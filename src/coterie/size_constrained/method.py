@@ -6,8 +6,8 @@ from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.method import Method, Need
 from coterie.kmeans.method import INERTIA, copy_of_compared_rows
 from coterie.rows import RowSource
-from coterie.size_constrained.assignment import listed
 from coterie.size_constrained.estimator import SizeConstrainedKMeans
+from coterie.size_constrained.passes import listed
 
 __all__ = ["SIZE_CONSTRAINED", "lists_of_rows"]
 

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.centers.sizes import SizeBounds, check_sizes
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
@@ -35,6 +34,7 @@ from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.cuts import checked_priors, vertex_weights
 from coterie.rows import Block, RowSource
+from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     MOST_MOVES,
     check_class_priors,

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.centers.sizes import SizeBounds
 from coterie.graphs.cuts import asymmetries_of
 from coterie.graphs.edges import edges_of_graph
+from coterie.size_constrained.sizes import SizeBounds
 
 __all__ = ["CutGraph", "CutProblem"]
 

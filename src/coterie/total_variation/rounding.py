@@ -8,11 +8,11 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.centers.priced_lists import PricedLists
-from coterie.centers.prices import assign_within
-from coterie.centers.sizes import SizeBounds
 from coterie.graphs.cuts import cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges
+from coterie.size_constrained.assignment import assign_within
+from coterie.size_constrained.priced_lists import PricedLists
+from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.problem import CutGraph
 
 __all__ = ["VertexMoves", "check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]

@@ -12,7 +12,7 @@
 
 namespace coterie {
 
-// Clusters 0 .. n_clusters - 1, and after them the room within the bounds: a cluster that holds more than `least` may
+// Clusters 0 .. n_clusters - 1, and after them the slack of the bounds: a cluster that holds more than `least` may
 // give a place to it, one that holds less than `most` may take one.
 struct Places {
     double* prices;  // IN/OUT (n_clusters + 1)
@@ -21,7 +21,7 @@ struct Places {
     Index n_clusters;
     double least, most;
     double grain;  // 0 where all rows weigh 1, else half of the largest weight: sizes cannot be had better
-    double place;  // what is given to the room must leave a place for such a weight
+    double place;  // what is given to the slack must leave a place for such a weight
 };
 
 template <class T>
@@ -104,7 +104,7 @@ private:
         return std::any_of(excess_.begin(), excess_.end() - 1, [this](double e) { return e < -grain_; });
     }
 
-    // Where weights differ, the room is only the other end.
+    // Where weights differ, the slack is only the other end.
     bool is_source(Index v) const {
         if (v == k_ && places_.grain > 0) return any_sink();
         return excess_[v] > grain_ && (places_.grain == 0 || v < k_);

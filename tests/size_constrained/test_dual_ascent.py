@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.centers.curvature import Curvature
+from coterie.size_constrained.dual_ascent import Curvature
 from tests.reference import curvature as reference
 
 

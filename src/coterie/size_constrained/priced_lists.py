@@ -137,17 +137,17 @@ class PricedLists:
         """
         if self.is_whole:
             return np.full(self.n_clusters, -np.inf)
-        room = self._room(self._not_listed(prices) - values)
-        lowest: FloatArray = np.max(self.prices + self._least_rises(prices)[:, None], axis=0) - room
+        slack = self._slack(self._not_listed(prices) - values)
+        lowest: FloatArray = np.max(self.prices + self._least_rises(prices)[:, None], axis=0) - slack
         if self.followed is not None:
             of = self.followed.clusters
-            lowest[of] = self.followed.prices[of] + _least_rise(self.followed, prices) - room
+            lowest[of] = self.followed.prices[of] + _least_rise(self.followed, prices) - slack
         return lowest
 
     def fallen(self, values: FloatArray, prices: FloatArray) -> IndexArray:
         """Return the centroids whose prices have fallen so far that the bound by the last is of no use."""
-        room = self._room(self.last - values)
-        return np.flatnonzero(np.min(prices - self.prices, axis=0) < -room)
+        slack = self._slack(self.last - values)
+        return np.flatnonzero(np.min(prices - self.prices, axis=0) < -slack)
 
     def unsure(self, values: FloatArray, prices: FloatArray) -> BoolArray:
         """Tell for which rows a centroid that is not listed may cost less."""
@@ -162,10 +162,10 @@ class PricedLists:
         """Return the listed centroid of least score of each row."""
         return self.ids[np.arange(self.n_rows), np.argmin(self.scores, axis=1)]
 
-    def _room(self, rooms: FloatArray) -> float:
+    def _slack(self, slacks: FloatArray) -> float:
         """Return by how much prices may fall."""
         rank = int(_MAY_BE_UNSURE * self.n_rows)
-        return max(float(np.partition(rooms, rank)[rank]), 0.0)
+        return max(float(np.partition(slacks, rank)[rank]), 0.0)
 
     def _least_rises(self, prices: FloatArray) -> FloatArray:
         """Return by how much the prices that matter have risen at least since rows were listed, for each of those."""
