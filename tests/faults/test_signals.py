@@ -33,10 +33,18 @@ def rows(tmp_path, monkeypatch):
     np.save("rows.npy", np.random.default_rng(0).normal(size=(20_000, 8)))
 
 
-def begun(**options):
+def heed_signals():
+    """Heed them also where whoever started the tests ignores them, as a shell does in the background."""
+    for number in ENDS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def begun():
     """Start the command and wait until it answers signals; it tells what it imports."""
     environment = ENVIRONMENT | {"PYTHONPROFILEIMPORTTIME": "1"}
-    process = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, env=environment, **options)
+    process = subprocess.Popen(
+        COMMAND, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=heed_signals
+    )
     for line in process.stderr:
         if line.endswith("coterie_command\n"):
             process.stderr.readline()  # the first thing that it imports then
@@ -83,7 +91,9 @@ def test_while_it_imports(rows, n_imports, number, moment):
 @pytest.mark.parametrize("number", ENDS)
 def test_at_any_time(rows, number):
     def command():
-        return subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        return subprocess.Popen(
+            COMMAND, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=heed_signals
+        )
 
     began = time.perf_counter()
     with command() as process:
@@ -100,9 +110,7 @@ def test_at_any_time(rows, number):
 
 
 def answer_signals():
-    """Answer them also where whoever started the tests ignores them, as a shell does in the background."""
-    for number in ENDS:
-        signal.signal(number, signal.SIG_DFL)
+    heed_signals()
     coterie_command.answer_signals()
 
 
