@@ -1,9 +1,21 @@
-"""Fixtures that tests of several rooms use."""
+"""What tests of several packages share: fixtures, and how hypothesis draws."""
+
+import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.elsewhere import S3Bucket, WebFolder, running_s3
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
+
+# The same draws each time, and no clock: a machine under load is no failure. `make fuzz` draws at random.
+settings.register_profile(
+    "coterie",
+    deadline=None,
+    derandomize="COTERIE_DRAWS" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("coterie")
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)
