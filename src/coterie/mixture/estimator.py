@@ -408,6 +408,10 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
                 data = measure(backend, self.n_components)
             report.n_final_steps = self._n_label_steps(rows.shape[0] / data.n_rows)
             best = self._best_run(X, data, given, random, report)
+            if (directions := best.parameters.directions) is not None:
+                # As they are stored, and as `_parameters` gives them back, so that labels are those of a saved model.
+                factors = directions.factors().astype(best.parameters.means.dtype).astype(np.float64)
+                best = replace(best, parameters=replace(best.parameters, factors=factors))
             fitted = self._run_fitted(best) | {"runs_": report.runs()}
             if self.compute_labels:
                 fitted |= self._labels_fitted(backend, rows, weights, best.parameters)
@@ -579,9 +583,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             "n_iter_": len(run.history),
         }
         if parameters.factors is not None:
-            directions = parameters.directions
-            assert directions is not None
-            fitted["components_"] = directions.factors().astype(parameters.means.dtype)
+            fitted["components_"] = parameters.factors.astype(parameters.means.dtype)
         return fitted
 
     def _labels_fitted(
