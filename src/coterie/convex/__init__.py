@@ -1,4 +1,4 @@
-"""Convex clustering: one strength of the penalty, or the whole path of them."""
+"""Convex clustering for one strength of the penalty, or the whole path."""
 
 from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
 from coterie.convex.norms import NormObject

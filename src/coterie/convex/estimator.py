@@ -101,10 +101,10 @@ Gammas = Annotated[
 ]
 GammaCount = Annotated[int, Param("Maximum number of strengths of the penalty.", least=1)]
 
-# Rows whose distances are measured at once: all of them take pages of memory for longer than the sums.
+# Rows whose distances are computed at a time, so that temporary arrays stay small.
 _ROWS_MEASURED = 4096
 
-# The part of the time left that the search for the last gamma may take.
+# Fraction of the remaining time for the search of the last gamma.
 _GAMMAS_SHARE = 0.25
 
 _CHECK_FIELDS = (("n_steps", np.int64), ("dual", np.float64), ("gap", np.float64), ("n_clusters", np.int64))
@@ -251,13 +251,13 @@ class ConvexEstimator(ClusterMixin, Estimator):
 class ConvexClustering(OutlierScoring, ConvexEstimator):
     """Convex clustering for one strength of the penalty, with a certificate of the minimum.
 
-    Each row has a centroid of its own, drawn to the row and to the centroids of its neighbors. Rows with equal
+    Each row has a centroid, which is pulled towards the row and the centroids of its neighbors. Rows with equal
     centroids are a cluster; a larger gamma fuses more rows. `ConvexClusterPath` follows the centroids over many gammas.
 
     Parameters
     ----------
     gamma : float
-        Strength of the penalty. 0 leaves each row alone; with a large one each component of the graph is one cluster.
+        Strength of the penalty. 0: each row is a cluster. Large: each component of the graph is one cluster.
     weights : {"knn", "dense", "tree", "precomputed"}
         Edges between nearest neighbors (of either end), between all rows, those of the minimum spanning tree of the
         graph of nearest neighbors, or those of a symmetric graph given to `fit`. "tree" needs `norm="l1"`: it is solved
@@ -265,15 +265,15 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     n_neighbors : int
         Nearest neighbors of each row, with `weights="knn"` or "tree".
     distance_decay : float or "auto"
-        "auto": free of units. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least
-        squared distance in the graph and decay such that weights fall by half between the 10% and 90% quantiles of
+        "auto": independent of the units of X. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m
+        is the least squared distance in the graph, and decay halves the weights between the 10% and 90% quantiles of
         squared distances. Equal rows are one vertex of the graph, with the edges of all copies. A number: weights are
         exp(-decay ||x_i - x_j||^2), as in the paper; its unit is 1 / feature^2. 0: all weights are 1. Scale features
         whose units differ first.
     connect : bool, optional
-        Add the shortest edges that connect the components of the graph (a spanning tree of them), so that one cluster
-        is left in the end. Else each component has its own limit. None: where distance_decay is "auto" and the graph is
-        not given.
+        Add the shortest edges that connect the components of the graph (a spanning tree of them), so that a path ends
+        with one cluster. Else it ends with one cluster per component. None: where distance_decay is "auto" and the
+        graph is not given.
     norm : {"l2", "l1", "linf"}, list of groups of columns, or object
         Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
@@ -297,8 +297,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     verbose : bool or int
         Print each check of the gap.
     max_time : float, optional
-        Time limit in seconds. The best centroids found by then are returned, with a ConvergenceWarning. The
-        construction of the graph is not cut off.
+        Time limit in seconds. The best centroids so far are returned, with a ConvergenceWarning. The construction of
+        the graph is not limited.
     n_threads : int, optional
         None: all processors that this process may use.
     warm_neighbors : sequence of int, optional
@@ -316,16 +316,16 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     n_clusters_ : int
         Number of clusters.
     cluster_centers_ : ndarray of shape (n_clusters, p)
-        The different centroids.
+        The distinct centroids.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mean of the rows of its cluster (centroids are drawn towards each other), over
+        Distance of each row to the mean of the rows of its cluster (centroids are pulled towards each other), over
         `cluster_scales_`: 1 for the median row of a cluster.
     cluster_scales_ : ndarray of shape (n_clusters,), float64
         The lower median of these distances of each cluster's rows.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
     distance_decay_ : float
-        The decay that was chosen; only with `distance_decay="auto"`, and not of a given graph.
+        The chosen decay; only with `distance_decay="auto"`, and not with a given graph.
     edges_ : ndarray of shape (n_edges, 2), int32
         Ends of the edges, the lower one first.
     edge_weights_ : ndarray of shape (n_edges,)
@@ -342,10 +342,10 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     warm_n_iter_ : ndarray of int64
         Iterations on each graph of `warm_neighbors`; only where it was given.
     residuals_ : ndarray of shape (2,)
-        Final primal and dual residual, each over what `tol` allows; only with `stopping="residuals"`.
+        Final primal and dual residual, each relative to its limit by `tol`; only with `stopping="residuals"`.
     history_ : record array
-        One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations by
-        then), `dual`, `gap`, `n_clusters`, all of the best centroids so far.
+        One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations so far),
+        `dual`, `gap`, `n_clusters`, all of the best centroids so far.
     n_features_in_ : int
         Number of columns p.
     feature_names_in_ : ndarray of shape (p,)
@@ -357,8 +357,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, too few rows for the neighbors, a
-        graph that is not square, symmetric or non-negative, an unsafe step size, an unknown option or options that do
-        not go together.
+        graph that is not square, symmetric or non-negative, an unsafe step size, an unknown option or incompatible
+        options.
     TypeError
         If X is sparse.
 
@@ -366,13 +366,13 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     -----
     F(U) = 1/2 sum_i ||x_i - u_i||^2 + gamma sum_l w_l ||u_l1 - u_l2|| (Eq. 1.1). An iteration takes O(n_edges p) time;
     memory: two arrays of n_edges x p floats, no differences V are stored. The points of a dual iterate are fused where
-    their edges are short, and the gap is that of the fused centroids: it falls with the square of the error. The duals
-    of both solvers are always feasible, so each gap is a bound.
+    their edges are short, and the gap is computed for the fused centroids: it decreases with the square of the error.
+    The duals of both solvers are always feasible, so each gap is a bound.
 
     References
     ----------
     Chi and Lange, Splitting methods for convex clustering, Journal of Computational and Graphical Statistics, 2015.
-    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: weights free of units.
+    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: weights independent of units.
     Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
     direction method of multipliers, Foundations and Trends in Machine Learning, 2011.
 
@@ -500,7 +500,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             "dual_": Numbers(("e", "d"), may_be_empty=True),
             "objective_": One(),
             "dual_gap_": One(),
-            # Infinite where nothing is allowed.
+            # Infinite if the limit is 0.
             "residuals_": Numbers((2,), needed=False, finite=False),
             "warm_n_iter_": Numbers(("w",), "integer", least=0, needed=False, may_be_empty=True),
             **SCALES,
@@ -521,7 +521,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             )
 
     def _shortfall(self) -> str:
-        """Return what has not converged, and by how much."""
+        """Return a description of what has not converged, with its gap or residuals."""
         if self.stopping == "residuals":
             primal, dual = self.residuals_
             return (
@@ -536,7 +536,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     def _warm_start(
         self, data: Array, ordered: OrderedProblem, stop: Stop, report: Report
     ) -> tuple[Array | None, list[int]]:
-        """Solve on sparser graphs first; return the duals to begin with, and the iterations of each graph."""
+        """Solve on sparser graphs first; return the initial duals, and the iterations of each graph."""
         before: OrderedProblem | None = None
         duals: Array | None = None
         n_iter: list[int] = []
@@ -565,7 +565,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         X : array-like, table, Dask array or RowSource of shape (m, p)
             Any rows.
         return_distance : bool
-            Whether to return the distances, too.
+            Whether to return the distances as well.
 
         Returns
         -------
@@ -605,9 +605,9 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
 
 def _own_distances(data: Array, labels: IntArray) -> OwnDistances:
-    """Return how far rows are from the means of the rows of their clusters.
+    """Return the distances of rows to the means of the rows of their clusters.
 
-    Centroids are drawn towards each other, out of their clusters: the rows farthest from them are on the far side.
+    Centroids are pulled towards other clusters, so distances to them would rank rows by their side of the cluster.
     """
     means = _cluster_means(data, labels)
     return OwnDistances(labels, _distances(data, labels, means), center_rounding(means.astype(data.dtype)))
@@ -630,20 +630,20 @@ def _distances(data: Array, labels: IntArray, means: FloatArray) -> FloatArray:
 class ConvexClusterPath(ConvexEstimator):
     """Convex clustering for ascending strengths of the penalty, from single rows to one cluster per component.
 
-    Each gamma begins with the duals of the one before, and ends with a duality gap that bounds its error.
+    Each gamma is solved from the duals of the previous one, to a duality gap that bounds its error.
 
     Parameters
     ----------
     gammas : array-like of shape (m,), optional
         Strengths of the penalty, ascending. None: 0 and further ones until each component of the graph is one cluster.
-        With `distance_decay="auto"` their distances follow the rate at which rows fuse; with a number they are a
-        geometric grid, from the first that can fuse rows.
+        With `distance_decay="auto"` their spacing follows the rate at which rows fuse; with a number they are a
+        geometric grid, from the first gamma that can fuse rows.
     n_gammas : int
         Maximum number of gammas, if they are not given.
     weights, n_neighbors, distance_decay, connect, norm, solver, step_size, stopping
         See `ConvexClustering`.
     tol : float
-        Convergence threshold of each gamma: of its duality gap, relative to its objective, or of its residuals.
+        Convergence threshold of each gamma: its duality gap, relative to its objective, or its residuals.
     max_iter : int
         Maximum number of iterations for each gamma.
     random_state : int, RandomState or None
@@ -652,7 +652,7 @@ class ConvexClusterPath(ConvexEstimator):
         Print each gamma.
     max_time : float, optional
         Time limit in seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact. The
-        construction of the graph is not cut off.
+        construction of the graph is not limited.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -671,28 +671,28 @@ class ConvexClusterPath(ConvexEstimator):
     labels_ : ndarray of shape (n,), int32
         The clusters of the first gamma with `n_clusters_` clusters.
     centroids_path_ : ndarray of shape (m, n, p)
-        U at each gamma. Made on first access; until then equal centroids are kept once.
+        U at each gamma. Computed on first access; until then only distinct centroids are stored.
     objectives_, dual_gaps_ : ndarray of shape (m,)
-        F of these, and F - D: no centroids have an objective lower by more than this.
+        F of these, and F - D: no centroids have an objective that is lower by more.
     relative_gaps_ : ndarray of shape (m,)
         `dual_gaps_` over `objectives_`; 0 at gamma = 0, where centroids are the rows.
     n_splits_ : ndarray of shape (m,), int64
-        How many more parts the clusters of the gamma before have at this one: the model allows clusters to split. With
-        a coarse `tol` rows that are about to fuse may also be found on either side.
+        Number of splits of clusters since the previous gamma, which the model allows. With a coarse `tol` rows that are
+        about to fuse may also be counted.
     linkage_ : ndarray of shape (n - 1, 4)
-        The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Clusters that split again stay
-        together in it; what never fuses is joined at 1.25 times the last gamma.
+        The path as a tree for `scipy.cluster.hierarchy.dendrogram`: heights are gammas. Clusters that split again are
+        not separated in it; clusters that never fuse are joined at 1.25 times the last gamma.
     distance_decay_ : float
-        The decay that was chosen; only with `distance_decay="auto"`, and not of a given graph.
+        The chosen decay; only with `distance_decay="auto"`, and not with a given graph.
     edges_, edge_weights_ : ndarray of shape (n_edges, 2) and (n_edges,)
         The graph.
     converged_ : bool
         Whether all gammas reached `tol`.
     residuals_ : ndarray of shape (m, 2)
-        Primal and dual residual of each gamma, over what `tol` allows; only with `stopping="residuals"`.
+        Primal and dual residual of each gamma, relative to their limits by `tol`; only with `stopping="residuals"`.
     n_iter_ : int
-        Number of iterations of all gammas; with `weights="tree"` of problems solved, more than gammas where these were
-        chosen.
+        Number of iterations of all gammas; with `weights="tree"` number of problems solved, which exceeds that of
+        gammas if these were chosen.
     history_ : record array
         One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
     n_features_in_ : int
@@ -711,9 +711,9 @@ class ConvexClusterPath(ConvexEstimator):
 
     Notes
     -----
-    Memory: the centroids that differ at each gamma, 3.5 times n_edges p numbers for the edges, and m n p numbers once
-    `centroids_path_` is asked for. Time: O(n_edges p) for each iteration; how many there are grows with the diameter of
-    the clusters in the graph.
+    Memory: the distinct centroids at each gamma, 3.5 n_edges p numbers for the edges, and m n p numbers after access to
+    `centroids_path_`. Time: O(n_edges p) for each iteration; the number of iterations grows with the diameter of the
+    clusters in the graph.
 
     References
     ----------
@@ -856,7 +856,7 @@ class ConvexClusterPath(ConvexEstimator):
             "n_clusters_path_": Numbers(("m",), "integer", least=1),
             "objectives_": Numbers(("m",)),
             "dual_gaps_": Numbers(("m",)),
-            # Infinite where nothing is allowed.
+            # Infinite if the limit is 0.
             "residuals_": Numbers(("m", 2), needed=False, finite=False),
             "n_splits_": Numbers(("m",), "integer", least=0),
             "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
@@ -865,7 +865,7 @@ class ConvexClusterPath(ConvexEstimator):
     def _gammas(
         self, ordered: OrderedProblem, given: FloatArray | None, report: Report
     ) -> AdaptiveGammas | GivenGammas:
-        """Return what gives one gamma after the other."""
+        """Return the iterator of gammas."""
         if given is not None:
             return GivenGammas(given)
         deadline = report.deadline.share(_GAMMAS_SHARE)
@@ -874,15 +874,15 @@ class ConvexClusterPath(ConvexEstimator):
         return GivenGammas(default_gammas(ordered.problem, self.n_gammas, deadline))
 
     def labels_at(self, n_clusters: int) -> IntArray:
-        """Return the labels of so many clusters.
+        """Return the labels of a given number of clusters.
 
-        They are those of the first gamma that leaves so many. Where the path jumps over the number, the tree is cut
-        between two gammas: of the clusters that fuse there, those whose centroids are closest have.
+        The labels are those of the first gamma with this number. If the path skips the number, the tree is cut between
+        two gammas: of the clusters that fuse there, those with the closest centroids are merged.
 
         Parameters
         ----------
         n_clusters : int
-            From 1 (or the number of components of the graph) to the number of rows (that differ, where the path begins
+            From 1 (or the number of components of the graph) to the number of rows (distinct rows if the path begins
             with gamma = 0).
 
         Returns
@@ -893,7 +893,7 @@ class ConvexClusterPath(ConvexEstimator):
         Raises
         ------
         ValueError
-            If the path does not get to so few clusters, or there are not so many rows that differ.
+            If the path has more clusters everywhere, or the rows have fewer distinct values.
         """
         at = self.index_at(n_clusters)
         if self.n_clusters_path_[at] == n_clusters:
@@ -906,7 +906,7 @@ class ConvexClusterPath(ConvexEstimator):
         if at > 0:
             finer, centroids = labels_path[at - 1], self._centroids_at(at - 1)
             lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
-        else:  # before the first gamma each row is by itself, and the nearest ones have the heaviest edges
+        else:  # before the first gamma each row is a cluster, and the nearest ones have the heaviest edges
             finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
         labels = cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
         return labels
@@ -958,7 +958,7 @@ class ConvexClusterPath(ConvexEstimator):
         return fused.distinct[fused.places[rows]]
 
     def index_at(self, n_clusters: int) -> int:
-        """Return the number of the first gamma that leaves at most so many clusters; see `labels_at`."""
+        """Return the index of the first gamma with at most this number of clusters; see `labels_at`."""
         check_is_fitted(self, "labels_path_")
         check_positive_integer("n_clusters", n_clusters)
         few = np.flatnonzero(self.n_clusters_path_ <= n_clusters)

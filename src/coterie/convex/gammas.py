@@ -1,4 +1,4 @@
-"""Which gammas a path visits: from the first that can fuse two rows to one that fuses all."""
+"""The gammas of a path: from the first that can fuse two rows to one that fuses all."""
 
 from __future__ import annotations
 
@@ -18,68 +18,70 @@ from coterie.graphs.edges import Edges
 __all__ = ["AdaptiveGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
 
 
-# Which of the edges, ascending by the gamma that can fuse them, the grid begins with.
+# Quantile of the edges, by the gamma that can fuse them, that gives the first gamma of the grid.
 _FIRST_SHARE = 0.05
 
-# Rounds that spread the load over the edges, how strongly they do, and for how many nodes a factorisation is cheap.
+# Rounds that distribute the load over the edges, their exponent, and the number of nodes up to which factorization is
+# cheap.
 _ROUNDS, _STRENGTH = 8, 0.5
 _MOST_FACTORED = 20_000
 
-# Rounds are made in so many random directions in place of more columns: lengths are known to a tenth.
+# Rounds use this number of random directions if there are more columns: lengths are estimated within a tenth.
 _SKETCHED = 64
 
-# With a deadline, for how many nodes there is time for a factorisation in each second that is left.
+# With a deadline: nodes that can be factorized in each remaining second.
 _FACTORED_PER_SECOND = 3000
 
-# Numbers of a flow that are looked at at a time: they stay in the cache.
+# Numbers of a flow that are processed at a time, so that they stay in the cache.
 _NUMBERS_AT_A_TIME = 1 << 16
 
-# What a flow may miss of the demand, relative to it.
+# Largest residual of a flow, relative to the demand.
 _MISSES = 1e-6
 
-# A step of log gamma is so much of the one before, at least and at most.
+# Smallest and largest ratio of consecutive steps of log gamma.
 _SHRINKS, _GROWS = 0.25, 1.5
 
-# Steps before the first fusion, the longest, and the shortest as a share of equal ones.
+# Number of steps before the first fusion, the longest step, and the shortest relative to equal steps.
 _FIRST_STEP, _LONGEST_STEP, _LEAST_SHARE = 0.25, 0.7, 0.25
 
-# Before the first fusion the next gamma may be the one at which this share of the edges would have no length.
+# Before the first fusion the next gamma is at most the one at which this fraction of the edges would have length 0.
 _MAY_FUSE = 0.01
 
-# So many of the steps that are left are meant for fusions.
+# Fraction of the remaining steps that is planned for fusions.
 _SHARE_OF_FUSIONS = 0.75
 
-# A path that has not ended by then does so beyond the gamma at which all is sure to be fused, but for rounding.
+# The last gamma is at most this factor above the one at which all rows are fused in exact arithmetic.
 _BEYOND = 1.05
 
 
 class GivenGammas:
-    """Gammas that are known before the path begins."""
+    """Given gammas."""
 
     def __init__(self, gammas: FloatArray) -> None:
         self._gammas = iter(gammas.tolist())
 
     def following(self, n_clusters: int, centroids: Callable[[], Array]) -> float | None:
-        """Return the next gamma, None after the last one; what was found at the one before makes no difference."""
+        """Return the next gamma, None after the last one; the previous result is ignored."""
         return next(self._gammas, None)
 
 
 class AdaptiveGammas:
-    """0 and ascending gammas until each component is one cluster: close to each other where many rows fuse.
+    """Gammas from 0 until each component is one cluster, with smaller steps where many rows fuse.
 
-    How far the next gamma is depends on how many clusters the last step took, as a solver of differential equations
-    chooses its steps: half of the steps that are left should suffice for the clusters that are left, each taking the
-    same share of them; where nothing fuses, steps grow. Before the first fusion they go where the edges,
-    shrinking as in the last step, would begin to vanish; mostly they shrink ever more slowly, so nothing is passed by.
+    The step depends on the number of clusters that fused in the last one, like the adaptive steps of a solver of
+    differential equations: half of the remaining steps should be enough for the remaining clusters, with the same
+    fraction of them in each; steps grow where nothing fuses. Before the first fusion the next gamma is the one at which
+    the first edges would vanish by linear extrapolation of their lengths; lengths usually decrease more slowly, so that
+    no fusion is skipped.
 
     Parameters
     ----------
     problem : ConvexProblem
-        Whose path it is.
+        The problem of the path.
     n_gammas : int
-        How many, at most.
+        Maximum number of gammas.
     deadline : Deadline
-        Of the search for the last one.
+        Deadline of the search for the last gamma.
     """
 
     def __init__(self, problem: ConvexProblem, n_gammas: int, deadline: Deadline = UNLIMITED) -> None:
@@ -100,9 +102,9 @@ class AdaptiveGammas:
         Parameters
         ----------
         n_clusters : int
-            How many the gamma before left; of no account for the first one.
+            Number of clusters at the previous gamma; ignored for the first one.
         centroids : callable
-            Makes those of the gamma before, of shape (n, p).
+            Returns the centroids of the previous gamma, of shape (n, p).
         """
         if self._n_left == 0 or (self._gamma is not None and n_clusters <= self._n_components):
             return None
@@ -123,7 +125,7 @@ class AdaptiveGammas:
         return self._gamma
 
     def _towards_the_first_fusion(self, gamma: float, centroids: Array) -> float:
-        """Return where the first edges vanish if all go on to shrink as they did in the last step, or a usual step."""
+        """Return the gamma at which the first edges vanish by extrapolation of the last step, or a regular step."""
         lengths, before, width = _edge_lengths(self._problem, centroids), self._lengths, gamma - self._before
         self._lengths, self._before = lengths, gamma
         usual = gamma * float(np.exp(max(_FIRST_STEP, self._usual_step(gamma))))
@@ -135,11 +137,11 @@ class AdaptiveGammas:
         return max(usual, first) if np.isfinite(first) else usual
 
     def _usual_step(self, gamma: float) -> float:
-        """Return how far equal steps are in log gamma."""
+        """Return the length of equal steps in log gamma."""
         return float(np.log(self._last / gamma)) / self._n_left
 
     def _next_step(self, gamma: float, n_clusters: int) -> float:
-        """Return how far the next gamma is in log gamma."""
+        """Return the next step in log gamma."""
         usual = self._usual_step(gamma)
         taken = float(np.log(self._count / n_clusters))
         wanted = float(np.log(n_clusters / self._n_components)) / (_SHARE_OF_FUSIONS * self._n_left)
@@ -161,8 +163,8 @@ def coalescing_gamma(problem: ConvexProblem, deadline: Deadline = UNLIMITED) -> 
     """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
 
     They are if there are feasible duals with x_i + Delta_i = mean for all i: a flow from the rows to their mean. The
-    flow of least energy has the ratio ||lambda_l|| / w_l on its most loaded edge; a few rounds that make loaded edges
-    resist more lower it. Where there is no time for that, it is the flow along the edges of a tree.
+    bound is the largest ratio ||lambda_l|| / w_l of the flow of least energy; a few rounds with a higher resistance of
+    the most loaded edges lower it. If there is no time for them, the flow along a spanning tree is used.
     """
     edges = problem.edges
     if len(edges) == 0:
@@ -175,7 +177,7 @@ def coalescing_gamma(problem: ConvexProblem, deadline: Deadline = UNLIMITED) -> 
     conductance, norms = weights / weights.mean(), problem.dual_norms
     n_rounds = _ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1
     if n_rounds > 1 and problem.is_euclidean and demand.shape[1] > _SKETCHED:
-        # Lengths of flows in a few random directions tell as well how loads are to be spread.
+        # Lengths of flows in a few random directions are enough to distribute the load.
         directions = np.random.default_rng(0).normal(size=(demand.shape[1], _SKETCHED)) / np.sqrt(_SKETCHED)
         _, conductance = _spread(problem, demand @ directions, conductance, _lengths, n_rounds, deadline)
         n_rounds = 1
@@ -191,7 +193,7 @@ def _spread(
     n_rounds: int,
     deadline: Deadline,
 ) -> tuple[float, FloatArray]:
-    """Return the lowest of the highest loads that rounds find, and the conductances that have it."""
+    """Return the lowest maximum load of the rounds, and its conductances."""
     weights = problem.edges.weights.astype(np.float64)
     lowest, best = np.inf, conductance
     for _ in range(n_rounds):
@@ -215,10 +217,10 @@ def _spread(
 
 
 def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
-    """Return the gamma that the flow along a tree of heavy edges needs: what is behind an edge goes through it."""
+    """Return the gamma of the flow along a maximum spanning tree, where each edge carries the demand of its subtree."""
     edges, n_nodes = problem.edges, problem.edges.n_nodes
     tree = csgraph.minimum_spanning_tree(edges.adjacency(1 / edges.weights.astype(np.float64))).tocoo()
-    # A further node holds the components together; nothing flows through it, for each has its own mean.
+    # An additional node connects the components; its flow is 0, as demands are relative to each component's mean.
     roots = np.unique(_components(problem), return_index=True)[1]
     ends = np.append(tree.row, np.full(len(roots), n_nodes)), np.append(tree.col, roots)
     joined = sp.csr_array((np.ones(len(ends[0])), ends), shape=(n_nodes + 1, n_nodes + 1))
@@ -235,7 +237,7 @@ def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
 
 
 def _first_gamma(problem: ConvexProblem, lengths: FloatArray) -> float:
-    """Return a gamma below which few edges can fuse: no end moves by more than gamma times its weights."""
+    """Return a gamma below which few edges can fuse: a node moves by at most gamma times its total weight."""
     edges = problem.edges
     if len(edges) == 0:
         return 1.0
@@ -248,7 +250,7 @@ def _first_gamma(problem: ConvexProblem, lengths: FloatArray) -> float:
 
 
 def _edge_lengths(problem: ConvexProblem, points: Array) -> FloatArray:
-    """Return how far the ends of each edge are apart."""
+    """Return the distance between the ends of each edge."""
     lengths = np.empty(len(problem.edges))
     for part, differences in _differences(problem.edges, points):
         lengths[part] = _lengths(differences)
@@ -277,7 +279,7 @@ def _loads(
 
 
 def _differences(edges: Edges, points: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield (slice of the edges, points of their heads less those of their tails), some edges at a time."""
+    """Yield slices of the edges, each with the differences between points of heads and tails."""
     at_a_time = max(1, _NUMBERS_AT_A_TIME // points.shape[1])
     for first in range(0, len(edges), at_a_time):
         part = slice(first, first + at_a_time)
@@ -285,7 +287,7 @@ def _differences(edges: Edges, points: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def _misses(problem: ConvexProblem, conductance: FloatArray, potentials: Array, demand: FloatArray) -> float:
-    """Return what the flow misses of the demand, relative to it."""
+    """Return the residual of the flow, relative to the demand."""
     given = graph_laplacian(problem.edges.adjacency(conductance)) @ potentials
     return float(np.linalg.norm(given - demand) / np.linalg.norm(demand))
 
@@ -304,10 +306,10 @@ def _components(problem: ConvexProblem) -> IntArray:
 
 
 def _potentials(problem: ConvexProblem, conductance: FloatArray) -> Callable[[Array], Array]:
-    """Return what solves L Y = B, where the columns of B add up to 0 in each component."""
+    """Return the solver of L Y = B, where the columns of B sum to 0 in each component."""
     laplacian = graph_laplacian(problem.edges.adjacency(conductance))
     degrees = laplacian.diagonal()
-    # A trace of the identity makes the matrix regular; it moves the solution by as little.
+    # A small multiple of the identity makes the matrix regular, and changes the solution as little.
     matrix = sp.csc_array(laplacian + sp.diags_array(1e-12 * degrees + (degrees == 0)))
     if len(degrees) <= _MOST_FACTORED:
         return splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve

@@ -1,4 +1,4 @@
-"""The merges of a path: which clusters become one, at which gamma, and which clusters split."""
+"""The merges of a path: which clusters fuse at which gamma, and which split."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from coterie.convex.problem import numbered_by_first_rows
 __all__ = ["cut_between", "linkage_of_path", "linkage_of_tree", "longest_lived", "n_splits"]
 
 
-# Clusters that never fuse are joined above the last gamma, by so much.
+# Clusters that never fuse are joined at this multiple of the last gamma.
 _BEYOND_THE_END = 1.25
 
-# Clusters that a path has by default, at most.
+# Maximum default number of clusters of a path.
 _MOST_CHOSEN = 10
 
 
 def n_splits(finer: IntArray, coarser: IntArray) -> int:
-    """Return how many more parts the clusters of the first labels have where the second ones divide them."""
+    """Return the number of splits of the clusters of the first labels by the second ones."""
     return len(_pairs(finer, coarser)) - int(finer.max()) - 1
 
 
 def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
     """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma.
 
-    The last number, if the path has none of these.
+    If the path has none of these, its last number.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
     Returns
     -------
     ndarray of shape (n - 1, 4)
-        The two clusters that merge, the gamma at which they do, and the rows of the new cluster. Where rows part again
-        after they have met, the tree keeps them together. What never meets is joined at 1.25 times the last gamma.
+        The two clusters that merge, the gamma at which they do, and the rows of the new cluster. Clusters that split
+        again are not separated in the tree. Clusters that never fuse are joined at 1.25 times the last gamma.
 
     Notes
     -----
@@ -93,7 +93,7 @@ def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -
     gammas : ndarray of shape (m,)
         Ascending.
     fused_at : ndarray of shape (n - 1,)
-        The number of the gamma at which the ends of each edge are first equal; -1 for never.
+        Index of the first gamma at which the ends of each edge are equal; -1 for never.
     edges : ndarray of shape (n - 1, 2), int32
         Of the tree.
 
@@ -124,18 +124,18 @@ def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -
 def cut_between(
     finer: IntArray, coarser: IntArray, edges: IntArray, lengths: Array, n_clusters: int
 ) -> IntArray:
-    """Return so many clusters between two steps of a path: those whose ends are closest have fused already.
+    """Return a number of clusters between two steps of a path: edges fuse in the order of their lengths.
 
     Parameters
     ----------
     finer, coarser : ndarray of shape (n,), int32
-        Clusters of both steps, more and fewer than are wanted.
+        Clusters of the two steps, one with more and one with fewer clusters.
     edges : ndarray of shape (n_edges, 2)
-        Of the graph: rows fuse along them.
+        Edges of the graph, along which rows fuse.
     lengths : ndarray of shape (n_edges,)
-        How far their ends are apart at the finer step.
+        Distances of their ends at the finer step.
     n_clusters : int
-        How many.
+        Number of clusters.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def cut_between(
     order = np.argsort(lengths[inside], kind="stable")
     ends = np.sort(finer[edges[inside]][order].astype(np.int64), axis=1)
     n_finer = int(finer.max()) + 1
-    # Of several edges between two clusters the shortest; ranks as weights, for SciPy takes 0 for no edge.
+    # The shortest edge between each two clusters; ranks are the weights, as 0 is no edge for SciPy.
     places = np.unique(ends[:, 0] * n_finer + ends[:, 1], return_index=True)[1]
     ranks = sp.coo_array((places + 1.0, ends[places].T), shape=(n_finer, n_finer))
     tree = sp.coo_array(csgraph.minimum_spanning_tree(ranks.tocsr()))
@@ -170,7 +170,7 @@ def _height_beyond(last: float) -> float:
 
 
 def _pairs(first: IntArray, second: IntArray) -> IndexArray:
-    """Return the different pairs of labels, of shape (n_pairs, 2)."""
+    """Return the distinct pairs of labels, of shape (n_pairs, 2)."""
     n_labels = int(second.max()) + 1
     return np.column_stack(np.divmod(np.unique(first.astype(np.int64) * n_labels + second), n_labels))
 

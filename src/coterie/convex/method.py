@@ -14,7 +14,7 @@ __all__ = ["CONVEX_CLUSTERING", "CONVEX_PATH"]
 
 _PAGE = "docs/development/decisions/convex.md"
 
-# Bytes of a number while a fit goes on, whatever the rows are.
+# Bytes of a number during a fit, for rows of any dtype.
 _DOUBLE = 8
 
 
@@ -46,10 +46,10 @@ def _memory(model: ConvexEstimator, rows: RowSource) -> list[Need]:
 def _memory_of_path(model: ConvexClusterPath, rows: RowSource) -> list[Need]:
     n_gammas = model.n_gammas if model.gammas is None else np.size(model.gammas)
     n_rows, n_columns = rows.shape
-    # Centroids, labels, and what is known of each gamma: in a list first, then in arrays; centroids where they are
-    # asked for.
+    # Centroids, labels and results of each gamma, in a list and then in arrays; all centroids after access to them.
     per_gamma = 1000.0 + n_rows * n_columns * 2 * rows.dtype.itemsize + n_rows * 12
-    if model.weights == "tree":  # clusters, and so different centroids, fall evenly in their logarithms
+    # With a tree the logarithm of the number of clusters, and so of distinct centroids, decreases evenly.
+    if model.weights == "tree":
         per_gamma = 1000.0 + n_rows * 8 + n_rows * n_columns * 8 * min(1.0, 5 / n_gammas)
     kept = Need(
         n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"

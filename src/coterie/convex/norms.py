@@ -1,4 +1,4 @@
-"""Norms of the differences that convex clustering penalises, and the balls of their dual norms."""
+"""Norms of differences in the penalty of convex clustering, and the balls of their dual norms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("l2", "l1", "linf")
 
 @runtime_checkable
 class NormObject(Protocol):
-    """What an object must have to serve as a norm. Each row is one vector."""
+    """Interface of a user-defined norm. Each row is one vector."""
 
     def value(self, vectors: Array) -> Array:
         """Return the norm of each row of an array of shape (m, p)."""
@@ -32,16 +32,16 @@ class NormObject(Protocol):
 
 @dataclass(frozen=True)
 class KernelNorm:
-    """A norm that the kernels know.
+    """A norm that the kernels implement.
 
     Attributes
     ----------
     columns : ndarray of shape (p,)
         The order of columns in which groups lie side by side.
     group_starts : ndarray of shape (n_groups + 1,), int64
-        Where each group begins in that order. The norm is the sum of their Euclidean norms.
+        Start of each group in that order. The norm is the sum of the Euclidean norms of groups.
     is_maximum : bool
-        It is the largest absolute value instead; then there is one group.
+        Whether the norm is the largest absolute value; there is one group then.
     """
 
     columns: IndexArray
@@ -53,7 +53,7 @@ Norm: TypeAlias = KernelNorm | NormObject
 
 
 def find_norm(norm: Any, n_columns: int) -> Norm:
-    """Return the norm that a user means.
+    """Return the norm for a parameter value.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def find_norm(norm: Any, n_columns: int) -> Norm:
 
     Notes
     -----
-    With one column all names mean the same.
+    With one column all named norms are equal.
 
     Examples
     --------

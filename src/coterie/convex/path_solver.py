@@ -1,11 +1,11 @@
-"""The path: one gamma after the other, each from the duals of the last ones, in as few columns as are left.
+"""The path solver: ascending gammas, each from the duals of the previous ones, in a subspace of few columns.
 
-Two things make wide rows cheap. Where rows have fused to m clusters, the centroids of these and of all that they fuse
-to lie in the span of the m means. Outside of it duals only need to take each row to the mean of its cluster, and do so
-at any larger gamma too: they are kept as they are, and take their share of each edge's ball (`SpanProblem`). And the
-first gammas of many columns are solved in single precision, half of the bytes, and certified in double precision: while
-rows fuse, steps of the duals are large beside their rounding; later they would be lost, so iterations go on in double
-precision (`SinglePrecision`).
+Two techniques speed up rows with many columns. (1) When rows have fused to m clusters, the centroids at all larger
+gammas lie in the span of the m means, as clusters only fuse further. Outside of this subspace the duals only have to
+map each row to the mean of its cluster, which they also do at any larger gamma: these parts are fixed, and reduce the
+radius of each edge's ball (`SpanProblem`). (2) The first gammas of wide rows are solved in single precision, which
+halves the memory traffic, and certified in double precision. While rows fuse, steps of the duals are large relative to
+their rounding; later, iterations continue in double precision (`SinglePrecision`).
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ __all__ = [
 ]  # fmt: skip
 
 
-# From how many columns on it pays to have fewer, and how many of them may be left; always, where a row of what is left
-# fits in a register.
+# Least number of columns for a reduction, and the largest fraction that may remain; a reduction to columns that fit
+# into one register is always made.
 _FEWEST_COLUMNS, _LEFT, _SHORT = 16, 0.5, 4
 
-# Which share of the gap that is allowed may be lost with the columns.
+# Fraction of the allowed gap that the omitted columns may cause.
 _MAY_MISS = 0.3
 
-# Columns come back where this share of the gap is not to be closed without them.
+# Omitted columns are restored if this fraction of the gap cannot be closed without them.
 _NOT_OURS = 0.9
 
 # Bytes of duals that stay in the cache of a core.
 _CACHE = 1 << 23
 
-# Relative gaps are told apart in single precision down to so many of its roundings.
+# Smallest relative gap that single precision resolves, in units of its rounding error.
 _ROUNDINGS = 50
 
-# Sizes of rows and weights whose squares, times gamma, neither overflow nor vanish.
+# Range of rows and weights whose squares, times gamma, neither overflow nor underflow.
 _LEAST, _LARGEST = 1e-6, 1e6
 
-# The gap in single precision that is taken for one within the tolerance.
+# Gap in single precision, relative to the tolerance, at which double precision certifies.
 _SURELY = 0.9
 
-# Iterations are in vain where the last half of this many, or of all, has not lessened the gap by a tenth.
+# Iterations stall if the second half of this number, or of all, has not reduced the gap by a tenth.
 _PATIENCE, _LESSENS = 200, 0.9
 
-# Numbers that are looked at at a time: they stay in the cache.
+# Numbers that are processed at a time, so that they stay in the cache.
 _PREDICTED, _SUMMED = 1 << 16, 1 << 18
 
 
@@ -84,7 +84,7 @@ class PathStep(NamedTuple):
     centroids : RepeatedRows
         U, in the order of the data.
     n_clusters : int
-        How many clusters.
+        Number of clusters.
     objective, gap : float
         F(U), and F(U) - D.
     """
@@ -99,24 +99,24 @@ class PathStep(NamedTuple):
 
 @dataclass(frozen=True)
 class PathResult:
-    """A path as far as it was followed.
+    """Result of a path.
 
     Attributes
     ----------
     steps : list of PathStep
         One per gamma.
     n_iter : int
-        Iterations in all.
+        Total number of iterations.
     n_open : int
-        Gammas that have not converged.
+        Number of gammas that have not converged.
     reason : {"converged", "max_iter", "max_time", "callback"}
         Why the path ended; "max_iter" where some gammas have not converged.
     history : record array
         One row per gamma.
     residuals : list of tuple of float
-        Those of ADMM for each gamma, each over what is allowed, where they decide.
+        Residuals of ADMM for each gamma, relative to their limits; only with stopping by residuals.
     n_splits : ndarray of shape (m,)
-        How many more parts the clusters of the gamma before have at each gamma.
+        Number of splits of clusters since the previous gamma.
     linkage : ndarray of shape (n - 1, 4)
         The merges.
     """
@@ -139,20 +139,20 @@ def follow_path(
     stop: Stop,
     report: Report,
 ) -> PathResult:
-    """Solve for one gamma after the other.
+    """Solve for ascending gammas.
 
     Parameters
     ----------
     ordered : OrderedProblem
         The problem, with the step sizes of the same options.
     gammas : AdaptiveGammas or GivenGammas
-        They give the next gamma.
+        Source of the gammas.
     options : SolverOptions
-        Which iterations, and what ends them.
+        Solver and stopping rule.
     stop : Stop
-        Iterations of each gamma at most, and the tolerance of the relative gap or of the residuals.
+        Maximum number of iterations of each gamma, and the tolerance of the relative gap or of the residuals.
     report : Report
-        Told each gamma.
+        Called after each gamma.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def follow_path(
 
 @dataclass
 class _Level:
-    """A problem and what solves it; `basis` takes columns of the level before to its own, from `least_gamma` on."""
+    """A problem and its solver, from `least_gamma` on; `basis` maps the columns of the previous level to its own."""
 
     solver: Solver
     fuser: Fuser
@@ -209,18 +209,18 @@ class _Level:
 
 
 class PathSolver:
-    """Solves for ascending gammas.
+    """Solver for ascending gammas.
 
     Parameters
     ----------
     solver, fuser : Solver, Fuser
-        Of the problem. Columns become fewer where its norm is the Euclidean one and the solver is AMA.
+        Of the problem. Columns are reduced with the Euclidean norm and AMA.
     stop : Stop
-        Iterations of each gamma at most, and the tolerance of the relative gap.
+        Maximum number of iterations of each gamma, and the tolerance of the relative gap.
     deadline : Deadline
-        When to end at once.
+        Time limit.
     has_even_steps : bool
-        Whether gammas are even; see `WarmStart`.
+        Whether steps of log gamma are equal; see `WarmStart`.
     has_settled : callable, optional
         See `iterate`.
     """
@@ -247,7 +247,7 @@ class PathSolver:
 
     @property
     def n_columns(self) -> int:
-        """In how many columns the next gamma will be solved for."""
+        """Number of columns in which the next gamma will be solved."""
         return self._levels[-1].solver.problem.rows.shape[1]
 
     def solve(self, gamma: float) -> tuple[Certificate, RepeatedRows, int]:
@@ -283,7 +283,7 @@ class PathSolver:
     def _iterate_in_single_precision(
         self, single: SinglePrecision, gamma: float
     ) -> tuple[Certificate, int, bool]:
-        """Do as `_iterate`, in single precision as far as that goes."""
+        """Do the same as `_iterate`, in single precision first."""
         level = self._levels[-1]
         assert isinstance(level.solver, AMA)
         n_steps = single.improve(level.solver, gamma, Stop(self._max_iter, self.tol), self._deadline)
@@ -296,7 +296,7 @@ class PathSolver:
         return certificate, n_steps, converged
 
     def _needs_columns(self, gamma: float) -> Callable[[Certificate, int], bool]:
-        """Return what tells whether the gap cannot be closed in the columns that are left."""
+        """Return a test of whether the gap cannot be closed in the remaining columns."""
         solver = self._levels[-1].solver
         problem = solver.problem
         if not isinstance(problem, SpanProblem):
@@ -311,7 +311,7 @@ class PathSolver:
         return is_stuck
 
     def _narrow(self, gamma: float, certificate: Certificate, max_iter: int) -> int:
-        """Leave out columns that the clusters to come do not need; return the iterations that this took."""
+        """Omit columns that later clusters do not need; return the number of iterations that this took."""
         level = self._levels[-1]
         solver, n_clusters = level.solver, certificate.n_clusters
         if n_clusters < 2 or not self._are_worth_leaving(n_clusters - 1):
@@ -332,13 +332,13 @@ class PathSolver:
         return n_steps
 
     def _are_worth_leaving(self, n_left: int) -> bool:
-        """Tell whether it pays to be left with so many columns."""
+        """Return whether a reduction to this number of columns saves time."""
         if n_left <= _SHORT < self.n_columns:
             return True
         return self.n_columns >= _FEWEST_COLUMNS and n_left <= _LEFT * self.n_columns
 
     def _widen(self, gamma: float) -> None:
-        """Take back the columns that were left out last."""
+        """Restore the columns that were omitted last."""
         narrow, level = self._levels.pop(), self._levels[-1]
         basis = narrow.basis
         assert basis is not None
@@ -360,10 +360,10 @@ class PathSolver:
 
 
 class WarmStart:
-    """Goes on in the direction of the last two gammas.
+    """Extrapolation of duals from the last two gammas.
 
-    The dual of an edge whose ends are apart is on the rim of its ball, which grows with gamma; in a fused set duals
-    need not grow. Both are continued along a line; the solver makes them feasible.
+    The dual of an edge with different ends is on the boundary of its ball, whose radius grows with gamma; within a
+    fused set duals need not grow. Both are extrapolated linearly; the solver projects them.
     """
 
     def __init__(self, solver: Solver, *, has_even_steps: bool) -> None:
@@ -375,7 +375,7 @@ class WarmStart:
         self._before: Array | None = None
 
     def on(self, solver: Solver, basis: Array) -> WarmStart:
-        """Return one that goes on for another solver, whose columns are coordinates in this basis."""
+        """Return the warm start of another solver, whose columns are coordinates in this basis."""
         other = copy(self)
         other._solver = solver
         if self._before is not None:
@@ -387,7 +387,7 @@ class WarmStart:
         self._gamma, self._ratio, self._step = gamma, None, 0.0
 
     def predict(self, gamma: float) -> None:
-        """Replace the solver's duals, those of the last gamma, by a guess for the next one."""
+        """Replace the solver's duals, those of the last gamma, by the extrapolated ones."""
         if self._gamma is not None and self._gamma > 0:
             longer = 1.0 if self._has_even_steps or self._step == 0 else (gamma - self._gamma) / self._step
             self._continue(gamma / self._gamma, longer)
@@ -415,7 +415,7 @@ class WarmStart:
 
 
 def pays_in_single_precision(problem: ConvexProblem, tol: float) -> bool:
-    """Tell whether iterations wait for the memory, and single precision can tell gaps within the tolerance."""
+    """Return whether memory bandwidth limits iterations, and single precision resolves the tolerance."""
     if not problem.is_euclidean or np.prod(problem.dual_shape) * problem.rows.itemsize <= _CACHE:
         return False
     sizes = np.append(np.sqrt(2 * problem.energy / problem.rows.size), problem.edges.weights)
@@ -425,7 +425,7 @@ def pays_in_single_precision(problem: ConvexProblem, tol: float) -> bool:
 
 
 class SinglePrecision:
-    """Iterates in single precision beside a solver that certifies.
+    """Iterations in single precision, which a solver in double precision certifies.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ class SinglePrecision:
         self.warm_start = WarmStart(self._solver, has_even_steps=has_even_steps)
 
     def improve(self, solver: AMA, gamma: float, stop: Stop, deadline: Deadline) -> int:
-        """Give the solver better duals, from those of the last gamma; return the iterations that this took."""
+        """Improve the solver's duals from those of the last gamma; return the number of iterations."""
         self.warm_start.predict(gamma)
         within = Stop(stop.max_iter, _SURELY * stop.tolerance)
         _, n_steps, _ = iterate(
@@ -453,7 +453,7 @@ class SinglePrecision:
 
 
 class _Stalling:
-    """Tells that a gap has not become less for long."""
+    """Test of whether the gap has stalled."""
 
     def __init__(self) -> None:
         self._least, self._since = np.inf, 0
@@ -474,15 +474,15 @@ class SpanProblem(ConvexProblem):
     basis : ndarray of shape (p, r), float64
         Orthonormal, of the subspace.
     taken : ndarray of shape (n_edges,)
-        Squared lengths of what duals of the whole problem, feasible from some gamma on, are outside of the subspace:
-        that stays.
+        Squared lengths of the components outside of the subspace of duals that are feasible for the whole problem from
+        some gamma on. These components are fixed.
     points : ndarray of shape (n, p)
         X + Delta of these.
 
     Attributes
     ----------
     missed : float
-        What centroids in the subspace leave of the gap, for any gamma: half the squares of the points outside of it.
+        Contribution of the subspace to the gap at any gamma: half the squared components of the points outside of it.
     """
 
     def __init__(self, whole: ConvexProblem, basis: FloatArray, taken: FloatArray, points: Array) -> None:
@@ -507,7 +507,7 @@ class SpanProblem(ConvexProblem):
         return super().gap(gamma, candidate, duals, points) + self.missed
 
     def own_gap(self, gamma: float, candidate: Array, duals: Array, points: Array) -> float:
-        """Return what of the gap better duals in the subspace could close."""
+        """Return the part of the gap that better duals in the subspace could close."""
         whole, self._kernel = self._kernel, self._balls(gamma)
         try:
             return super().gap(gamma, candidate, duals, points)
@@ -529,11 +529,11 @@ def span_of_means(rows: Array, labels: IntArray, n_clusters: int) -> FloatArray:
     Parameters
     ----------
     rows : ndarray of shape (n, p)
-        Around their mean, so that one of the means follows from the others.
+        Centered, so that one of the means follows from the others.
     labels : ndarray of shape (n,)
         Clusters, from 0.
     n_clusters : int
-        How many, at least 2 and at most p + 1.
+        Number of clusters, from 2 to p + 1.
 
     Returns
     -------
@@ -554,9 +554,9 @@ def missed_by_span(problem: ConvexProblem, basis: FloatArray, points: Array) -> 
 
 
 def parts_of_duals(duals: Array, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the coordinates of the duals in the subspace, and the squared lengths of what they are outside of it.
+    """Return the coordinates of the duals in the subspace, and the squared lengths of their components outside of it.
 
-    The latter by Pythagoras: they are compared with the squares of the balls' radii, and as exact as these.
+    The latter by Pythagoras, which is exact enough for a comparison with the squared radii of the balls.
     """
     inside, taken = np.empty((len(duals), basis.shape[1])), np.empty(len(duals))
     at_a_time = max(1, _SUMMED // duals.shape[1])
@@ -570,7 +570,7 @@ def parts_of_duals(duals: Array, basis: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _squares_outside(vectors: Array, basis: FloatArray) -> FloatArray:
-    """Return the squared lengths of what the vectors are outside of the subspace."""
+    """Return the squared lengths of the components of vectors outside of the subspace."""
     squares = np.empty(len(vectors))
     at_a_time = max(1, _SUMMED // vectors.shape[1])
     for first in range(0, len(vectors), at_a_time):
@@ -581,5 +581,5 @@ def _squares_outside(vectors: Array, basis: FloatArray) -> FloatArray:
 
 
 def _padded(basis: FloatArray) -> FloatArray:
-    """Return a basis of 3 columns with one of zeros besides: kernels are faster in 4."""
+    """Append a column of zeros to a basis of 3 columns: kernels are faster with 4."""
     return np.pad(basis, ((0, 0), (0, 1))) if basis.shape[1] == _SHORT - 1 else basis

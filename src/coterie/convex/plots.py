@@ -1,4 +1,4 @@
-"""Pictures of the paths of convex clustering. matplotlib is imported only when a picture is drawn."""
+"""Plots of convex clustering paths. matplotlib is imported on use only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GRAY = "#999999"
 
 
 def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
-    """Draw where the centroids go as gamma grows, over the first two principal components of the rows.
+    """Draw the paths of the centroids with growing gamma, over the first two principal components of the rows.
 
     Of more than 2,000 rows, 2,000 random ones are drawn.
 
@@ -33,7 +33,8 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
     path : ConvexClusterPath
         Fitted.
     n_clusters : int, optional
-        The first gamma with at most so many clusters gives the colors; its centroids are marked. None: `n_clusters_`.
+        Colors are the clusters of the first gamma with at most this number of clusters; its centroids are marked. None:
+        `n_clusters_`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -96,7 +97,7 @@ def plot_path(path: Any, *, n_clusters: int | None = None, ax: Axes | None = Non
 def plot_path_dendrogram(
     path: Any, *, names: Sequence[Any] | None = None, n_clusters: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the tree of a path: at which gamma clusters become one.
+    """Draw the tree of a path: the gamma at which clusters fuse.
 
     Of more than 80 rows the last 60 clusters are drawn, with their numbers of rows.
 
@@ -105,9 +106,9 @@ def plot_path_dendrogram(
     path : ConvexClusterPath
         Fitted.
     names : sequence of shape (n,), optional
-        What to call the rows; by default their numbers.
+        Names of the rows. Default: their numbers.
     n_clusters : int, optional
-        Colours as in `plot_path`.
+        Colors as in `plot_path`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -179,7 +180,7 @@ def _drawn_rows(n_rows: int) -> IndexArray:
 
 def _projected(curves: Array) -> tuple[Array, list[float]]:
     """Return the curves on the components of their first points, and the share of variance of each component."""
-    from sklearn.decomposition import PCA  # takes a tenth of a second, for those who draw no path
+    from sklearn.decomposition import PCA  # imported here because it takes a tenth of a second
 
     n_components = min(2, curves.shape[1], curves.shape[2])
     with np.errstate(invalid="ignore", divide="ignore"):

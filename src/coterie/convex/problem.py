@@ -23,30 +23,31 @@ __all__ = [
 ]  # fmt: skip
 
 
-# The step size of AMA that the paper takes, by name.
+# Name of the published step size of AMA.
 PAPER_STEP = "paper"
 
 # Step size of ADMM times the mean number of edges of a row; measured on 6 to 199 edges.
 _ADMM_STEP = 4.0
 
-# Step sizes follow the weights, and this share of the mean weight at either end: much may have to flow over weak edges.
+# Step sizes are proportional to the weight plus this fraction of the mean weight at either end: flows over light edges
+# can be large.
 _SHARE_OF_MEAN = 0.1
 
-# The largest eigenvalue is known up to this factor; for so few nodes it is computed directly.
+# Safety factor of the estimated largest eigenvalue; up to this number of nodes it is computed directly.
 _MARGIN, _FEW_NODES = 1.02, 100
 
-# Edges of a window of sums, for few and for many columns, and how many rows windows may have beyond the nodes, relative
-# to the edges.
+# Edges of a window of sums, for few and for many columns, and the maximum number of rows of windows in addition to the
+# nodes, relative to the edges.
 _WINDOW_EDGES, _FEW_COLUMNS = (4096, 8192), 4
 _WINDOW_SHARE = 0.5
 
-# Intervals of a dual norm are halved so often.
+# Number of bisection steps for a dual norm.
 _HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class SolverOptions:
-    """How a problem is solved; see `coterie.ConvexClustering` for each of them."""
+    """Options of the solver; see `coterie.ConvexClustering`."""
 
     solver: str = "ama"
     step_size: float | str | None = None
@@ -55,14 +56,14 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class RepeatedRows:
-    """Rows of which many are equal, each kept once.
+    """Rows with duplicates, stored once.
 
     Attributes
     ----------
     distinct : ndarray of shape (m, p)
-        Those that differ.
+        The distinct rows.
     places : ndarray of shape (n,)
-        Which of them each row is.
+        Index of each row in them.
     """
 
     distinct: Array
@@ -75,7 +76,7 @@ class RepeatedRows:
 
     def whole(self, out: Array | None = None) -> Array:
         """Return, or write, all rows."""
-        # Checked places would be written to a copy first.
+        # With mode="raise", `take` writes to a copy first.
         return np.take(self.distinct, self.places, axis=0, out=out, mode="clip")
 
 
@@ -85,13 +86,13 @@ class ConvexProblem:
     Parameters
     ----------
     rows : ndarray of shape (n, p), float32 or float64
-        X, best centered.
+        X, preferably centered.
     edges : Edges
         Weights of the same dtype.
     norm : KernelNorm
-        Its groups are neighboring columns already.
+        Its groups are consecutive columns.
     step_size : float or ndarray of shape (n_edges,), optional
-        One for all duals, or that of each. None: for each edge the largest safe one in proportion to its weight.
+        One for all duals, or one for each. None: the largest safe ones in proportion to the weights.
     n_threads : int
         Threads of the kernels.
     """
@@ -115,7 +116,7 @@ class ConvexProblem:
 
     @property
     def n_groups(self) -> int:
-        """How many groups of columns do not know each other."""
+        """Number of independent groups of columns."""
         return len(self.group_starts) - 1
 
     @property
@@ -149,7 +150,7 @@ class ConvexProblem:
         former: Array,
         points: tuple[Array, ...],
     ) -> float:
-        """Do `step` and `points_of` at once: `points` are the current, the next and those ahead; return ||U||^2."""
+        """Do `step` and `points_of` in one pass, for the current, next and extrapolated points; return ||U||^2."""
         current, next_, ahead = points
         if self._windows is None:
             self.step(gamma, momenta[0], ahead, duals, former)
@@ -168,7 +169,7 @@ class ConvexProblem:
         return float(self._node_sums.sum())
 
     def objectives(self, gamma: float, points: Array) -> FloatArray:
-        """Return what each group of columns contributes to F."""
+        """Return the contribution of each group of columns to F."""
         penalties = self._penalty(gamma, points, None)[: self.n_groups]
         squares = np.sum((self.rows - points) ** 2, axis=0, dtype=np.float64)
         return 0.5 * np.add.reduceat(squares, self.group_starts[:-1]) + gamma * penalties
@@ -182,7 +183,7 @@ class ConvexProblem:
         return 0.5 * float(np.sum((candidate - points) ** 2, dtype=np.float64)) + float(slack)
 
     def split_lengths(self, gamma: float, points: Array, duals: Array) -> Array:
-        """Return how far the ends of each edge are apart by the duals (Eq. 3.11), of shape (n_groups, n_edges)."""
+        """Return the distance between the ends of each edge by the duals (Eq. 3.11), of shape (n_groups, n_edges)."""
         lengths = np.empty((self.n_groups, len(self.edges)), dtype=self.rows.dtype)
         _kernels.split_lengths(self._balls(gamma), gamma, points, duals, lengths, self.n_threads)
         return lengths
@@ -208,7 +209,7 @@ class ConvexProblem:
         return self._kernel
 
     def _edges_of_weights(self, weights: Array) -> Any:
-        """Return the edges as kernels want them."""
+        """Return the edges in the layout of the kernels."""
         return _kernels.fusion_edges(
             self.edges.heads, self.edges.tails, weights, self.steps, *self._starts, self._tail_order,
             self.group_starts, self.is_maximum,
@@ -220,7 +221,7 @@ class ConvexProblem:
 
 
 class CustomProblem(ConvexProblem):
-    """A problem with a norm of the user's own: what depends on it is done in NumPy."""
+    """A problem with a user-defined norm, computed in NumPy."""
 
     def __init__(
         self, rows: Array, edges: Edges, norm: NormObject, *, step_size: float | None, n_threads: int
@@ -233,7 +234,7 @@ class CustomProblem(ConvexProblem):
 
     @property
     def is_euclidean(self) -> bool:
-        """See `ConvexProblem.is_euclidean`; nobody knows."""
+        """See `ConvexProblem.is_euclidean`; unknown, so False."""
         return False
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
@@ -256,7 +257,7 @@ class CustomProblem(ConvexProblem):
         return np.array([lengths.sum(dtype=np.float64), slack])
 
     def dual_norms(self, vectors: Array) -> FloatArray:
-        """See `ConvexProblem.dual_norms`; by halving intervals, for the user gives the projection only."""
+        """See `ConvexProblem.dual_norms`; by bisection, as the user gives only the projection."""
         low = np.zeros(len(vectors))
         high = np.full(len(vectors), 1.0)
         while np.any(outside := self._is_outside(vectors, high)):
@@ -283,24 +284,24 @@ class CustomProblem(ConvexProblem):
 
 @dataclass(frozen=True)
 class OrderedProblem:
-    """A problem in the order that the kernels need, and the way back to the order of the data.
+    """A problem in the order of the kernels, and the mapping to the order of the data.
 
     Attributes
     ----------
     problem : ConvexProblem
-        Rows so that neighbors are close, columns by groups, centered.
+        Centered, with rows ordered so that neighbors are close, and columns ordered by groups.
     edges : Edges
         In the order of the data.
     places, is_turned : ndarray of shape (n_edges,)
-        Which of them each edge of the problem is, and whether its ends changed places.
+        Index in them of each edge of the problem, and whether its ends are exchanged.
     order, columns : ndarray of shape (n,) and (p,)
-        Which row and which column each of the problem is.
+        Row and column numbers in the data of each row and column of the problem.
     mean : ndarray of shape (p,)
         Of the data.
     data : ndarray of shape (n, p)
         The rows.
     basis : ndarray of shape (p, n - 1), optional
-        Of the coordinates that the problem has in place of columns, where rows are wide.
+        Basis of the coordinates that replace the columns if there are more columns than rows.
     """
 
     problem: ConvexProblem
@@ -314,13 +315,13 @@ class OrderedProblem:
     basis: FloatArray | None = None
 
     def centroids(self, found: RepeatedRows) -> RepeatedRows:
-        """Return the centroids of a problem in the order and the place of the data."""
+        """Return the centroids of a problem in the order and coordinates of the data."""
         if self.basis is None:
             distinct = (found.distinct + self.mean[self.columns]).astype(self.data.dtype)
             if np.any(np.diff(self.columns) != 1):
                 distinct = distinct[:, np.argsort(self.columns)]
         else:
-            # Of rows that differ: a product of matrices may round equal rows in different ways.
+            # Of distinct rows: a matrix product may round equal rows differently.
             distinct = (found.distinct @ self.basis.T + self.mean).astype(self.data.dtype)
         return RepeatedRows(distinct, found.places[np.argsort(self.order)])
 
@@ -331,7 +332,7 @@ class OrderedProblem:
         return numbered_by_first_rows(labels)
 
     def inner_duals(self, edges: Edges, duals: Array) -> Array:
-        """Return the duals of another graph in the order of the problem: 0 for edges that only this one has."""
+        """Return the duals of another graph in the order of the problem: 0 for edges that only this graph has."""
         n = self.edges.n_nodes
         theirs, ours = (part.heads.astype(np.int64) * n + part.tails for part in (edges, self.edges))
         _, at_theirs, at_ours = np.intersect1d(theirs, ours, assume_unique=True, return_indices=True)
@@ -349,7 +350,7 @@ class OrderedProblem:
 
 
 def numbered_by_first_rows(labels: IntArray) -> IntArray:
-    """Return labels from 0, in the order in which they first occur."""
+    """Renumber labels from 0, in the order of their first rows."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return first.argsort().argsort().astype(np.int32)[inverse]
 
@@ -357,7 +358,7 @@ def numbered_by_first_rows(labels: IntArray) -> IntArray:
 def make_problem(
     rows: Array, edges: Edges, norm: Any, *, step_size: float | None, n_threads: int
 ) -> ConvexProblem:
-    """Return the problem of the kind that the norm needs."""
+    """Return the problem for this kind of norm."""
     kind = ConvexProblem if isinstance(norm, KernelNorm) else CustomProblem
     return kind(rows, edges, norm, step_size=step_size, n_threads=n_threads)
 
@@ -370,7 +371,7 @@ def order_problem(
     *,
     n_threads: int = 1,
 ) -> OrderedProblem:
-    """Put rows and columns in the order of the kernels, once for a whole fit, and the data around their mean.
+    """Center the data, and put rows and columns in the order of the kernels, once per fit.
 
     Parameters
     ----------
@@ -381,7 +382,7 @@ def order_problem(
     norm : KernelNorm or NormObject
         Of the differences of centroids.
     options : SolverOptions
-        They decide the step sizes.
+        Options of the solver, which determine the step sizes.
     n_threads : int
         Threads of the kernels.
 
@@ -392,9 +393,9 @@ def order_problem(
     Raises
     ------
     ValueError
-        If the step size is larger than is safe on this graph.
+        If the step size is too large for this graph.
     """
-    # In single precision steps of the duals are lost beside the duals before a gap of 1e-5 is certified.
+    # In single precision steps of the duals round to 0 before a gap of 1e-5 is reached.
     edges = edges_of_graph(graph, np.float64)
     order = edges.order_of_neighbors()
     inner, places, is_turned = edges.renumbered(order)
@@ -411,27 +412,26 @@ def order_problem(
 
 
 def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
-    """Return an orthonormal basis of the space of n rows of more than n columns, where the norm allows to use it.
+    """Return an orthonormal basis of the span of n rows with more than n columns, if the norm permits its use.
 
-    The Euclidean norm does not see a rotation, and centroids lie in the space of the rows (they are means of rows, or
-    drawn along their differences): the problem in its coordinates is the same one.
+    The Euclidean norm is invariant under rotation, and centroids lie in the span of the rows, so the problem in the
+    coordinates of the basis is equivalent.
 
     Parameters
     ----------
     centered : ndarray of shape (n, p), float64
-        Rows around their mean, which therefore span n - 1 dimensions at most.
+        Centered rows, which span at most n - 1 dimensions.
     norm : KernelNorm or NormObject
         Of the differences of centroids.
 
     Returns
     -------
     ndarray of shape (p, n - 1), float64, or None
-        None where p <= n, or the norm is another one.
+        None if p <= n, or with other norms.
 
     Notes
     -----
-    O(n^2 p), by Householder reflections: coordinates are exact but for rounding, also of rows that depend on each
-    other.
+    O(n^2 p), by Householder reflections: coordinates are exact up to rounding, also of linearly dependent rows.
 
     Examples
     --------
@@ -456,7 +456,7 @@ def _admm_step(edges: Edges, options: SolverOptions) -> float:
 
 
 def _ama_step(edges: Edges, options: SolverOptions) -> float | None:
-    """Return a step size that is known to be safe; None leaves the choice to the problem."""
+    """Return the checked step size; None leaves the choice to the problem."""
     step_size = options.step_size
     if step_size is None or len(edges) == 0:
         return None
@@ -475,10 +475,10 @@ def _ama_step(edges: Edges, options: SolverOptions) -> float | None:
 
 
 def _steps(edges: Edges, step_size: float | Array | None) -> Array:
-    """Return step sizes for which an accelerated step cannot overshoot.
+    """Return safe step sizes of accelerated steps.
 
-    That is so if sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2, as it is where those at a node add up to at most 1/2. The
-    largest eigenvalue of the Laplacian that they make says by how much they may be larger.
+    They are safe if sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2, for example if those at each node sum to at most 1/2.
+    They are scaled by the largest eigenvalue of the Laplacian with these weights.
     """
     if step_size is not None:
         return np.array(np.broadcast_to(step_size, len(edges)), dtype=edges.weights.dtype)
@@ -493,7 +493,7 @@ def _steps(edges: Edges, step_size: float | Array | None) -> Array:
 
 
 def _largest_eigenvalue(edges: Edges, steps: FloatArray) -> float:
-    """Return that of the Laplacian with these weights, to about a hundredth."""
+    """Return the largest eigenvalue of the Laplacian with these weights, to about 1%."""
     laplacian = graph_laplacian(edges.adjacency(steps))
     if edges.n_nodes <= _FEW_NODES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[-1])
@@ -511,13 +511,13 @@ def _sums_at_nodes(edges: Edges, values: FloatArray) -> FloatArray:
 def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] | None, int]:
     """Cut the heads into runs; return first heads, reaches and offsets, and the rows of all windows.
 
-    None where the windows would be large beside the duals: then these are read again instead.
+    None if the windows would be large relative to the duals, which are then read twice.
     """
     head_starts = _starts(edges.heads, edges.n_nodes)
     size = _WINDOW_EDGES[n_columns > _FEW_COLUMNS]
     cuts = np.searchsorted(head_starts, np.arange(0, len(edges), size), side="left")
     starts = np.unique(np.concatenate([[0], cuts, [edges.n_nodes]])).astype(np.int64)
-    furthest = np.maximum.accumulate(np.concatenate([[0], edges.tails + 1]))  # of all edges up to each
+    furthest = np.maximum.accumulate(np.concatenate([[0], edges.tails + 1]))  # of all edges up to each one
     reaches = np.maximum(starts[1:], furthest[head_starts[starts[1:]]]).astype(np.int64)
     heights = reaches - starts[:-1]
     if heights.sum() > _WINDOW_SHARE * len(edges) + edges.n_nodes:

@@ -1,10 +1,9 @@
-"""The iterations: AMA, plain or accelerated, and ADMM, and the certificate of what they find.
+"""The iterations: AMA, plain or accelerated, and ADMM, and the certificate of their results.
 
 Duals are always feasible, so each of them bounds the objective from below. The points U = X + Delta of a dual iterate
-are never quite equal within a cluster, and the penalty counts their small differences in full: the gap would only fall
-with the error of the duals. Means of sets that are about to fuse leave a gap that falls with its square. A set of fused
-points moves as one, by the sum of all that pulls at it: its mean is the mean of its points, whatever the duals inside
-are.
+are not exactly equal within a cluster, and the norm of small differences makes the gap proportional to the error of the
+duals. With each set of nearly fused points replaced by its mean, the gap decreases with the square of the error. The
+mean of a set does not depend on the duals of edges inside it.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-# Iterations before the gap is looked at: a share of those that were done, at least and at most so many.
+# Iterations between checks of the gap: a fraction of those done, and their least and largest number.
 _CHECK_SHARE, _FEWEST, _MOST = 0.2, 10, 100
 
-# Rows from which the linear systems of ADMM are solved by conjugate gradients, and how well.
+# Rows from which the linear systems of ADMM are solved by conjugate gradients, and their tolerance.
 _MOST_FACTORED = 20_000
 _CG_TOLERANCE = 1e-10
 
-# The first length up to which ends are tried to be fused, relative to the spread of the rows, the others relative to
-# it, and the shortest one.
+# The first length up to which ends are fused as a trial, relative to the spread of the rows; the others relative to the
+# first; and the shortest one.
 _FIRST_LENGTH = 1e-3
 _LADDER = (0.0, 0.3, 3.0)
 _LEAST_LENGTH = 1e-9
@@ -47,7 +46,7 @@ _LEAST_LENGTH = 1e-9
 
 @dataclass(frozen=True)
 class Certificate:
-    """Centroids with the clusters they belong to, and a bound of how much better any others can be.
+    """Centroids and their clusters, with a bound of their distance from the optimum.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class Certificate:
     labels : ndarray of shape (n,), int32
         Clusters, numbered in the order of their first nodes.
     n_clusters : int
-        How many.
+        Number of clusters.
     objective : float
         F(U).
     gap : float
@@ -72,7 +71,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Centroids, what each group of columns contributes to their objective, and the sets of each group."""
+    """Centroids, the contribution of each group of columns to their objective, and the sets of each group."""
 
     centroids: Array
     objectives: FloatArray
@@ -81,39 +80,39 @@ class _Candidate:
 
 
 class Fuser:
-    """Finds the fused centroids of dual iterates; remembers how short the edges were that had to fuse."""
+    """Computes fused centroids from dual iterates; keeps the length up to which edges had to be fused."""
 
     def __init__(self, problem: ConvexProblem) -> None:
         self._problem = problem
         spread = float(np.sqrt(2 * problem.energy / problem.rows.size))
         epsilon = float(np.finfo(problem.rows.dtype).eps)
         self._length, self._least_length = _FIRST_LENGTH * spread, max(_LEAST_LENGTH, 8 * epsilon) * spread
-        # Differences that are rounding errors cannot be told from none.
+        # Differences below this may be rounding errors.
         self._least_gap = (8 * epsilon) ** 2 * problem.energy
 
     def on(self, problem: ConvexProblem) -> Fuser:
-        """Return one that remembers the same, for another problem of these edges."""
+        """Return a copy with the same state for another problem with these edges."""
         other = copy(self)
         other._problem = problem
         return other
 
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
-        """Return the best centroids that can be made of the points.
+        """Return the best fused centroids of the points.
 
-        Sets that the duals say are fused (Eq. 3.11) are preferred if they are good enough for the tolerance.
+        Sets that are fused according to the duals (Eq. 3.11) are preferred if their gap is within the tolerance.
 
         Parameters
         ----------
         gamma : float
             Strength of the penalty.
         points : ndarray of shape (n, p)
-            Centroids that are not quite fused.
+            Centroids before fusion.
         duals : ndarray of shape (n_edges, p)
             Feasible for gamma.
         origin : ndarray of shape (n, p)
             X + Delta.
         tol : float
-            Relative gap that is small enough.
+            Tolerance of the relative gap.
         """
         problem = self._problem
         levels = self._levels(gamma, points, problem.split_lengths(gamma, points, duals))
@@ -127,11 +126,11 @@ class Fuser:
         return Certificate(chosen.centroids, labels, n_clusters, float(chosen.objectives.sum()), gap)
 
     def enough(self, objective: float, tol: float) -> float:
-        """Return the gap that the tolerance allows."""
+        """Return the largest gap within the tolerance."""
         return tol * objective + self._least_gap
 
     def _levels(self, gamma: float, points: Array, lengths: Array) -> list[_Candidate]:
-        """Return what becomes of the points if ever longer edges fuse, first those of length 0 but for rounding."""
+        """Return the points with increasingly long edges fused, first those of length 0 up to rounding."""
         problem = self._problem
         n_nodes, n_groups = len(points), problem.n_groups
         parents = [np.arange(n_nodes, dtype=np.int32) for _ in range(n_groups)]
@@ -164,7 +163,7 @@ class Fuser:
         self._length = max(self._least_length, self._length * (_LADDER[best] or 0.5))
 
     def _best(self, gamma: float, points: Array, levels: list[_Candidate]) -> _Candidate:
-        """Return the best of each group of columns; the points as they are, where fusing makes them worse."""
+        """Return the best candidate of each group of columns, which may be the unfused points."""
         if max(levels[-1].n_sets) == min(levels[-1].n_sets) == len(points):
             return levels[0]  # nothing is fused
         as_they_are = _Candidate(
@@ -197,27 +196,27 @@ class Fuser:
 
 
 class Solver(Protocol):
-    """What iterates on one problem."""
+    """Interface of the iterations on one problem."""
 
     problem: ConvexProblem
     points: Array
     duals: Array
 
     def start(self, gamma: float) -> None:
-        """Begin for this gamma, with the duals that there are, made feasible."""
+        """Start for this gamma, from the current duals, projected to be feasible."""
 
     def resume(self, duals: Array) -> None:
-        """Go on from other duals, and from the points that belong to them; `start` comes next."""
+        """Replace the duals and their points; call `start` next."""
 
     def iterate(self) -> None:
-        """Improve points and duals."""
+        """Do one iteration."""
 
     def origin(self) -> Array:
         """Return X + Delta."""
 
 
 class AMA:
-    """Projected gradient steps of the dual; accelerated as Nesterov does, begun anew where the dual decreases.
+    """Projected gradient steps of the dual; with Nesterov's acceleration, restarted when the dual decreases.
 
     Parameters
     ----------
@@ -236,7 +235,7 @@ class AMA:
         self._acceleration = acceleration
 
     def on(self, problem: ConvexProblem, duals: Array) -> AMA:
-        """Return the same iterations on another problem, from these duals."""
+        """Return the same solver for another problem, from these duals."""
         other = AMA(problem, acceleration=self._acceleration)
         other.resume(duals)
         return other
@@ -283,7 +282,7 @@ class AMA:
             self._advance()
 
     def _advance(self) -> None:
-        """Take the momentum of the next step: (alpha_(m-1) - 1) / alpha_m."""
+        """Return the momentum of the next step: (alpha_(m-1) - 1) / alpha_m."""
         alpha = 0.5 * (1 + np.sqrt(1 + 4 * self._alpha**2))
         self._momentum, self._alpha = (self._alpha - 1) / alpha, alpha
 
@@ -336,16 +335,16 @@ class ADMM:
         return self._origin
 
     def residuals(self, tol: float) -> tuple[float, float]:
-        """Return the primal and the dual residual of the last iteration, each over what Boyd's rule allows of it.
+        """Return the primal and the dual residual of the last iteration, relative to their limits by Boyd's rule.
 
         With A the differences over edges, r = A U - V is (lambda_before - lambda) / nu, and s = nu A'(V - V_before) is
-        X + Delta - U, by the equation that U solves (Boyd et al. 2011, section 3.3). Allowed are tol ||A U|| or
-        tol ||V||, the larger, and tol ||Delta||; of either also tol times the spread of the rows for each entry.
+        X + Delta - U, by the equation that U solves (Boyd et al. 2011, section 3.3). The limits are tol max(||A U||,
+        ||V||) and tol ||Delta||, each plus tol times the spread of the rows for each entry.
 
         Parameters
         ----------
         tol : float
-            Boyd's relative tolerance, and his absolute one in units of the rows' spread.
+            Relative tolerance, and absolute tolerance in units of the rows' spread.
         """
         problem = self.problem
         rows, heads, tails = problem.rows, problem.edges.heads, problem.edges.tails
@@ -380,13 +379,13 @@ class ConvexResult:
     objective, gap : float
         F(U), and F(U) - D(Lambda).
     n_clusters, n_iter : int
-        Numbers of clusters and of iterations.
+        Number of clusters and of iterations.
     reason : {"converged", "max_iter", "max_time", "callback"}
         Why the iterations ended.
     history : record array
         One row per check of the gap.
     residuals : tuple of float, optional
-        Those of ADMM, each over what is allowed, where they decide.
+        Residuals of ADMM, relative to their limits; only with stopping by residuals.
     """
 
     centroids: Array
@@ -419,11 +418,11 @@ def minimize(
     gamma : float
         Strength of the penalty.
     options : SolverOptions
-        Which iterations, and what ends them.
+        Solver and stopping rule.
     stop : Stop
-        Iterations at most, and the tolerance of the relative gap or of the residuals.
+        Maximum number of iterations, and the tolerance of the relative gap or of the residuals.
     report : Report
-        Told each check of the gap.
+        Called at each check of the gap.
     duals : ndarray of shape (n_edges, p), optional
         Warm start, in the order of the problem (`OrderedProblem.inner_duals`).
 
@@ -454,14 +453,14 @@ def minimize(
 
 
 def make_solver(problem: ConvexProblem, options: SolverOptions) -> Solver:
-    """Return the iterations that the options name."""
+    """Return the solver for the options."""
     if options.solver == "admm":
         return ADMM(problem)
     return AMA(problem, acceleration=options.solver == "ama")
 
 
 def settled_residuals(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
-    """Return the test whether the residuals of ADMM are small enough; None where the gap decides."""
+    """Return the test of the residuals of ADMM; None with stopping by the gap."""
     if options.stopping == "gap" or not isinstance(solver, ADMM):
         return None
     return lambda: max(solver.residuals(stop.tolerance)) <= 1
@@ -482,17 +481,17 @@ def iterate(
     Parameters
     ----------
     solver, fuser : Solver, Fuser
-        Of one problem. The solver begins with its own duals.
+        Of one problem. The solver starts from its current duals.
     gamma : float
         Strength of the penalty.
     stop : Stop
-        Iterations at most; the gap may be at most `tolerance` times the objective.
+        Maximum number of iterations; the gap may be at most `tolerance` times the objective.
     is_stopped : callable
-        Given each certificate and the iterations done by then; whether to end early.
+        Called with each certificate and the number of iterations so far; returns whether to stop.
     deadline : Deadline
-        When to end at once.
+        Time limit.
     has_settled : callable, optional
-        Asked after each iteration whether it is enough, in place of the gap.
+        Called after each iteration; returns whether it has converged. Replaces the test of the gap.
 
     Returns
     -------
@@ -512,7 +511,7 @@ def iterate(
         if done >= next_check or done == max_iter or late or settled:
             found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), stop.tolerance)
             if best is not None and best.objective < found.objective:
-                # The gap that counts is the one to the present duals.
+                # The gap of the best certificate to the current duals.
                 gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
                 found = replace(best, gap=gap)
             best = found
@@ -529,7 +528,7 @@ def _length(vectors: Array) -> float:
 
 
 def _system(problem: ConvexProblem) -> Callable[[Array], Array]:
-    """Return what solves (I + nu L) Y = B."""
+    """Return the solver of (I + nu L) Y = B."""
     edges, rows = problem.edges, problem.rows
     if len(edges) == 0:
         return lambda right: right

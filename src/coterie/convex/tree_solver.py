@@ -1,8 +1,8 @@
 """Convex clustering with weights on a tree and the l1 norm: each column is a fused lasso on a tree, solved exactly.
 
-The columns do not depend on each other, and the dual flow on a tree follows from the centroids, so each gamma has a
-certificate of its own, whatever was contracted on the way. From one gamma to the next, edges that were fused in a
-column are contracted there; the kernel undoes this where the flow over such an edge exceeds its bound.
+The columns do not depend on each other, and the dual flow on a tree follows from the centroids, so each gamma has its
+own exact certificate. Edges that were fused in a column at the previous gamma are contracted there; the kernel undoes
+this where the flow over such an edge exceeds its bound.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from coterie.graphs.spanning import rooted_tree, spanning_tree
 __all__ = ["TreeProblem", "TreeSolution", "follow_tree_path", "minimize_on_tree", "tree_problem"]
 
 
-# The first gamma that is tried could fuse this share of the edges, if all forces drew their ends together.
+# The first trial gamma could fuse this fraction of the edges, if all forces pulled their ends together.
 _FIRST_SHARE = 0.05
 
-# Gammas that are tried for one number of clusters, more for the first one, and what counts as that number: half a step
-# of its logarithm.
+# Maximum number of trial gammas for one number of clusters, and for the first one, and the tolerance of that number:
+# half a step of its logarithm.
 _TRIALS, _FIRST_TRIALS, _NEAR = 5, 20, 0.5
 
 # Bounds of the factor of gamma from one trial to the next.
@@ -39,7 +39,7 @@ _SHORTEST, _LONGEST = 1.02, 4.0
 # Gaps below this share of the rows' energy are rounding errors.
 _ROUNDING = 1e-12
 
-# The last gamma is beyond the one that fuses all rows by rounding.
+# Factor of the last gamma above the one that fuses all rows, because of rounding.
 _BEYOND = 1 + 1e-6
 
 
@@ -52,7 +52,7 @@ class TreeProblem:
     data : ndarray of shape (n, p)
         The rows.
     columns : ndarray of shape (p, m), float64
-        The nodes around the mean of the rows.
+        The centered nodes.
     sizes : ndarray of shape (m,)
         Rows of each node.
     parents : ndarray of shape (m,), int32
@@ -131,7 +131,7 @@ class TreeSolution:
     fused : ndarray of shape (p, m), uint8
         Whether a node has the value of its parent in each column.
     joined : ndarray of shape (m,), uint8
-        Whether it has in all columns.
+        Whether it has the value of its parent in all columns.
     objective, gap : float
         F, and F - D.
     flows : ndarray of shape (p, m), optional
@@ -162,9 +162,9 @@ def tree_problem(
     data : ndarray of shape (n, p)
         The rows. Equal ones are one node.
     n_neighbors : int
-        Neighbors in the graph whose tree it is.
+        Neighbors in the graph whose spanning tree is used.
     decay : float or "auto"
-        See `coterie.convex.weights.weight_graph`; "auto" goes by the lengths of the edges of the tree.
+        See `coterie.convex.weights.weight_graph`; "auto" uses the lengths of the edges of the tree.
     random_state, n_threads
         See `coterie.graphs.spanning.spanning_tree`.
 
@@ -218,7 +218,7 @@ def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> C
     gamma : float
         Strength of the penalty.
     report : Report
-        Told of the solution.
+        Called with the solution.
 
     Returns
     -------
@@ -250,14 +250,14 @@ def follow_tree_path(
     problem : TreeProblem
         Rows and their tree.
     gammas : iterable of float, optional
-        Ascending. None: they are chosen so that the numbers of clusters fall evenly in their logarithms, from one for
-        each distinct row at gamma = 0 to one.
+        Ascending. None: they are chosen so that the logarithm of the number of clusters decreases evenly, from one
+        cluster for each distinct row at gamma = 0 to one in all.
     n_gammas : int
-        How many are chosen, at most.
+        Maximum number of chosen gammas.
     stop : Stop
         Its tolerance counts the gammas that have not converged.
     report : Report
-        Told each gamma.
+        Called after each gamma.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def _solved(problem: TreeProblem, gammas: Iterable[float]) -> Iterable[tuple[Tre
 
 
 def _chosen(problem: TreeProblem, n_gammas: int) -> Iterable[tuple[TreeSolution, int]]:
-    """Yield solutions whose numbers of clusters fall evenly in their logarithms, with the problems solved for each."""
+    """Yield solutions with evenly decreasing log number of clusters, each with the number of problems solved for it."""
     last = problem.last_gamma
     if n_gammas == 1 or last == 0:
         yield problem.solve(last), 1
@@ -334,7 +334,7 @@ def _chosen(problem: TreeProblem, n_gammas: int) -> Iterable[tuple[TreeSolution,
             else:
                 upper = found
             guess = _next_guess(lower, target, slope, upper, last)
-        else:  # no gamma leaves about as many
+        else:  # no gamma has about this number
             found = lower if upper is None or lower.n_clusters < kept.n_clusters else upper
         if found.n_clusters < kept.n_clusters:
             yield found, n_solved
@@ -346,7 +346,7 @@ def _chosen(problem: TreeProblem, n_gammas: int) -> Iterable[tuple[TreeSolution,
 
 
 def _first_gamma(problem: TreeProblem) -> float:
-    """Return a gamma below which few edges can fuse: no end moves by more than gamma times its weights."""
+    """Return a gamma below which few edges can fuse: a node moves by at most gamma times its total weight."""
     parents, weights = problem.parents, problem.weights.copy()
     weights[0] = 0
     reach = (weights + np.bincount(parents, weights, len(parents))) / problem.sizes
@@ -355,7 +355,7 @@ def _first_gamma(problem: TreeProblem) -> float:
 
 
 def _slope(before: TreeSolution, after: TreeSolution, known: float) -> float:
-    """Return by how much the logarithm of the number of clusters falls with that of gamma."""
+    """Return the rate at which the log number of clusters decreases with log gamma."""
     fell = float(np.log(before.n_clusters / after.n_clusters))
     if before.gamma == 0 or fell <= 0:
         return known
@@ -365,7 +365,7 @@ def _slope(before: TreeSolution, after: TreeSolution, known: float) -> float:
 def _next_guess(
     lower: TreeSolution, target: float, slope: float, upper: TreeSolution | None, last: float
 ) -> float:
-    """Return a gamma that should leave the wanted number of clusters, whose logarithm is the target."""
+    """Return the gamma predicted for a number of clusters, whose logarithm is the target."""
     most = float(np.log(lower.n_clusters))
     if upper is None:
         factor = float(np.exp(np.clip((most - target) / slope, np.log(_SHORTEST), np.log(_LONGEST))))

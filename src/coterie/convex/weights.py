@@ -1,4 +1,4 @@
-"""The weights of convex clustering: which rows share an edge, and how much it counts."""
+"""The weights of convex clustering: a graph of rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from coterie.graphs import bridge_components, check_graph, knn_graph
 __all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph", "weights_of_edges", "without_units"]
 
 
-# The decay that is chosen from the distances in the graph.
+# Name of the decay chosen from the distances in the graph.
 AUTO = "auto"
 
-# The long edges weigh this share of the short ones; which quantiles of the squared distances these are; and the least
-# weight of any edge, relative to the largest.
+# Ratio of the weights of long and short edges; the quantiles of the squared distances that define them; and the least
+# weight of an edge, relative to the largest.
 _FALL, _SHORT, _LONG = 0.5, 0.1, 0.9
 _LEAST_WEIGHT = 0.01
 
@@ -51,21 +51,21 @@ def weight_graph(
     n_neighbors : int
         Neighbors of each row.
     decay : float or "auto"
-        Weights are exp(-decay ||x_i - x_j||^2), the features as they are: they depend on the features' units. 0: all 1.
-        "auto": they do not, see `relative_graph`.
+        Weights are exp(-decay ||x_i - x_j||^2), which depends on the units of the features. 0: all 1. "auto":
+        independent of units, see `relative_graph`.
     connect : bool, optional
         Add the shortest edges that connect the components. None: where decay is "auto" and the graph is not given.
     graph : sparse matrix or array of shape (n, n), optional
-        Symmetric weights. If it is to be connected and decay is "auto", new edges weigh as little as its lightest one.
+        Symmetric weights. With `connect` and decay "auto", new edges have the weight of its lightest edge.
     random_state, n_threads
         See `coterie.graphs.knn_graph`.
 
     Returns
     -------
     graph : csr_array of shape (n, n)
-        Entries whose weight underflows to 0 are left out, except where they connect components; a warning says so.
+        Entries whose weight underflows to 0 are left out with a warning, except where they connect components.
     decay : float or None
-        That of the weights; None where the graph is given.
+        Decay of the weights; None with a given graph.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArra
 
 
 def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
-    """Return the rows that differ, in an order that depends on nothing but them, and which of them each row is.
+    """Return the distinct rows, in an order that depends only on them, and the index of each row in them.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
 def relative_graph(
     X: Array, *, kind: str, n_neighbors: int, connect: bool, random_state: Any = None, n_threads: int = 1
 ) -> tuple[sp.csr_array, float]:
-    """Build a graph whose weights do not depend on the units of the rows, nor on how often each of them occurs.
+    """Build a graph whose weights do not depend on the units of the rows or on duplicates.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def relative_graph(
     kind : {"knn", "dense"}
         Edges to the nearest neighbors of either end, equal rows not counted, or between all rows.
     n_neighbors : int
-        Neighbors of each row; all others, where there are fewer that differ.
+        Neighbors of each row; all other rows, if there are fewer distinct ones.
     connect : bool
         Add the shortest edges that connect the components.
     random_state, n_threads
@@ -151,8 +151,8 @@ def relative_graph(
 
     Notes
     -----
-    Of equal rows each has edges of its own, so that a row that occurs twice counts twice; they are joined by edges that
-    hold them together.
+    Each of several equal rows has its own edges, so that a row that occurs twice counts twice; edges between equal rows
+    are heavy enough to keep them fused.
 
     References
     ----------
@@ -188,13 +188,13 @@ def relative_graph(
 
 
 def _lightest(graph: sp.csr_array) -> Callable[[Array], Array]:
-    """Return what gives any edge the least weight of a graph."""
+    """Return a function that gives each edge the least weight of a graph."""
     least = graph.data[graph.data > 0].min(initial=1.0) if graph.nnz else 1.0
     return lambda squares: np.full_like(squares, least)
 
 
 class _Gaussian:
-    """exp(-decay d^2), and how often that was nothing."""
+    """Weights exp(-decay d^2), with a count of those that underflow."""
 
     def __init__(self, decay: float, dtype: npt.DTypeLike) -> None:
         self._decay, self._dtype = decay, dtype
@@ -212,7 +212,7 @@ class _Gaussian:
 
     @property
     def loss(self) -> str:
-        """How many weights underflow, and which decay would keep them."""
+        """Number of weights that underflow, and a decay that would keep them."""
         keeps = -np.log(np.finfo(self._dtype).tiny) / self._longest
         lost = "all" if self._n_lost == self._n_weights else f"{self._n_lost} of {self._n_weights}"
         return (
@@ -238,7 +238,7 @@ def _dense_graph(X: Array, weights: Callable[[Array], Array]) -> sp.csr_array:
 
 
 def without_units(X: Array) -> tuple[Array, float]:
-    """Return the rows around their mean, divided by a power of two that makes them less than 1, and that power."""
+    """Return the centered rows divided by a power of two that makes them less than 1, and that power."""
     centered = X - X.mean(axis=0, dtype=np.float64)
     _, exponent = np.frexp(np.abs(centered).max(initial=0.0))
     # The objective is in squares of the units.
@@ -260,7 +260,7 @@ def _squares_of_neighbors(
     least = np.finfo(rows.dtype).tiny
 
     def squares(found: Array) -> Array:
-        return np.maximum(found, least)  # rows that differ have an edge, even where the square underflows
+        return np.maximum(found, least)  # distinct rows have an edge, even if the square underflows
 
     k = min(n_neighbors, len(rows) - 1)
     graph = knn_graph(rows, k, weights=squares, random_state=random_state, n_threads=n_threads)
@@ -283,16 +283,16 @@ def _relative_weights(squares: Array) -> tuple[Array, float]:
 def _of_all_copies(
     heads: IndexArray, tails: IndexArray, weights: Array, groups: IndexArray, dtype: Any
 ) -> sp.csr_array:
-    """Give each of several equal rows its own edges, and join them to the first of them."""
+    """Give each of several equal rows its own edges, and an edge to the first of them."""
     counts = np.bincount(groups)
     members, starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
-    # An edge is there as often as the more frequent of its ends; what is left over goes to other copies each time.
+    # An edge is repeated for each copy of its more frequent end; the remainder goes to different copies each time.
     times = np.maximum(counts[heads], counts[tails])
     of_edge = np.repeat(np.arange(len(heads)), times)
     turn = np.arange(len(of_edge)) - np.repeat(np.cumsum(times) - times, times) + of_edge
     ends = [members[starts[side][of_edge] + turn % counts[side][of_edge]] for side in (heads, tails)]
-    # Of the edges to one other row, a copy has at most one more than another copy: what pulls it away from the mean of
-    # the copies is less than the weights of one edge to each of these rows, and an edge of that weight holds it.
+    # A copy has at most one edge more to another row than the other copies: the force that separates it from their mean
+    # is less than the weight of one edge to each of these rows, which an edge of that weight compensates.
     degrees = np.bincount(heads, weights, len(counts)) + np.bincount(tails, weights, len(counts))
     others = np.delete(members, starts)
     holding = np.where(degrees > 0, degrees, 1.0)[groups[others]]

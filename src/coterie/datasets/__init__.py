@@ -1,4 +1,4 @@
-"""Small real data sets, two that ship with the package and two of scikit-learn's, and a larger one made of digits.
+"""Small real data sets, two in the package and two of scikit-learn, and a larger one derived from digits.
 
 The shipped sets are tables with names for their rows and columns, returned as a `sklearn.utils.Bunch`.
 """

@@ -1,4 +1,4 @@
-"""As many digits as are wanted, no two alike."""
+"""Any number of distinct digits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["make_moved_digits"]
 def make_moved_digits(
     n_samples: int = 100_000, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[Array, Array]:
-    """Handwritten digits of 8 x 8 pixels, each moved by up to a pixel up or down and to the side.
+    """Generate handwritten digits of 8 x 8 pixels, each shifted by up to a pixel in both directions.
 
-    As many as are wanted, no two alike: the idea of INFMNIST (Loosli, Canu and Bottou 2007) on scikit-learn's digits.
+    Any number of distinct images can be generated, as in INFMNIST (Loosli, Canu and Bottou 2007), from scikit-learn's
+    digits.
 
     Parameters
     ----------

@@ -14,12 +14,12 @@ __all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
 
 
 def load_iris() -> tuple[Array, Array]:
-    """Fisher's iris flowers, from scikit-learn.
+    """Load Fisher's iris flowers from scikit-learn.
 
     Returns
     -------
     X : ndarray of shape (150, 4), float64
-        Sepal length and width, petal length and width, in centimetres.
+        Sepal length and width, petal length and width, in centimeters.
     y : ndarray of shape (150,), int64
         The species: 50 flowers of each of three.
 
@@ -37,7 +37,7 @@ def load_iris() -> tuple[Array, Array]:
 
 
 def load_digits() -> tuple[Array, Array]:
-    """Handwritten digits of 8 x 8 pixels, from scikit-learn.
+    """Load handwritten digits of 8 x 8 pixels from scikit-learn.
 
     Returns
     -------
@@ -60,14 +60,13 @@ def load_digits() -> tuple[Array, Array]:
 
 
 def load_senate(*, complete: bool = False) -> Bunch:
-    """Votes of the senators of the United States on 20 issues of 2001.
+    """Load votes of the senators of the United States on 20 issues of 2001.
 
     Parameters
     ----------
     complete : bool, default=False
-        Keep only complete and unique voting records: senators who missed no vote, and of those who voted
-        alike only the first in the table. 48 are left. (The paper on convex clustering codes these votes
-        as 0 and 1: `data > 0`.)
+        Keep only complete and unique voting records: senators without a missed vote, and of equal records only the
+        first in the table. 48 remain. (The paper on convex clustering codes these votes as 0 and 1: `data > 0`.)
 
     Returns
     -------
@@ -102,7 +101,7 @@ def load_senate(*, complete: bool = False) -> Bunch:
 
 
 def load_mammals() -> Bunch:
-    """Dentition of 27 mammals, no two alike.
+    """Load the dentition of 27 mammals, all distinct.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Graphs of nearest neighbors, and what clustering on graphs asks of them.
+"""Graphs of nearest neighbors, and functions of graphs for clustering.
 
 A graph of n vertices is a `scipy.sparse.csr_array` of shape (n, n) of non-negative weights: entry (i, j) is the edge
-from i to j. Rows are sorted and no entry occurs twice. An entry that is stored is an edge, also where its weight is 0,
-as that of the edge between two equal rows with ``weights="distance"``.
+from i to j. Rows are sorted and no entry occurs twice. Each stored entry is an edge, even with weight 0, such as the
+edge between two equal rows with ``weights="distance"``.
 """
 
 from coterie.graphs.bridges import bridge_components

@@ -1,9 +1,9 @@
-"""Approximate nearest neighbors of dense rows: each row looks in the few cells whose centroids are nearest to it.
+"""Approximate nearest neighbors of dense rows: search in the few cells whose centroids are nearest to a row.
 
-Within a cell everything is a product of blocks, at the speed of the exact search. Where few directions suffice to tell
-near rows from far ones, cells are searched in these, and what is found there is measured in all columns. How many
-directions and cells are enough is measured on probes, rows whose neighbors are known. What is found does not depend
-on the number of threads.
+Within a cell scores are products of blocks, at the speed of the exact search. If a few principal directions separate
+near rows from far ones, cells are searched in these, and distances of the candidates are computed in all columns. The
+numbers of directions and cells are chosen on probes, rows whose neighbors are known. The result does not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from coterie.graphs.probes import draw_probes
 __all__ = ["Aim", "CellIndex", "approximate_neighbors"]
 
 
-# Probes are left out of the points that cells are learned from where there are so many points for each.
+# With at least this number of points per probe, cells are learned without the probes.
 _LEFT_OUT = 2
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What a search is to reach.
+    """Target of a search.
 
     Attributes
     ----------
     recall : float
-        The share of the nearest points that is to be found, from 0 to 1.
+        Target share of the nearest points, from 0 to 1.
     least_work : float
-        Multiply-adds that the search may take in any case: where fewer are enough, more cells are visited.
+        Multiply-adds that the search uses at least: if fewer are enough for the target, more cells are visited.
     most_work : float
-        Multiply-adds that it may take at most, whatever is found then; some cells are visited in any case.
+        Maximum number of multiply-adds, whether or not the target is reached; some cells are always visited.
     """
 
     recall: float
@@ -52,37 +52,37 @@ class Aim:
     most_work: float = math.inf
 
     def work(self, n_asked: int) -> Work:
-        """Return what a search for so many rows may take."""
+        """Return the limits of work for a number of rows."""
         return Work(n_asked, self.least_work, self.most_work)
 
 
 def approximate_neighbors(
     points: Array, queries: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
 ) -> tuple[IntArray, Array, float]:
-    """Return near points of each query, their squared distances, and which share of the nearest was found.
+    """Return near points of each query, their squared distances, and the recall.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where to look.
+        The points to search.
     queries : ndarray of shape (q, d), of the same dtype, or None
-        None: the points among each other, none of them its own neighbor.
+        None: the points themselves, without a point as its own neighbor.
     n_neighbors : int
-        At most n, or n - 1 of the points among each other.
+        At most n; n - 1 without queries.
     aim : Aim
-        How many of the nearest are to be found.
+        Target of the search.
     seed : int
-        Of all draws.
+        Seed of all draws.
     n_threads : int
         Threads of the kernels.
 
     Returns
     -------
     ids : ndarray of shape (q, n_neighbors), int32
-        By distance, ascending; equally far ones by number.
+        By ascending distance, ties by number.
     squares : ndarray of shape (q, n_neighbors), dtype of the points
     recall : float
-        The share of the nearest points that was found, as far as other probes tell than those it was planned by.
+        Share of the nearest points that was found, estimated on other probes than those of the plan.
     """
     if queries is not None:
         index = CellIndex(points, queries, n_neighbors, aim, seed, n_threads, n_asked=len(queries))
@@ -98,32 +98,32 @@ def approximate_neighbors(
 
 
 class CellIndex:
-    """Points in cells, made once and asked often.
+    """Points in cells, for repeated searches.
 
-    Each row looks into its own cells alone, so that what is found for it depends on no other row. How many cells and
-    directions that takes is planned once, by probes.
+    The cells of a query do not depend on other queries, and neither does its result. The numbers of cells and
+    directions are planned once, by probes.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where to look. They are not copied.
+        The points to search. They are not copied.
     sample : ndarray of shape (s, d), of the same dtype, or None
-        Rows such as will ask, of which probes are drawn. None: the points, which are not their own neighbors.
+        Typical queries, from which probes are drawn. None: the points, which are not their own neighbors.
     n_neighbors : int
-        At most n: the most that will be asked for.
+        Maximum number of neighbors of a query, at most n.
     aim : Aim
-        How many of the nearest are to be found.
+        Target of the search.
     seed : int
-        Of all draws.
+        Seed of all draws.
     n_threads : int
         Threads of the kernels.
     n_asked : int
-        How many rows the work of the aim is for.
+        Number of rows for the work of the target.
 
     Attributes
     ----------
     recall : float
-        The share of the nearest points that was found of other probes than those it was planned by.
+        Share of the nearest points that was found, estimated on other probes than those of the plan.
     """
 
     method: ClassVar[str] = "approximate"
@@ -145,7 +145,7 @@ class CellIndex:
         self._n_planned = min(n_neighbors, len(points) - are_points)
         space = _Space(points, sample, self._n_planned, aim, seed, n_threads)
         self._points, self._space = points, space
-        # Probes stand for rows that are not among the points.
+        # Probes represent rows that are not among the points.
         drawn = np.concatenate([space.probes.rows, space.judges.rows])
         left_out = drawn if are_points and _LEFT_OUT * len(drawn) <= len(points) else None
         self._search = CellSearch(space.near, seed, n_threads, left_out)
@@ -170,7 +170,7 @@ class CellIndex:
 
 
 class _Space:
-    """Points relative to their mean, in few directions where these suffice, and the probes that tell so."""
+    """Points relative to their mean, in few directions if these are enough, and the probes of that decision."""
 
     def __init__(
         self, points: Array, sample: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
@@ -186,7 +186,7 @@ class _Space:
         )
         self.centered = centered
         self.probes, self.judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
-        # What directions miss and what cells miss add up.
+        # The errors of directions and of cells add up.
         missed = 1 - aim.recall
         self.recall_by_cells = 1 - 3 * missed / 4
         found = few_directions(centered, self.offsets, self.probes, 1 - missed / 4, seed, n_threads)
@@ -195,17 +195,17 @@ class _Space:
             self.near = centered
             self.n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
         else:
-            # At least as many as are asked for: rows with fewer would be compared with all.
+            # At least the requested number: rows with fewer candidates would be compared with all points.
             self.near, self.n_candidates = found.near, max(found.n_candidates, n_neighbors + are_points)
 
     def of(self, relative: Array, n_threads: int) -> Array:
-        """Return rows relative to the mean in the directions, the same bits whatever others there are."""
+        """Return rows relative to the mean in the directions, bit-identical for any other rows."""
         if self.directions is None:
             return relative
         return rows_in_directions(relative, self.directions, n_threads)
 
     def forget(self) -> None:
-        """Forget what is only needed to plan."""
+        """Drop the data that only planning needs."""
         del self.centered, self.probes, self.judges
 
 
@@ -220,7 +220,7 @@ def _measured(
     """Return the nearest of the candidates in the cells that rows visit."""
     candidates, row_order = visited.candidates(space.offsets, space.n_candidates), visited.row_order
     ids, squares = nearest_of_candidates(points, queries, candidates, row_order, n_neighbors, n_threads)
-    # Rows whose cells hold too few points are compared with all.
+    # Rows whose cells hold too few points are compared with all points.
     few = np.flatnonzero(ids[:, -1] < 0)
     if len(few):
         own = few.astype(np.int32) if queries is None else None

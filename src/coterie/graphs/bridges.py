@@ -30,11 +30,10 @@ def bridge_components(
     bandwidth: float | None = None,
     n_threads: int | None = None,
 ) -> sp.csr_array:
-    """Connect a graph by the shortest edges that do: the minimum spanning tree of its components.
+    """Connect a graph by the shortest edges between its components: their minimum spanning tree.
 
     The distance of two components is that of their nearest rows. Each round joins every component but the largest to
-    the one that is nearest to it (Borůvka); of edges of equal length that with the lower vertices is taken, so the
-    result is unique.
+    its nearest one (Borůvka); ties are broken by the lower vertices, so the result is unique.
 
     Parameters
     ----------
@@ -45,12 +44,12 @@ def bridge_components(
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.
     weights : {"binary", "distance", "gaussian"} or callable
-        Weights of the new edges from their squared distances, see `knn_graph`. They are never 0 but with "distance":
-        the smallest number takes its place.
+        Weights of the new edges from their squared distances, see `knn_graph`. Weights of 0 are replaced by the
+        smallest positive number, except with "distance".
     bandwidth : float, optional
-        s of the Gaussian weights, which need it: take that of the graph.
+        s of the Gaussian weights, required for these: that of the graph.
     n_threads : int, optional
-        None: all processors. The same bits for any number.
+        None: all processors. The result does not depend on it.
 
     Returns
     -------
@@ -60,12 +59,12 @@ def bridge_components(
     Raises
     ------
     ValueError, TypeError
-        See `check_graph`, `knn_graph` and `nearest_neighbors`; or if X has not n rows.
+        See `check_graph`, `knn_graph` and `nearest_neighbors`; or if X does not have n rows.
 
     Notes
     -----
-    O(m n d) time for each of at most log2(components) rounds, m being the number of rows outside the largest
-    component: meant for graphs that few small components keep from being connected.
+    O(m n d) time for each of at most log2(components) rounds, where m is the number of rows outside the largest
+    component: intended for graphs with a few small components.
 
     References
     ----------

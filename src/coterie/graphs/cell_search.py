@@ -1,4 +1,4 @@
-"""Search among the points of few cells: which cells each row visits, how many are enough, and the search itself."""
+"""Search among the points of a few cells for each query."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ __all__ = [
 _CELLS_PER_ROOT = 2
 _SAMPLE_PER_CELL = 32
 
-# A row visits at least so many cells, and at most so many: the next number where one is not enough.
+# Numbers of cells that a query may visit, from the least to the largest.
 FEWEST_VISITS = 4
 MOST_VISITS = (16, 48, 128)
 
-# Rows that the kernel takes together: all visit the cells of each, some three times as many. So a row that looks
-# into its own cells alone may visit three times as many of these.
+# Queries that the kernel processes together: all visit the cells of each, about three times as many. So a query that
+# visits only its own cells may visit three times as many of them.
 _GROUP = 24
 _GROUP_VISITS = 3
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Points sorted into cells, each of which fills whole panels.
+    """Points sorted by cells, each padded to whole panels.
 
     Attributes
     ----------
     order : ndarray of shape (n_slots,), int32
-        Which point is in the slot, -1 for none.
+        The point in each slot, -1 for none.
     panel_starts : ndarray of shape (n_cells + 1,)
         The first panel of each cell.
     lanes : int
@@ -72,7 +72,7 @@ class Slots:
         return cls(order, panel_starts, lanes)
 
     def only(self, visits: IntArray) -> Slots:
-        """Return the slots of the visited cells; the others are empty: their points need not be packed."""
+        """Return the slots of the visited cells; the others are empty, so that their points are not packed."""
         n_panels = np.diff(self.panel_starts)
         is_met = np.zeros(len(n_panels), dtype=bool)
         is_met[visits] = True
@@ -86,16 +86,16 @@ class Slots:
 
 @dataclass(frozen=True)
 class Work:
-    """What a search may take.
+    """Limits of the work of a search.
 
     Attributes
     ----------
     n_asked : int
-        For how many rows.
+        Number of queries.
     least : float
-        Multiply-adds that it may take even if fewer visits are enough.
+        Multiply-adds that it uses even if fewer visits are enough.
     most : float
-        Multiply-adds that it may take at most, even if more visits are wanted.
+        Maximum number of multiply-adds, even if more visits are needed.
     """
 
     n_asked: int
@@ -104,26 +104,26 @@ class Work:
 
 
 class VisitedCells:
-    """Points in cells, and rows of which it is known which cells they visit.
+    """Points in cells, and the visited cells of queries.
 
     Parameters
     ----------
     points, asked : ndarray of shape (n, d) and (q, d)
-        The points, and the rows that ask for those near to them; the same array where these are the points.
+        The points, and the queries; the same array if the points are the queries.
     own : ndarray of shape (n,), int32
         The cell of each point.
     visits : ndarray of shape (q, n_visits), int32
-        The cells that each row visits, the nearest first.
+        The cells that each query visits, the nearest first.
     row_order : ndarray of shape (q,)
-        The rows that ask, so that those that visit the same cells lie together: see `visiting_order`.
+        An order of the queries that groups those with the same cells: see `visiting_order`.
     n_cells : int
-        How many there are.
+        Number of cells.
     n_threads : int
         Threads of the kernels.
     slots : Slots, optional
-        Those of the points, where they are known.
+        Slots of the points, if known.
     are_shared : bool
-        Whether a row looks where any of its group does; else what it finds depends on no other row.
+        Whether a query visits the cells of its whole group; if False its result does not depend on other queries.
     """
 
     def __init__(
@@ -146,11 +146,11 @@ class VisitedCells:
 
     @property
     def n_visits(self) -> int:
-        """How many cells each row visits."""
+        """Number of cells that each query visits."""
         return self._visits.shape[1]
 
     def ranks(self, rows: IndexArray, near: Sequence[IntArray]) -> IndexArray:
-        """Return after how many visits of its group each of some rows comes to the cell of each point near to it."""
+        """Return the number of visits of its group after which a query reaches the cell of each near point."""
         place = np.empty(len(self._visits), dtype=np.intp)
         place[self.row_order] = np.arange(len(place))
         n_visits, size = self.n_visits, self._group
@@ -164,11 +164,11 @@ class VisitedCells:
         return np.concatenate(ranks)
 
     def visit_only(self, n_visits: int) -> None:
-        """Let each row visit but so many of its cells."""
+        """Reduce the number of cells that each query visits."""
         self._visits = np.ascontiguousarray(self._visits[:, :n_visits])
 
     def candidates(self, offsets: Array, n_candidates: int) -> IntArray:
-        """Return the points of lowest score |y|^2 - 2 x.y in the cells that the group of each row visits.
+        """Return the points of lowest score |y|^2 - 2 x.y in the cells that the group of each query visits.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class VisitedCells:
         Returns
         -------
         ndarray of shape (q, n_candidates), int32
-            Ascending by score; -1 where there are too few.
+            By ascending score; -1 if there are too few.
         """
         ids = np.empty((len(self._asked), n_candidates), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=self._points.dtype)
@@ -194,7 +194,7 @@ class VisitedCells:
         return ids
 
     def _rows_per_call(self) -> int:
-        """Return how many rows a call of the kernel takes, in whole groups."""
+        """Return the number of queries of a call of the kernel, in whole groups."""
         n_compared = _times_visited(self._are_shared) * self.n_visits * self._points.size / self._n_cells
         return max(8192, int(CALL_MULTIPLY_ADDS / n_compared)) // _GROUP * _GROUP
 
@@ -204,23 +204,23 @@ class VisitedCells:
 
 
 def _times_visited(are_shared: bool) -> int:
-    """Return how many cells a row looks into for each one that it visits itself."""
+    """Return the ratio of the cells searched for a query to those that it visits itself."""
     return _GROUP_VISITS if are_shared else 1
 
 
 def visiting_order(visits: IntArray) -> IndexArray:
-    """Return rows so that those that visit the same cells first lie together."""
+    """Return an order of queries that groups those whose first cells are the same."""
     return np.lexsort(visits.T[2::-1])
 
 
 def enough_visits(ranks: IndexArray, recall: float) -> int:
-    """Return how many visits come to such a share of the points near to some rows, whose ranks these are."""
+    """Return the number of visits that reach a share of the near points, given the rank of the cell of each."""
     ascending = np.sort(ranks, axis=None)
     return int(ascending[min(len(ascending) - 1, int(np.ceil(recall * len(ascending))))]) + 1
 
 
 class CellSearch:
-    """Points in cells, and rows that visit as many of these as it takes.
+    """Points in cells, with the choice of the number of visited cells.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class CellSearch:
     n_threads : int
         Threads of the kernels.
     left_out : ndarray of shape (r,), optional
-        Points that cells are not learned from: their own cells would be nearer to them than to rows that are not there.
+        Points from which cells are not learned, so that they represent unseen queries.
     """
 
     def __init__(self, points: Array, seed: int, n_threads: int, left_out: IndexArray | None = None) -> None:
@@ -243,18 +243,18 @@ class CellSearch:
     def visited(
         self, asked: Array, n_visits: int, n_threads: int, *, are_shared: bool = False
     ) -> VisitedCells:
-        """Let rows visit so many cells, or all.
+        """Return the search with a given number of visited cells, or all.
 
         Parameters
         ----------
         asked : ndarray of shape (q, d)
-            The rows that ask; the points themselves where these ask for each other.
+            The queries; the points themselves if they are the queries.
         n_visits : int
             How many.
         n_threads : int
             Threads of the kernels.
         are_shared : bool
-            Whether a row looks where any of its group does.
+            Whether a query visits the cells of its whole group.
         """
         visits = self._nearest_cells(asked, min(n_visits, len(self._cells)), n_threads)
         return VisitedCells(
@@ -273,20 +273,20 @@ class CellSearch:
         *,
         are_shared: bool = False,
     ) -> VisitedCells:
-        """Choose how many cells each row visits, and return those that some rows do.
+        """Choose the number of visited cells, and return the search with it.
 
         Parameters
         ----------
         asked : ndarray of shape (q, d)
-            The rows that ask.
+            The queries.
         rows : ndarray of shape (p,)
-            Those of them whose nearest points are known.
+            Those of them whose nearest points are known (probes).
         near : sequence of ndarray
             These points.
         recall : float
-            The share of them that is to be in visited cells.
+            Target share of these in visited cells.
         work : Work
-            What the search may take.
+            Limits of the work.
         n_threads : int
             Threads of the kernels.
         are_shared : bool
@@ -313,7 +313,7 @@ class CellSearch:
 
 
 def sample_of_cells(n_rows: int) -> tuple[int, int]:
-    """Return how many cells so many rows are put into, and from how many of the rows these are learned."""
+    """Return the number of cells for a number of rows, and the number of rows from which they are learned."""
     n_cells = min(n_rows, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_rows))))
     return n_cells, min(n_rows, _SAMPLE_PER_CELL * n_cells)
 

@@ -1,4 +1,4 @@
-"""What a graph must be that comes from outside, and the errors that say so."""
+"""Checks of graphs given by users."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = [
 
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
-    """Return a graph that came from outside in the form that this package works with, or say what is wrong with it.
+    """Check a graph and return it in the format of this package.
 
     Parameters
     ----------
     graph : sparse matrix or array-like of shape (n, n)
         Non-negative weights; in an array 0 means no edge. It is not changed.
     n : int, optional
-        How many vertices it must have.
+        Required number of vertices.
     symmetric : bool
-        Whether it must be symmetric, to the bit.
+        Whether it must be exactly symmetric.
 
     Returns
     -------
     csr_array of shape (n, n), float32 or float64
-        With sorted indices, int32 where they fit; entries that occurred twice are summed. Shares the memory of
-        `graph` where nothing had to be done.
+        With sorted indices, int32 if possible; duplicate entries are summed. Shares the memory of `graph` if it needs
+        no conversion.
 
     Raises
     ------
     ValueError
-        If it is not square, has not n vertices, has indices out of range, weights that are negative or not finite
-        (the error tells the first such row), or should be symmetric and is not.
+        If it is not square, does not have n vertices, has indices out of range, weights that are negative or not finite
+        (the error names the first such row), or is not symmetric as required.
     TypeError
         If it is neither sparse nor an array of numbers.
 
@@ -62,7 +62,7 @@ def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) ->
     if n is not None and n_rows != n:
         raise ValueError(f"The graph has {n_rows} vertices, but there are {n} rows.")
     _check_entries(found)
-    # The transpose has the weights of both ways in the same order only if they are the same.
+    # The transpose has the same weights in the same order only if the graph is symmetric.
     if symmetric and (found != found.T).nnz:
         raise ValueError(
             "The graph must be symmetric: take graph.maximum(graph.T), or their mean, of a directed one."

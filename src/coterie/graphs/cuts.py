@@ -1,4 +1,4 @@
-"""Cuts of a graph, by what they cost."""
+"""Costs of cuts of a graph."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = [
     "cuts_and_sizes", "degrees_of", "modularity", "vertex_weights",
 ]  # fmt: skip
 
-# What the size of a cluster counts.
+# Measures of the size of a cluster.
 BALANCES = ("rows", "degrees")
 
-# Priors may sum to 1 but for so much.
+# Tolerance of the sum of priors.
 _PRIORS_TOLERANCE = 1e-6
 
 
@@ -36,8 +36,8 @@ def balanced_cut(
 ) -> float:
     """Sum over the clusters of the edges that leave them, relative to their sizes.
 
-    ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, lambda = R - 1: the energy (P) of Bresson et al. 2013, lowest for
-    few edges between clusters of equal size.
+    ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, lambda = R - 1: the energy (P) of Bresson et al. 2013, which
+    favors few edges between clusters of equal size.
 
     Parameters
     ----------
@@ -48,25 +48,24 @@ def balanced_cut(
     n_clusters : int, optional
         R; by default the clusters that occur.
     asymmetry : float, optional
-        lambda, above 0: a cluster costs least, for as many edges, if it has n / (lambda + 1) vertices. By default
-        R - 1, for equal sizes; 1 is the sum of the balanced cuts of each cluster from all others (Cheeger).
+        lambda, positive: for a given cut, a cluster of n / (lambda + 1) vertices has the lowest cost. Default: R - 1,
+        for equal sizes; 1 gives the sum of the Cheeger cuts of each cluster from the others.
     class_priors : array-like of shape (R,), optional
-        The part of all that each cluster should be, instead of `asymmetry`: above 0, with sum 1. Cluster r has a lambda
-        of its own then, (1 - prior) / prior.
+        Expected fraction of the vertices in each cluster, instead of `asymmetry`: positive, with sum 1. The lambda of
+        cluster r is then (1 - prior) / prior.
     balance : {"rows", "degrees"}
-        What sizes count: vertices, or the weights of their edges, so that ``|A|`` is the sum of these over A, and n
-        that over all vertices.
+        Size of a cluster: its number of vertices, or the sum of their degrees; n is then the sum of all degrees.
 
     Returns
     -------
     float
-        0 for one cluster, infinite if one of several is empty (with "degrees": has no edges, where there are any).
+        0 for one cluster, infinite if one of several is empty (with "degrees": has no edges although the graph has).
 
     Raises
     ------
     ValueError, TypeError
-        If the graph is not symmetric or else wrong (see `coterie.graphs.check_graph`), the labels do not fit,
-        `asymmetry` is not a number above 0, or `class_priors` are no priors of R classes.
+        If the graph is not symmetric or otherwise invalid (see `coterie.graphs.check_graph`), the labels do not match
+        it, `asymmetry` is not positive, or `class_priors` are not priors of R classes.
 
     Notes
     -----
@@ -115,7 +114,7 @@ def balanced_cut(
 
 
 def check_asymmetry(asymmetry: float | None) -> None:
-    """Check lambda of (P): None, or a finite number above 0."""
+    """Check lambda of (P): None, or a finite positive number."""
     if asymmetry is None:
         return
     if isinstance(asymmetry, bool) or not isinstance(asymmetry, Real):
@@ -125,13 +124,13 @@ def check_asymmetry(asymmetry: float | None) -> None:
 
 
 def check_balance(balance: str) -> None:
-    """Check what sizes count."""
+    """Check the measure of size."""
     if balance not in BALANCES:
         raise ValueError(f"balance must be one of {', '.join(map(repr, BALANCES))}, got {balance!r}.")
 
 
 def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
-    """Return priors of so many classes as an array with sum 1; raise a ValueError if they are none."""
+    """Return priors of R classes as an array with sum 1; raise a ValueError if they are invalid."""
     try:
         checked = np.array(priors, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -149,19 +148,19 @@ def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
 
 
 def asymmetries_of(priors: FloatArray) -> FloatArray:
-    """Return lambda of each class with such a prior; R - 1 for equal ones, whatever 1 / R is rounded to."""
+    """Return lambda of each class for its prior; exactly R - 1 for equal priors."""
     lambdas = np.maximum(1 - priors, np.finfo(np.float64).eps) / priors
     whole = np.maximum(np.rint(lambdas), 1)
     return np.where(np.abs(lambdas - whole) <= 1e-12 * whole, whole, lambdas)
 
 
 def degrees_of(graph: sp.csr_array) -> FloatArray:
-    """Return the sum of the weights at each vertex, loops apart."""
+    """Return the sum of the weights at each vertex, without loops."""
     return np.asarray(graph.sum(axis=1, dtype=np.float64)).ravel() - graph.diagonal()
 
 
 def vertex_weights(graph: sp.csr_array, balance: str) -> FloatArray | None:
-    """Return what vertices count in the sizes of clusters; None: 1 each, as also where there are no edges."""
+    """Return the weights of vertices in the sizes of clusters; None: 1 each, as for a graph without edges."""
     if balance == "rows":
         return None
     degrees = degrees_of(graph)
@@ -186,9 +185,9 @@ def cut_of_edges(
     asymmetry: float | FloatArray | None = None,
     weights: FloatArray | None = None,
 ) -> float:
-    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2; nothing is checked.
+    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2, without checks.
 
-    `asymmetry` may have a number for each cluster; `weights` are those of the vertices in the sizes.
+    `asymmetry` may be an array over clusters; `weights` are those of the vertices in the sizes.
     """
     if asymmetry is None:
         asymmetry = n_clusters - 1
@@ -199,9 +198,9 @@ def cut_of_edges(
 
 
 def modularity(graph: sp.csr_array, labels: IntArray) -> float:
-    """Return the share of the edges' weight within clusters, less what it would be if ends met at random.
+    """Return the share of the edges' weight within clusters, minus its expectation for random edges (modularity).
 
-    An edge one way counts half in each direction (Newman and Girvan, Physical Review E 69, 2004, Eq. 5).
+    A directed edge counts half in each direction (Newman and Girvan, Physical Review E 69, 2004, Eq. 5).
     """
     sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
     weights = graph.data.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Few directions in which rows differ most, where these suffice to tell near rows from far ones."""
+"""Few principal directions that separate near rows from far ones."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ __all__ = [
     "rows_in_directions",
 ]
 
-# How many directions are tried, the last ones only where others do not suffice, and rows that they are learned from.
-# With more than half of the columns there is nothing to win.
+# Numbers of directions that are tried, the last ones only if others are not enough, and rows from which they are
+# learned. More than half of the columns would save nothing.
 WIDTHS = (32, 48, 64, 96, 128, 192, 256)
 _LAST_WIDTHS = 2
 _SAMPLE = 2048
 
-# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbor that is
-# asked for, and some more.
+# Candidates in addition to the neighbors; in few directions, the maximum number for each neighbor, and a constant
+# number.
 _SPARE = 2
 _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 
-# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and with the
-# columns; for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
+# Cost of a row in multiply-adds: for each direction, this number of points per square root of their number, and the
+# columns; for each number of a candidate whose distance is computed, the second constant, as it is not in the cache.
 _MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 _ROWS_PER_TASK = 4096
 
-# Directions that the kernel of nearest rows takes at a time: it keeps lists of as many.
+# Directions that the kernel of nearest rows processes at a time: the length of its lists.
 _DIRECTIONS_PER_CALL = 16
 
 
 @dataclass(frozen=True)
 class FewDirections:
-    """Directions that tell near points from far ones.
+    """Directions that separate near points from far ones.
 
     Attributes
     ----------
     directions : ndarray of shape (d, m)
         Orthogonal.
     near : ndarray of shape (n, m)
-        The points in these.
+        The points in these directions.
     n_candidates : int
-        How many of the points that seem nearest in these are to be measured in all columns.
+        Number of the nearest points in these directions whose distances are computed in all columns.
     """
 
     directions: Array
@@ -66,19 +66,19 @@ class FewDirections:
 
 
 def candidates_of(n_neighbors: int, in_few: bool) -> int:
-    """Return among how many candidates neighbors are looked for: at most, in few directions, or in all columns."""
+    """Return the number of candidates in all columns, and the maximum number in few directions."""
     return _IN_DIRECTIONS * n_neighbors + _SPARE_IN_DIRECTIONS if in_few else n_neighbors + _SPARE
 
 
 def few_directions(
     points: Array, offsets: Array, probes: Probes, recall: float, seed: int, n_threads: int
 ) -> FewDirections | None:
-    """Return the principal directions in which the nearest points are found at the least cost.
+    """Return the principal directions with the least cost of finding the nearest points.
 
-    The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is taken with the whole lengths and the product in these
-    directions alone, which leaves out products of what is left of the rows: as often positive as negative. Whether
-    that tells near from far depends on the data, above all on how far apart neighbors are, which no share of
-    variance tells: so it is tried on the probes. With more directions fewer candidates must be measured.
+    The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is approximated with exact lengths and the product in these
+    directions alone; the omitted products of the remainders have a random sign. Whether this separates near from far
+    points depends on the data, mainly on the distances of neighbors, and does not follow from the share of variance: so
+    it is tested on the probes. With more directions fewer candidates are needed.
 
     Parameters
     ----------
@@ -89,16 +89,16 @@ def few_directions(
     probes : Probes
         Rows whose neighbors are known.
     recall : float
-        The share of true neighbors that must be among the candidates.
+        Required share of true neighbors among the candidates.
     seed : int
-        Of the rows that directions are learned from.
+        Seed of the sample from which directions are learned.
     n_threads : int
         Threads.
 
     Returns
     -------
     FewDirections
-        None where no number of directions up to half of the columns suffices.
+        None if no number of directions up to half of the columns is enough.
     """
     n, d = points.shape
     if not offsets.any():
@@ -131,7 +131,7 @@ def few_directions(
 
 
 def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
-    """Return the products of rows and directions; each thread has its own rows, so that they change no bit."""
+    """Return the products of rows and directions, bit-identical for any number of threads."""
     found = np.empty((len(rows), directions.shape[1]), dtype=rows.dtype)
 
     def multiply(first: int) -> None:
@@ -144,10 +144,10 @@ def in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
 
 
 def rows_in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
-    """Return the products of rows and directions, of each row the same bits whatever others there are.
+    """Return the products of rows and directions, bit-identical for any other rows.
 
-    BLAS adds up in another order for another number of rows. The kernel that looks for the nearest points of a row adds
-    up in one; where as many are wanted as there are, it returns the products with all of them.
+    The order of summation of BLAS depends on the number of rows, that of the kernel of nearest points does not. With as
+    many neighbors as points, the kernel returns all products.
     """
     found = np.empty((len(rows), directions.shape[1]), dtype=rows.dtype)
     for first in range(0, directions.shape[1], _DIRECTIONS_PER_CALL):
@@ -163,7 +163,7 @@ def rows_in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
 
 
 def principal_directions(points: Array, n_directions: int, seed: int) -> Array:
-    """Return the directions in which points, relative to their mean, differ most, as a sample of them tells."""
+    """Return the principal directions of points relative to their mean, estimated on a sample."""
     random = np.random.RandomState(seed)
     sample = points[np.sort(random.choice(len(points), min(_SAMPLE, len(points)), replace=False))]
     largest = np.abs(sample).max(initial=0)

@@ -14,10 +14,10 @@ from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 __all__ = ["Edges", "edges_of_graph", "shared_neighbors"]
 
 
-# Edges per pair of rows from which the order of the rows no longer matters.
+# Density of edges from which the order of the nodes does not matter.
 _DENSE_SHARE = 0.25
 
-# Neighbors that are compared at a time.
+# Number of neighbors that are compared at a time.
 _MOST_NEIGHBORS = 1 << 23
 
 
@@ -49,13 +49,13 @@ class Edges:
         return 2 * len(self) == self.n_nodes * (self.n_nodes - 1)
 
     def renumbered(self, order: IndexArray) -> tuple[Edges, IndexArray, BoolArray]:
-        """Number the nodes anew: node i becomes the former `order[i]`.
+        """Renumber the nodes: node i becomes the former `order[i]`.
 
         Returns
         -------
         edges : Edges
         places : ndarray of shape (n_edges,), int64
-            Which former edge each new one is.
+            Index of the former edge of each new one.
         is_turned : ndarray of shape (n_edges,), bool
             Whether its head was the tail.
         """
@@ -85,7 +85,7 @@ class Edges:
 
 
 def edges_of_graph(graph: sp.csr_array, dtype: npt.DTypeLike | None = None) -> Edges:
-    """Return the edges of a symmetric graph: each once, those of weight 0 and loops not at all."""
+    """Return the edges of a symmetric graph: each once, without loops and edges of weight 0."""
     heads = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
     kept = (heads < graph.indices) & (graph.data > 0)
     tails = graph.indices[kept].astype(np.int32)
@@ -93,9 +93,9 @@ def edges_of_graph(graph: sp.csr_array, dtype: npt.DTypeLike | None = None) -> E
 
 
 def shared_neighbors(edges: Edges) -> FloatArray:
-    """Return for each edge how many of the neighbors of its ends are neighbors of both, as a part of all of them.
+    """Return for each edge the fraction of the neighbors of its ends that both ends have (Jaccard index).
 
-    That is Jaccard's index of the neighbors of both ends; O(sum of the squares of the degrees) in all.
+    O(sum of the squares of the degrees).
     """
     ends = np.concatenate([edges.heads, edges.tails])
     degrees = np.bincount(ends, minlength=edges.n_nodes)
@@ -109,6 +109,6 @@ def shared_neighbors(edges: Edges) -> FloatArray:
 
 
 def _cuts_of_sums(sizes: IndexArray, most: int) -> IndexArray:
-    """Return where to cut a list such that each part sums up to about so much at most."""
+    """Return where to cut a list into parts whose sums are about `most` at most."""
     parts = np.cumsum(sizes) // most
     return np.flatnonzero(np.diff(parts)) + 1

@@ -1,9 +1,8 @@
-"""The nearest rows of rows, exactly: by blocked products and differences.
+"""Exact nearest rows, by blocked products and differences.
 
-Products find the candidates, differences measure them, and a bound on the rounding of the products tells whether a
-row that is no candidate could be nearer. Where it could, as among many equal rows, the row is compared with all others
-by differences. So what is found are the nearest rows by differences, equal distances in the order of the rows,
-whatever products lose.
+Products find the candidates, and differences give their distances. A bound of the rounding error of the products shows
+whether another row could be nearer. If so, as among many equal rows, the row is compared with all others by
+differences. The result is therefore always that of differences, with ties in the order of the rows.
 """
 
 from __future__ import annotations
@@ -37,39 +36,38 @@ __all__ = [
 
 IdsAndSquares = tuple[IntArray, Array]
 
-# Candidates beyond those asked for: the more there are, the fewer rows must be compared with all others.
+# Candidates in addition to the neighbors: with more, fewer rows must be compared with all others.
 _SPARE = 4
 
 # Points that one call of a kernel compares with rows: their panels stay in the processor's shared cache. Sparse rows
-# want many at a time, for each of them is read as often as there are calls.
+# are read once per call, so that calls have more points.
 _POINT_BYTES = 4 << 20
 _SPARSE_POINT_BYTES = 64 << 20
 
-# What one call may take: some 50 ms, for others may use the processors too, and Ctrl-C is answered between calls. Ten
-# times as much gains nothing. Where rows are short, the lists of the nearest take as long as so many columns.
+# Multiply-adds of one call, about 50 ms: Ctrl-C is handled between calls, and ten times as many are not faster. Lists
+# of the nearest take as long as this number of columns.
 CALL_MULTIPLY_ADDS = 4e9
 _LEAST_COLUMNS = 16.0
 _DIFFERENCE_BYTES = 64 << 20
 
-# What one call of the kernel that measures may take, in numbers: some 50 ms. Where it must copy the points, there are a
-# few calls at most.
+# Numbers of one call of the kernel of differences, about 50 ms. If it must copy the points, there are only a few calls.
 _CALL_NUMBERS, _MOST_CALLS = 2e8, 4
 
-# So few queries are compared with all points by differences: for products, points must be put into panels first.
+# Up to this number of queries are compared with all points by differences: products require packing the points first.
 _FEW_QUERIES = 2
 
 
 def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-    """Return the nearest points of each query and their squared distances, ascending; equal ones by number.
+    """Return the nearest points of each query and their squared distances, ascending, ties by number.
 
     Parameters
     ----------
     points : ndarray or csr_array of shape (n, d)
-        Where to look.
+        The points to search.
     queries : ndarray or csr_array of shape (q, d), of the same kind and dtype, or None
-        None: the points among each other, none of them its own neighbor.
+        None: the points themselves, without a point as its own neighbor.
     n_neighbors : int
-        At most n, or n - 1 of the points among each other.
+        At most n; n - 1 without queries.
     n_threads : int
         Threads of the kernels.
 
@@ -87,12 +85,12 @@ def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_th
 
 
 class ExactSearch:
-    """Points among which the nearest of rows are looked for, once or often.
+    """Points for one or several exact searches.
 
     Parameters
     ----------
     points : ndarray or csr_array of shape (n, d)
-        Where to look. They are not copied if dense.
+        The points to search. They are not copied if dense.
     n_threads : int
         Threads of the kernels.
 
@@ -108,13 +106,13 @@ class ExactSearch:
     def __init__(self, points: Block, n_threads: int) -> None:
         self._points = points
         if sp.issparse(points):
-            # Products in float64: rounding cannot hide a neighbor but among rows that all but coincide.
+            # Products in float64: rounding matters only among nearly equal rows.
             self._compared = points.astype(np.float64)
             with np.errstate(over="ignore"):
                 self._squares = np.asarray(self._compared.multiply(self._compared).sum(axis=1)).ravel()
                 check_squares((4 * self._squares).astype(points.dtype))
         else:
-            # Relative to the mean, products cancel least.
+            # Relative to the mean, cancellation in products is least.
             self._shift = points.mean(axis=0, dtype=np.float64)
             self._compared, self._squares = relative_rows(points, self._shift, n_threads)
         check_vanishing(self._squares, points.dtype, [points])
@@ -126,7 +124,7 @@ class ExactSearch:
             return self._sparse_neighbors(queries, n_neighbors, n_threads)
         points = self._points
         if queries is not None and len(queries) <= _FEW_QUERIES:
-            relative_rows(queries, self._shift, n_threads)  # says which are too far out
+            relative_rows(queries, self._shift, n_threads)  # raises an error if a query is too large
             order = np.arange(len(queries))
             everything = np.tile(row_ids(len(points)), (len(queries), 1))
             return nearest_of_candidates(points, queries, everything, order, n_neighbors, n_threads)
@@ -149,7 +147,7 @@ class ExactSearch:
     def _candidates_by_products(
         self, queries: Array | None, n_candidates: int, n_threads: int
     ) -> tuple[IntArray, FloatArray]:
-        """Return candidates of each query, and what the squared distance of any other point exceeds or equals."""
+        """Return candidates of each query, and a lower bound of the squared distances of all other points."""
         asked, asked_squares = (
             (self._compared, self._squares)
             if queries is None
@@ -196,7 +194,7 @@ def relative_rows(rows: Array, shift: FloatArray, n_threads: int) -> tuple[Array
 
 
 def _points_per_call(points: Block, n_candidates: int) -> int:
-    """Return how many points a kernel takes at once: whole panels, and at least as many as the lists hold."""
+    """Return the number of points of a call of the kernel: whole panels, and at least the length of the lists."""
     budget = _SPARSE_POINT_BYTES if sp.issparse(points) else _POINT_BYTES
     size = max(n_candidates, budget // (points.shape[1] * points.dtype.itemsize))
     return -(-size // 64) * 64
@@ -214,7 +212,7 @@ def lowest_scores(
     offsets : ndarray of shape (n,), of the same dtype
         Squared lengths of the points.
     n_candidates : int
-        How many; at most n.
+        Number of candidates, at most n.
     n_threads : int
         Threads of the kernel.
     """
@@ -242,7 +240,7 @@ def _lowest_of_blocks(
 
 
 def _cut_rows(asked: Block, n_points: int) -> list[tuple[slice, Any]]:
-    """Cut rows so that one call, with so many points, does not take long."""
+    """Cut rows so that one call with this number of points is short."""
     entries = asked.nnz if sp.issparse(asked) else asked.size
     size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / asked.shape[0]))))
     parts = [slice(first, min(first + size, asked.shape[0])) for first in range(0, asked.shape[0], size)]
@@ -250,18 +248,18 @@ def _cut_rows(asked: Block, n_points: int) -> list[tuple[slice, Any]]:
 
 
 def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Array) -> FloatArray:
-    """Bound the measured squared distances of all points that are no candidates from below.
+    """Return a lower bound of the computed squared distances of all points that are not candidates.
 
     Parameters
     ----------
     worst : ndarray of shape (q,)
-        The highest score in the list of each query: those of other points are not lower.
+        The highest score in the list of each query; other points have no lower one.
     squares : ndarray of shape (q,)
         Squared lengths of the queries, relative to the mean.
     largest : float
         The largest squared length of a point.
     points : ndarray of shape (n, d)
-        For their number of columns and their type.
+        The points, for their number of columns and dtype.
     """
     n_columns = points.shape[1]
     unit = float(np.finfo(points.dtype).eps) / 2
@@ -269,7 +267,7 @@ def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Arr
     product = 2 * (2 * n_columns + 16) * unit * np.sqrt(squares * largest)
     rounding = 4 * unit * (largest + np.sqrt(squares * largest)) + n_columns * 2.0**-52 * (largest + squares)
     lowest = np.sqrt(np.maximum(worst.astype(np.float64) + squares - product - rounding, 0))
-    # Subtracting the mean has moved both by a rounding error, and the sum of the squared differences has its own.
+    # Rounding errors of subtracting the mean from both, and of the sum of the squared differences.
     lowest = np.maximum(lowest - 2 * unit * (np.sqrt(squares) + np.sqrt(largest)), 0)
     return lowest**2 * (1 - (n_columns + 16) * unit)
 
@@ -284,7 +282,7 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     asked : ndarray of shape (q, d)
         The rows.
     ids : ndarray of shape (q, m), int32
-        IN/OUT: the points of each row, no one twice.
+        IN/OUT: the points of each row, distinct.
     n_threads : int
         Threads of the kernels.
 
@@ -300,7 +298,7 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
 
 
 def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> IdsAndSquares:
-    """Drop each row from its own list; the last one of lists that it is not in. `own`: which each is, if not all."""
+    """Drop each row from its list, or the last entry of lists without it. `own`: numbers of the rows; default: all."""
     drop = ids == (row_ids(len(ids)) if own is None else own)[:, None]
     drop[~drop.any(axis=1), -1] = True
     shape = (len(ids), ids.shape[1] - 1)
@@ -310,7 +308,7 @@ def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> 
 def neighbors_by_differences(
     points: Array, asked: Array, own: IntArray | None, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
-    """Return the nearest points of some rows; own: which point each of them is."""
+    """Return the nearest points of some rows; own: the point that each of them is."""
     groups = np.full(len(asked), -1, dtype=np.int32) if own is None else own
     return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
 
@@ -328,24 +326,24 @@ def nearest_of_candidates(
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where candidates come from.
+        All points.
     queries : ndarray of shape (q, d), or None
-        The rows; None: the points, none of which is its own neighbor.
+        The queries; None: the points, without a point as its own neighbor.
     candidates : ndarray of shape (q, m), int32
-        Points, none twice; -1 for none.
+        Distinct points; -1 for none.
     row_order : ndarray of shape (q,)
-        The rows so that those with candidates in common lie together: these stay in the processor's cache.
+        An order of the queries that groups those with common candidates, so that these stay in the cache.
     n_neighbors : int
-        How many are wanted.
+        Number of neighbors.
     n_threads : int
         Threads of the kernel.
 
     Returns
     -------
     ids : ndarray of shape (q, n_neighbors), int32
-        By distance, then number; -1 where there are too few.
+        By distance, then number; -1 if there are too few.
     squares : ndarray of shape (q, n_neighbors)
-        Infinite there.
+        Infinite for -1.
     """
     if queries is not None and points.shape[1] % lanes_of(points.dtype) and candidates.size < len(points):
         return _nearest_of_few(points, queries, candidates, row_order, n_neighbors, n_threads)
@@ -368,7 +366,7 @@ def _nearest_of_few(
     n_neighbors: int,
     n_threads: int,
 ) -> IdsAndSquares:
-    """Do the same without the other points: the kernel copies points that do not fill whole cache lines."""
+    """Do the same with only the points that occur: the kernel copies points that do not fill whole cache lines."""
     met, found = np.unique(candidates, return_inverse=True)
     n_none = int(met[0] < 0)
     places: IntArray = (found.reshape(candidates.shape) - n_none).astype(np.int32)
@@ -381,7 +379,7 @@ def _nearest_of_few(
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
-    """Return the nearest points of each row that are not of its own group, by differences.
+    """Return the nearest points of each row from other groups, by differences.
 
     Parameters
     ----------
@@ -392,18 +390,18 @@ def nearest_of_other_groups(
     asked : ndarray of shape (q, d)
         The rows.
     groups : ndarray of shape (q,), int32
-        Theirs.
+        Their groups.
     n_neighbors : int
-        How many points to find for each row.
+        Number of points to find for each row.
     n_threads : int
         Threads of the kernel.
 
     Returns
     -------
     ids : ndarray of shape (q, n_neighbors), int32
-        -1 where there are too few.
+        -1 if there are too few.
     squares : ndarray of shape (q, n_neighbors)
-        Infinite there.
+        Infinite for -1.
     """
     ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)

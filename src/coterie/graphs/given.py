@@ -1,4 +1,4 @@
-"""Neighbors that others have found, and neighbors that are kept up to date as rows are added."""
+"""Neighbors from other libraries, and neighbors that are updated when rows are added."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ __all__ = ["extend_neighbors", "given_neighbors"]
 
 
 def given_neighbors(ids: npt.ArrayLike, distances: npt.ArrayLike, *, squared: bool = False) -> Neighbors:
-    """Check neighbors that were found elsewhere, and return them as `nearest_neighbors` does.
+    """Check neighbors from another library, and return them in the form of `nearest_neighbors`.
 
     Parameters
     ----------
     ids : array-like of shape (n, m), of integers
-        Rows near to each row, 0 to n - 1, in any order, itself or not; -1 for none. What pynndescent, hnswlib, faiss,
-        cuML or scikit-learn's `kneighbors` return.
+        Near rows of each row, 0 to n - 1, in any order, with or without the row itself; -1 for none. The output of
+        pynndescent, hnswlib, faiss, cuML or scikit-learn's `kneighbors`.
     distances : array-like of shape (n, m)
-        How far they are; what stands beside -1 does not count.
+        Their distances; those of -1 are ignored.
     squared : bool
-        Whether distances are squared already, as those of hnswlib and faiss are.
+        Whether distances are squared, as in hnswlib and faiss.
 
     Returns
     -------
     Neighbors
-        By distance, then number, each row without itself: one column less where every row was in its own list. Shorter
-        lists end with -1, at infinite distance. `method` is "given", and `recall` NaN: nobody knows it here.
+        By distance, then number, without the row itself: one column less if every row was in its own list. Shorter
+        lists end with -1, at infinite distance. `method` is "given", and `recall` is NaN (unknown).
 
     Raises
     ------
     ValueError
         If the shapes differ, a number is out of range or occurs twice in a list, or a distance is negative or NaN (the
-        error tells the first such row).
+        error names the first such row).
     TypeError
-        If the ids are no integers.
+        If the ids are not integers.
 
     See Also
     --------
-    graph_of_neighbors : makes a graph of them, which `affinity="precomputed"` takes.
+    graph_of_neighbors : builds a graph from them for `affinity="precomputed"`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def given_neighbors(ids: npt.ArrayLike, distances: npt.ArrayLike, *, squared: bo
     n = len(numbers)
     if n > np.iinfo(np.int32).max:
         raise ValueError(f"ids has {n} rows, but row numbers must fit int32.")
-    # -1 as an unsigned number, as some store it.
+    # -1 stored as an unsigned number.
     is_none = numbers == np.array(-1).astype(numbers.dtype)
     _refuse(~is_none & ((numbers < 0) | (numbers >= n)), f"ids has a number that is not -1, or 0 to {n - 1}")
     dtype = compute_dtype(lengths.dtype)
@@ -100,16 +100,16 @@ def extend_neighbors(
     random_state: Seed = None,
     n_threads: int | None = None,
 ) -> Neighbors:
-    """Add rows to those whose neighbors are known, and bring all lists up to date.
+    """Add rows to those with known neighbors, and update all lists.
 
-    The new rows are compared with all, the old ones with the new only: what was found among these stays.
+    The new rows are compared with all rows, the old ones with the new ones only.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
         The old rows.
     neighbors : Neighbors, or a pair of arrays of shape (n, m)
-        The nearest of them to each and the squared distances, as `nearest_neighbors` and `given_neighbors` return them.
+        Nearest neighbors and squared distances of the old rows, from `nearest_neighbors` or `given_neighbors`.
     rows : the same as X, of shape (q, d)
         The new rows, sparse if and only if `X` is.
     metric : {"euclidean", "cosine"}
@@ -120,15 +120,15 @@ def extend_neighbors(
     Returns
     -------
     Neighbors
-        Of the old rows and the new ones, which are numbered n to n + q - 1. Where all was found exactly, it is what
-        `nearest_neighbors` finds of all rows, to the bit. `recall` is the least of those of the parts.
+        Neighbors of the old rows and the new ones, which are numbered n to n + q - 1. With exact methods, bit-identical
+        to `nearest_neighbors` of all rows. `recall` is the least of those of the parts.
 
     Raises
     ------
     ValueError
-        If `neighbors` are not those of so many rows; else as in `nearest_neighbors`.
+        If the numbers of rows of `neighbors` and `X` differ; otherwise as in `nearest_neighbors`.
     TypeError
-        If `neighbors` is no pair.
+        If `neighbors` is not a pair.
 
     Notes
     -----
@@ -178,7 +178,7 @@ def extend_neighbors(
 
 
 def _joined(first: Any, second: Any, m: int) -> tuple[IntArray, Array]:
-    """Return the nearest m of two lists for each row, of which the first has the smaller numbers."""
+    """Return the nearest m of two lists for each row; the first list has the smaller numbers."""
     both = [np.hstack(arrays) for arrays in zip(first, second)] if len(second) else list(first)
     ids, squares = _nearest_first(both[0], both[1].astype(first[1].dtype, copy=False))
     missing = m - ids.shape[1]

@@ -1,4 +1,4 @@
-"""An index of rows: built once, asked often for the rows that are nearest to others."""
+"""An index of rows for repeated nearest-neighbor queries."""
 
 from __future__ import annotations
 
@@ -33,33 +33,30 @@ __all__ = ["NeighborIndex"]
 
 
 class NeighborIndex:
-    """Rows that are asked often for those nearest to others: what `nearest_neighbors` does first is done once.
+    """An index of rows for repeated nearest-neighbor queries, in batches.
 
-    All that is chosen is chosen here: the method, the cells, and how many directions and cells the search takes. So
-    what `query` finds for a row depends on no other row, and any batches give the same as one.
+    The method, the cells, and the numbers of directions and visited cells are chosen when the index is built. The
+    result of `query` for a row does not depend on other rows, so any batches give the same result.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows among which neighbors are looked for. They are held in memory, an array as it is: it must not be
-        changed while it is in the index.
+        The rows to search. They are held in memory, arrays without a copy: do not change them while the index is used.
     n_neighbors : int
-        The most that `query` will find for a row, at most n.
+        Maximum number of neighbors for `query`, at most n.
     queries : the same of shape (s, d), optional
-        Rows such as will be asked about, by which the approximate search is planned and judged. A few thousand are
-        enough, drawn at random. By default those of `X`: name others if yours come from elsewhere, for theirs may lie
-        in more cells.
+        A random sample of typical queries, a few thousand, to plan the approximate search and to measure its recall.
+        Default: the rows of `X`. Queries from another distribution may need more cells.
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.
     method : {"auto", "exact", "approximate"}
-        See `nearest_neighbors`. "auto": as if all rows of `X` were asked about, however many are: exact if they are
-        sparse or n^2 d is at most 5e10.
+        See `nearest_neighbors`. "auto": as for n queries: exact if rows are sparse or n^2 d is at most 5e10.
     recall : float
-        The share of the nearest rows that the approximate method is to find, above 0 and below 1.
+        Target share of the nearest rows that the approximate method finds, above 0 and below 1.
     random_state : int, RandomState or None
         Seed of the approximate method.
     n_threads : int, optional
-        Threads, here and by default of `query`. None: all processors. Any number gives the same bits.
+        Threads of the construction and, by default, of `query`. None: all processors. The result does not depend on it.
 
     Attributes
     ----------
@@ -68,10 +65,10 @@ class NeighborIndex:
     metric : str
         As given.
     method : {"exact", "approximate"}
-        How rows are looked for.
+        Method of the search.
     recall : float
-        The share of the nearest rows that is found: 1 where the search is exact, else that of at most 192 rows, drawn
-        of `queries` or `X`, which were compared with all.
+        Share of the nearest rows that is found: 1 if the search is exact, else measured on at most 192 rows of
+        `queries` or `X`, which are compared with all rows.
     shape : (int, int)
         n and d.
 
@@ -82,13 +79,13 @@ class NeighborIndex:
 
     See Also
     --------
-    nearest_neighbors : for one batch, or the rows among each other.
+    nearest_neighbors : for one batch, or the neighbors within the rows.
 
     Notes
     -----
     Exact: O(n d) time to build, O(q n d) for q rows. Approximate: O(n^1.5 m + n d m) to build, in m directions, and
-    O(q sqrt(n) m + q d m) for q rows. Memory: the rows and a copy of them, or n m numbers where few directions do. An
-    index can be pickled, also by joblib, for coterie of the same version.
+    O(q sqrt(n) m + q d m) for q rows. Memory: the rows and a copy of them, or n m numbers if few directions are enough.
+    An index can be pickled, also by joblib, for the same version of coterie.
 
     Examples
     --------
@@ -141,28 +138,28 @@ class NeighborIndex:
     def query(
         self, queries: Any, n_neighbors: int | None = None, *, n_threads: int | None = None
     ) -> Neighbors:
-        """Find the rows of the index that are nearest to other rows.
+        """Find the nearest rows of the index for each query.
 
         Parameters
         ----------
         queries : array-like, sparse matrix, table, Dask array or RowSource of shape (q, d)
-            These rows, one or many, sparse if and only if those of the index are. They are converted to the type of
-            these. A row of the index is its own nearest.
+            One or more rows, sparse if and only if those of the index are, converted to their type. A row of the index
+            is its own nearest neighbor.
         n_neighbors : int, optional
-            How many to find for each row. None: as many as the index is made for, which is the most.
+            Number of neighbors for each row. None: the `n_neighbors` of the index, which is the maximum.
         n_threads : int, optional
-            None: as given when the index was made.
+            None: that of the index.
 
         Returns
         -------
         Neighbors
-            See `nearest_neighbors`: where the index is exact, the same, to the bit. `recall` is that of the index.
+            See `nearest_neighbors`; bit-identical to its result if the index is exact. `recall` is that of the index.
 
         Raises
         ------
         ValueError
-            If `n_neighbors` is more than the index is made for or not positive, the rows are not as wide as those of
-            the index, hold NaN or infinities (the error tells the first such row), or are too far out for their type.
+            If `n_neighbors` is larger than that of the index or not positive, the rows have another number of columns,
+            hold NaN or infinities (the error names the first such row), or squared distances overflow.
         TypeError
             If one of rows and queries is sparse and the other is not.
         """
@@ -190,7 +187,7 @@ class NeighborIndex:
         )
 
     def _answer_zeros(self, block: Block, ids: IntArray, squares: Array, n_threads: int) -> None:
-        """Write the neighbors of rows of zeros, where the index has none: all rows are at right angles to them."""
+        """Write the neighbors of rows of zeros for an index without such rows: all rows are orthogonal to them."""
         zeros = np.flatnonzero(are_zero(block))
         if len(zeros):
             points, one = with_zeros_apart(self._points), with_zeros_apart(block[zeros[:1]])

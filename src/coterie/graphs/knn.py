@@ -1,4 +1,4 @@
-"""Graphs that join rows to their nearest neighbors, and the weights of their edges."""
+"""Nearest-neighbor graphs and the weights of their edges."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def knn_graph(
     random_state: Seed = None,
     n_threads: int | None = None,
 ) -> sp.csr_array:
-    """Build the graph that joins each row to its nearest neighbors.
+    """Build the nearest-neighbor graph of rows.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
         The rows: the vertices.
     n_neighbors : int
-        Neighbors of each row, itself not counted; less than n.
+        Neighbors of each row, without the row itself; less than n.
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.
     weights : {"binary", "distance", "gaussian"} or callable
@@ -61,14 +61,14 @@ def knn_graph(
         s of the Gaussian weights. None: the root of the mean squared distance to a neighbor, see
         `gaussian_bandwidth`.
     symmetrize : {"max", "mean", "none"}
-        What becomes of an edge that goes one way only: "max" gives both ways its weight, "mean" half of it; edges
-        that go both ways keep theirs. "none" leaves the graph directed.
+        Treatment of edges in one direction only: "max" gives both directions the weight, "mean" half of it; other edges
+        keep theirs. "none" leaves the graph directed.
     include_self : bool
         Whether each vertex also has an edge to itself, with the weight of the distance 0.
     method : {"auto", "exact", "approximate"}
         See `nearest_neighbors`.
     recall : float
-        The share of the nearest rows that the approximate method is to find.
+        Target share of the nearest rows that the approximate method finds.
     random_state : int, RandomState or None
         Seed of the approximate method.
     n_threads : int, optional
@@ -77,7 +77,7 @@ def knn_graph(
     Returns
     -------
     csr_array of shape (n, n), float32 or float64
-        Indices are sorted and, up to 2^31 entries, int32. Symmetric to the bit unless ``symmetrize="none"``. Edges of
+        Indices are sorted and, up to 2^31 entries, int32. Exactly symmetric unless ``symmetrize="none"``. Edges of
         weight 0 are stored with ``weights="distance"`` (equal rows), left out otherwise.
 
     Raises
@@ -129,15 +129,15 @@ def graph_of_neighbors(
     symmetrize: Literal["max", "mean", "none"] = "max",
     include_self: bool = False,
 ) -> sp.csr_array:
-    """Build the graph of neighbors that have been found already.
+    """Build the graph of given neighbors.
 
     Parameters
     ----------
     ids : ndarray of shape (n, n_neighbors), int32
-        The neighbors of each vertex, as `nearest_neighbors` returns them: no one twice, none its own; -1 for none.
-        Those that others have found go through `given_neighbors` first.
+        The neighbors of each vertex in the form of `nearest_neighbors`: distinct, without the vertex; -1 for none.
+        Convert those of other libraries by `given_neighbors` first.
     square_distances : ndarray of shape (n, n_neighbors), float32 or float64
-        How far they are, squared; infinite where there is none.
+        Their squared distances; infinite for -1.
     weights, bandwidth, symmetrize, include_self
         See `knn_graph`.
 
@@ -214,7 +214,7 @@ def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = Non
         return np.sqrt(squares)
     if bandwidth is None:
         bandwidth = gaussian_bandwidth(squares)
-    # Where exp underflows, the edge is too long to count.
+    # Edges whose weight underflows are left out.
     with np.errstate(under="ignore"):
         return np.exp(-0.5 * (np.sqrt(squares, dtype=np.float64) / bandwidth) ** 2).astype(squares.dtype)
 
@@ -230,7 +230,7 @@ def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        Positive: 1 if all distances are 0, where any s gives the same weights.
+        Positive: 1 if all distances are 0, so that any s gives the same weights.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
 
 
 def check_weights(weights: Any, bandwidth: Any) -> None:
-    """Raise a ValueError if these do not say how edges are weighted."""
+    """Raise a ValueError unless these are valid options for edge weights."""
     if not callable(weights) and not (isinstance(weights, str) and weights in _WEIGHTS):
         allowed = ", ".join(map(repr, _WEIGHTS))
         raise ValueError(f"weights must be one of {allowed} or callable, got {weights!r}.")
@@ -291,7 +291,7 @@ def _directed_graph(ids: IntArray, values: Array) -> sp.csr_array:
 
 
 def _symmetric(graph: sp.csr_array, symmetrize: str) -> sp.csr_array:
-    # SciPy drops what comes out as 0: a number far below any other distance stands in for it.
+    # SciPy drops zeros, so a number far below any other distance replaces them.
     tiny = np.finfo(graph.dtype).tiny
     zero = graph.data == 0
     graph.data[zero] = tiny

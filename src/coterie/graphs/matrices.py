@@ -20,12 +20,12 @@ _ENTRIES = ("weights", "roots", "ones")
 
 
 def connected_components(graph: Any) -> IntArray:
-    """Label the vertices by the connected component that they belong to.
+    """Label each vertex by its connected component.
 
     Parameters
     ----------
     graph : sparse matrix or array-like of shape (n, n)
-        Non-negative weights; edges join whichever way they go.
+        Non-negative weights; the direction of edges is ignored.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The nearest rows of each row: what to search, and in which way."""
+"""The nearest rows of each row."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ Seed: TypeAlias = int | np.random.RandomState | None
 METRICS = ("euclidean", "cosine")
 METHODS = ("auto", "exact", "approximate")
 
-# Multiply-adds up to which method="auto" searches exactly, and that it spends in any case where it does not: about
-# half a second on two processors.
+# Multiply-adds up to which method="auto" searches exactly, and the least number otherwise: about half a second on two
+# processors.
 LEAST_WORK = 5e10
 
-# A recall that is so far below what was asked for is worth a warning; less may be the sample's.
+# A recall this far below the target raises a warning; smaller differences may be sampling errors.
 _MUCH_MISSED = 0.02
 
 
 class Neighbors(tuple[IntArray, Array]):
-    """The nearest rows and their squared distances: a pair of arrays, which knows how they were found.
+    """The nearest rows and their squared distances: a pair of arrays with the method and the recall.
 
     Attributes
     ----------
     ids, square_distances : ndarray of shape (q, n_neighbors)
         The pair.
     method : {"exact", "approximate", "given", "mixed"}
-        How they were found: here, elsewhere (`given_neighbors`), or some so and some so (`extend_neighbors`).
+        Method of the search; "given" by `given_neighbors`, "mixed" by `extend_neighbors`.
     recall : float
-        The share of the nearest rows that is among them: 1 where the search was exact, else what a sample of at most
-        192 rows tells, which were compared with all; NaN where nobody knows.
+        Share of the true nearest rows among them: 1 if the search was exact, else measured on a sample of at most 192
+        rows; NaN if unknown.
     """
 
     method: str
@@ -102,46 +102,44 @@ def nearest_neighbors(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows among which neighbors are searched. They are held in memory; those of `coterie.dask.rows` stay on the
-        workers.
+        The rows to search. They are held in memory; those of `coterie.dask.rows` remain on the workers.
     n_neighbors : int
-        How many to find for each row, less than n; at most n with `queries`.
+        Number of neighbors of each row, less than n; at most n with `queries`.
     queries : the same of shape (q, d), optional
-        The rows whose neighbors are wanted, sparse if and only if `X` is. By default those of `X`: a row is never
-        its own neighbor then, but rows equal to it are.
+        The rows whose neighbors are found, sparse if and only if `X` is. Default: those of `X`, without each row as its
+        own neighbor; rows equal to it are neighbors.
     metric : {"euclidean", "cosine"}
         "cosine": rows are scaled to length 1 first, so squared distances are 2 - 2 cos(angle). Rows of zeros are at
         right angles to all others (squared distance 2) and at distance 0 from each other.
     method : {"auto", "exact", "approximate"}
         "exact": products of blocks of rows find candidates, differences measure them, and rows for which rounding
         may have hidden a neighbor are compared with all others by differences. "approximate", for dense rows only:
-        rows are put into about 2 sqrt(n) cells, and each looks into some of those whose centroids are nearest to it,
-        in as few principal directions as tell near rows from far ones; what is found is measured in all columns.
-        "auto": exact if rows are sparse or q n d is at most 5e10, half a second on two processors; else approximate,
-        with at least as much work, so that neither time nor recall jumps where the one gives way to the other.
+        rows are partitioned into about 2 sqrt(n) cells, and the cells whose centroids are nearest to a row are
+        searched, in a few principal directions if these are enough; distances are computed in all columns. "auto":
+        exact if rows are sparse or q n d is at most 5e10, half a second on two processors; else approximate, with at
+        least the same work, so that neither time nor recall jumps between the two.
     recall : float
-        The share of the nearest rows that the approximate method is to find, above 0 and below 1. How many cells and
-        directions that takes is measured on at most 192 rows, which are compared with all; a `ConvergenceWarning`
-        says so where 128 cells a row are not enough.
+        Target share of the nearest rows that the approximate method finds, above 0 and below 1. The necessary numbers
+        of cells and directions are measured on at most 192 rows, which are compared with all rows; a
+        `ConvergenceWarning` reports if 128 cells per row are not enough.
     random_state : int, RandomState or None
         Seed of the approximate method; the exact one uses none.
     n_threads : int, optional
-        None: all processors. Both methods give the same bits for any number.
+        None: all processors. The result does not depend on it.
 
     Returns
     -------
     Neighbors
-        A pair of arrays of shape (q, n_neighbors), which also says how they were found (`method`) and how many of the
-        nearest are among them (`recall`): ids, int32, row numbers in `X`, ascending by distance, those at equal
-        distance by number; and squared distances, float32 or float64, from differences: accurate however close rows
-        are.
+        A pair of arrays of shape (q, n_neighbors), with attributes `method` and `recall` (share of the true nearest
+        rows): ids, int32, row numbers in `X` by ascending distance, ties by number; and squared distances, float32 or
+        float64, computed from differences and accurate for close rows.
 
     Raises
     ------
     ValueError
         If `n_neighbors` is too large or not positive, an option is unknown, rows hold NaN or infinities (the error
-        tells the first such row) or squared distances overflow, rows and queries differ in width, or
-        ``method="approximate"`` is asked for sparse rows.
+        names the first such row) or squared distances overflow, rows and queries differ in width, or
+        ``method="approximate"`` is given for sparse rows.
     TypeError
         If one of rows and queries is sparse and the other is not.
 
@@ -153,7 +151,7 @@ def nearest_neighbors(
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
     Sparse rows are compared in float64. Approximate: O((q + n) sqrt(n) m + (q + n) d m) time in m directions, and
-    another n m numbers of memory. The distances to the neighbors that it finds are accurate, but it misses some.
+    another n m numbers of memory. The distances of the neighbors are exact, but some neighbors are missed.
 
     Examples
     --------
@@ -197,7 +195,7 @@ def nearest_neighbors(
 
 
 def check_recall(recall: Any) -> None:
-    """Raise a ValueError unless this is a share that a search can aim at."""
+    """Raise a ValueError unless this is a valid target recall."""
     if isinstance(recall, bool) or not (isinstance(recall, Real) and 0 < float(recall) < 1):
         raise ValueError(
             f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
@@ -205,7 +203,7 @@ def check_recall(recall: Any) -> None:
 
 
 def warn_of_missed(reached: float, recall: float) -> None:
-    """Warn where far fewer of the nearest rows were found than were wanted."""
+    """Warn if the recall is far below the target."""
     if reached < recall - _MUCH_MISSED:
         warn(
             f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "
@@ -215,14 +213,14 @@ def warn_of_missed(reached: float, recall: float) -> None:
 
 
 def check_search(n_neighbors: Any, metric: Any, method: Any) -> None:
-    """Raise a ValueError unless these say what to look for, and how."""
+    """Raise a ValueError unless these options are valid."""
     check_option("metric", metric, METRICS)
     check_option("method", method, METHODS)
     check_positive_integer("n_neighbors", n_neighbors)
 
 
 def check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:
-    """Raise an error unless so many rows can be found for those that ask; None: for each other."""
+    """Raise an error unless there are enough rows for the number of neighbors; queries None: the rows themselves."""
     n_rows = rows.shape[0]
     if n_rows > np.iinfo(np.int32).max:
         raise ValueError(f"X has {n_rows} rows, but row numbers must fit int32.")
@@ -238,7 +236,7 @@ def check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> N
 
 
 def check_alike(asked: RowSource, n_columns: int, *, is_sparse: bool) -> None:
-    """Raise an error unless rows that ask are like the rows that are asked."""
+    """Raise an error unless queries and rows have the same kind and width."""
     if asked.shape[1] != n_columns:
         raise ValueError(f"X has {n_columns} features, but queries has {asked.shape[1]}.")
     if asked.is_sparse != is_sparse:
@@ -246,7 +244,7 @@ def check_alike(asked: RowSource, n_columns: int, *, is_sparse: bool) -> None:
 
 
 def is_approximate(method: str, rows: RowSource, n_asked: int) -> bool:
-    """Whether so many rows are looked for approximately."""
+    """Whether the search for this number of rows is approximate."""
     if rows.is_sparse:
         if method == "approximate":
             raise ValueError('method="approximate" takes dense rows only; X is sparse.')
@@ -257,7 +255,7 @@ def is_approximate(method: str, rows: RowSource, n_asked: int) -> bool:
 
 
 def read_rows(metric: str, *sources: RowSource) -> list[Block]:
-    """Return all rows of each source as the metric wants them; by angle, rows of zeros apart if there are any."""
+    """Return all rows of each source for the metric; for "cosine" with one more column if there are rows of zeros."""
     blocks = [read_as(metric, rows) for rows in sources]
     if metric != "cosine" or not any(are_zero(block).any() for block in blocks):
         return blocks
@@ -265,19 +263,19 @@ def read_rows(metric: str, *sources: RowSource) -> list[Block]:
 
 
 def read_as(metric: str, rows: RowSource) -> Block:
-    """Return all rows, of length 1 where the metric is the angle."""
+    """Return all rows, of length 1 for the cosine distance."""
     return NormalizedRows(rows).read() if metric == "cosine" else rows.read()
 
 
 def are_zero(block: Block) -> BoolArray:
-    """Return which rows have no entry but zeros."""
+    """Return a mask of the rows that are all zeros."""
     if sp.issparse(block):
         return block.count_nonzero(axis=1) == 0
     return np.asarray(~block.any(axis=1))
 
 
 def with_zeros_apart(block: Block) -> Block:
-    """Return rows with another column, in which rows of zeros are 1: as far from the others as at right angles."""
+    """Return rows with an additional column, which is 1 for rows of zeros: they are orthogonal to all others."""
     column = are_zero(block).astype(block.dtype)[:, None]
     if not sp.issparse(block):
         return np.hstack([block, column])

@@ -1,4 +1,4 @@
-"""Probes: some of the rows, whose true neighbors are known, so that a search can be planned and judged by them."""
+"""Probes: a sample of the queries with known neighbors, to plan a search and to measure its recall."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from coterie.graphs.exact import lowest_scores, without_self
 
 __all__ = ["N_PROBES", "Probes", "draw_probes"]
 
-# Half of them tell a recall of 0.99 to within 0.2%, for lists of ten.
+# Half of them estimate a recall of 0.99 within 0.2%, for lists of ten.
 N_PROBES = 384
 
-# Equal distances differ by so much where they are summed otherwise.
+# Relative difference of equal distances in different orders of summation.
 _TIE = 1e-6
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Some of the rows that ask, and the points that are in truth nearest to them.
+    """A sample of the queries and their true nearest points.
 
     Attributes
     ----------
     rows : ndarray of shape (p,)
-        Which of the rows that ask.
+        Numbers of these queries.
     own : ndarray of shape (p,), int32
-        Which point each of them is, -1 for none.
+        The point that each of them is, -1 for none.
     vectors : ndarray of shape (p, d)
         These rows.
     ids : ndarray of shape (p, n_neighbors), int32
-        Their nearest points by products, themselves not counted.
+        Their nearest points by products, without themselves.
     furthest : ndarray of shape (p,)
         Squared distance to the last of them.
     """
@@ -43,7 +43,7 @@ class Probes:
     furthest: FloatArray
 
     def halves(self) -> tuple[Probes, Probes]:
-        """Return two lots: what was planned by some rows is judged too well by them."""
+        """Return two halves, as the recall on the rows of a plan would be too optimistic."""
         return self._some(slice(0, None, 2)), self._some(slice(1, None, 2))
 
     def _some(self, part: slice) -> Probes:
@@ -52,19 +52,19 @@ class Probes:
         )
 
     def recall(self, points: Array, found: IntArray) -> float:
-        """Return the share of the nearest points that were found; those as far as the last of them are as good.
+        """Return the share of the nearest points that were found; ties with the last one count.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
             All points.
         found : ndarray of shape (p, m), int32
-            What was found for each probe, itself or not; -1 for nothing.
+            Points found for each probe, with or without itself; -1 for none.
         """
         return float(self._recalls(points, found)[-1])
 
     def enough(self, points: Array, found: IntArray, recall: float) -> int | None:
-        """Return how many of the first that were found hold such a share of the nearest points; None if all do not.
+        """Return how many of the first found points reach a share of the nearest points; None if all are too few.
 
         Parameters
         ----------
@@ -73,13 +73,13 @@ class Probes:
         found : ndarray of shape (p, m), int32
             As in `recall`.
         recall : float
-            The share that is wanted.
+            Target share.
         """
         recalls = self._recalls(points, found)
         return int(np.argmax(recalls >= recall)) + 1 if recalls[-1] >= recall else None
 
     def _recalls(self, points: Array, found: IntArray) -> FloatArray:
-        """Return the share of the nearest points among the first of those found, the first two, ..."""
+        """Return the share of the nearest points among the first found point, the first two, ..."""
         good = [_are_near(*probe, points) for probe in zip(self.vectors, found, self.own, self.furthest)]
         n_neighbors = self.ids.shape[1]
         return np.minimum(np.cumsum(good, axis=1), n_neighbors).mean(axis=0) / n_neighbors
@@ -109,15 +109,15 @@ def draw_probes(
     Parameters
     ----------
     asked, points : ndarray of shape (q, d) and (n, d)
-        The rows that ask and those among which neighbors are looked for, relative to the mean.
+        The queries and the points to search, relative to the mean.
     offsets : ndarray of shape (n,)
         Squared lengths of the points.
     n_neighbors : int
-        How many are looked for.
+        Number of neighbors.
     seed : int
         Of the draw.
     are_points : bool
-        Whether the rows that ask are the points.
+        Whether the queries are the points.
     n_threads : int
         Threads of the kernels.
     """

@@ -18,8 +18,8 @@ __all__ = ["RootedTree", "SpanningTree", "rooted_tree", "spanning_tree"]
 # Columns up to which a k-d tree finds neighbors faster than products of matrices.
 _FEW_COLUMNS = 6
 
-# Rows of a component up to which other components are searched without an upper bound, rows that give one, and turns
-# between two components whose nearest rows are looked for.
+# Rows of a component up to which the search in other components has no upper bound, rows that give the bound, and
+# alternations of the search for the nearest rows of two components.
 _SMALL, _SAMPLED, _TURNS = 1024, 64, 4
 
 
@@ -45,9 +45,9 @@ class RootedTree(NamedTuple):
     Attributes
     ----------
     order : ndarray of shape (n,), int32
-        The node at each place.
+        The node at each position.
     parents : ndarray of shape (n,), int32
-        The place of the parent, less than that of the node; 0 for the root.
+        Position of the parent, less than that of the node; 0 for the root.
     edges : ndarray of shape (n,), int32
         The edge to the parent; 0 for the root.
     """
@@ -60,21 +60,21 @@ class RootedTree(NamedTuple):
 def spanning_tree(
     rows: Array, n_neighbors: int, *, random_state: Any = None, n_threads: int = 1
 ) -> SpanningTree:
-    """Find the minimum spanning tree of the graph of nearest neighbors, connected by the shortest edges that do.
+    """Find the minimum spanning tree of the nearest-neighbor graph, with the shortest edges between its components.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
         Finite numbers.
     n_neighbors : int
-        Neighbors of each row, at most n - 1. With more, the tree is more often the one of all pairs.
+        Neighbors of each row, at most n - 1. With more, the tree is closer to that of all pairs.
     random_state, n_threads
         See `coterie.graphs.nearest_neighbors`.
 
     Returns
     -------
     SpanningTree
-        Of edges of equal length the one of the lower row is taken first, so any number of threads gives the same bits.
+        Ties in length are broken by the lower row, so the result does not depend on the number of threads.
 
     Notes
     -----
@@ -105,7 +105,7 @@ def spanning_tree(
         ids, squares = nearest_neighbors(rows, n_neighbors, random_state=random_state, n_threads=n_threads)
     firsts = np.repeat(np.arange(n, dtype=np.int32), ids.shape[1])
     seconds, squares = ids.ravel(), squares.ravel().astype(np.float64)
-    # An edge that is in the lists of both ends is taken once.
+    # An edge in the lists of both ends is taken once.
     is_once = (firsts < seconds) | ((firsts > seconds) & (squares >= squares.reshape(n, -1)[:, -1][seconds]))
     edges = [(firsts[is_once], seconds[is_once], squares[is_once])]
     sets, tree = np.arange(n, dtype=np.int32), []
@@ -139,7 +139,7 @@ def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
     Raises
     ------
     ValueError
-        If the edges are no tree.
+        If the edges are not a tree.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
 
 
 def _components(sets: IntArray) -> IntArray:
-    """Return the number of the component of each row, from 0, made of the sets of the kernel."""
+    """Return the component of each row, numbered from 0, from the sets of the kernel."""
     while np.any((above := sets[sets]) != sets):
         sets = above
     return np.unique(sets, return_inverse=True)[1].astype(np.int32)
@@ -164,7 +164,7 @@ def _components(sets: IntArray) -> IntArray:
 def _edges_between(
     rows: Array, labels: IntArray, in_k_d_tree: bool, n_threads: int
 ) -> tuple[Array, Array, Array]:
-    """Return a short edge from each component but the largest to another one: the shortest, where that is cheap."""
+    """Return a short edge from each component but the largest to another one; the shortest if that is cheap."""
     search = _nearest_by_k_d_trees if in_k_d_tree else _nearest_by_turns
     asked, nearest, squares = search(rows, labels, int(np.bincount(labels).argmax()), n_threads)
     order = np.lexsort((asked, squares, labels[asked]))
@@ -181,8 +181,8 @@ def _nearest_by_turns(
 ) -> tuple[Array, Array, Array]:
     """Return rows, the nearest rows of other components, and the squared distances.
 
-    All rows of small components; of a large one the row that is found by turns: the nearest row of another component,
-    the row of the component that is nearest to it, and so on.
+    All rows of small components. In a large one the search alternates: the nearest row in another component, then the
+    row of this component nearest to it, and so on.
     """
     counts = np.bincount(labels)
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
@@ -205,9 +205,10 @@ def _squares_to(rows: Array, row: Array) -> FloatArray:
 def _nearest_by_k_d_trees(
     rows: Array, labels: IntArray, largest: int, n_threads: int
 ) -> tuple[Array, Array, Array]:
-    """Do as `_nearest_by_turns`; the nearest rows of each component are exact.
+    """Do the same as `_nearest_by_turns`, with exact nearest rows of each component.
 
-    Labels that differ do so in a bit: for each bit, rows with 0 there are searched among those with 1, and vice versa.
+    Different labels differ in at least one bit: for each bit, rows with 0 are searched among those with 1, and vice
+    versa.
     """
     asked = np.flatnonzero(labels != largest)
     best, nearest = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Eigenvectors of normalized graph Laplacians, and what they are good for: rough clusters, orders of vertices."""
+"""Eigenvectors of normalized graph Laplacians, for rough clusters and orders of vertices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from coterie.fitting.deadline import UNHURRIED, Phase
 __all__ = ["SpectralVectors", "local_order", "spectral_vectors"]
 
 
-# Graphs of up to so many vertices are decomposed as dense matrices.
+# Maximum number of vertices for a dense eigendecomposition.
 _DENSE_VERTICES = 300
 _TOLERANCE = 1e-3
 
-# Vertices that are not ordered any further: their memberships fit the nearest cache.
+# Number of vertices that are not divided further: their memberships fit into the L1 cache.
 _LEAF = 64
 
 
@@ -53,14 +53,14 @@ def spectral_vectors(
     graph : csr_array of shape (n, n)
         Symmetric non-negative weights.
     n_vectors : int
-        How many; at most n are found.
+        Number of vectors, at most n.
     seed : int
-        Of the vector that the search begins with.
+        Seed of the initial vector.
     phase : Phase
-        Says when it is too late to go on with a large graph.
+        Time limit for large graphs.
     by_components : bool
-        Whether those of the eigenvalue 0, one for each component, are all there, those of the components with the most
-        edges first. Lanczos' method finds but some where there are several.
+        Whether to include all eigenvectors of the eigenvalue 0, one for each component, those with the most edges
+        first. Lanczos' method finds only some of several.
 
     Returns
     -------
@@ -69,12 +69,12 @@ def spectral_vectors(
     Raises
     ------
     OutOfTime
-        If the phase is late before the vectors are found.
+        If the time is up before the vectors are found.
 
     Notes
     -----
     Small graphs are decomposed as dense matrices, large ones by Lanczos' method (ARPACK through
-    `scipy.sparse.linalg.eigsh`, relative tolerance 1e-3), some ten restarts of O(n_vectors (edges + n n_vectors))
+    `scipy.sparse.linalg.eigsh`, relative tolerance 1e-3), about ten restarts of O(n_vectors (edges + n n_vectors))
     operations each: about a second for 70,000 vertices, 500,000 edges and 10 vectors.
 
     Examples
@@ -115,13 +115,13 @@ def _largest(
         try:
             values, vectors = eigsh(matrix, k=n_wanted, which="LA", v0=first, tol=_TOLERANCE)
         except ArpackNoConvergence as error:
-            # What has converged is enough to begin with.
+            # Partly converged vectors are enough.
             values, vectors = error.eigenvalues, error.eigenvectors
     return np.append(np.ones(there.shape[1]), values), np.column_stack([there, vectors])
 
 
 def _component_vectors(similarity: sp.csr_array, roots: FloatArray) -> sp.csr_array | None:
-    """Return the eigenvectors of eigenvalue 1 of several components with edges; None if there are none but one."""
+    """Return the eigenvectors of eigenvalue 1 of several components with edges; None if there is only one."""
     parts = connected_components(similarity, directed=False)[1]
     lengths = np.sqrt(np.bincount(parts, roots**2))
     numbers = np.argsort(np.argsort(-lengths, kind="stable"))
@@ -136,7 +136,7 @@ def _component_vectors(similarity: sp.csr_array, roots: FloatArray) -> sp.csr_ar
 def _watched(
     matrix: sp.csr_array, phase: Phase, known: sp.csr_array | None = None
 ) -> sp.csr_array | LinearOperator:
-    """Return a matrix that looks at the clock, where there is a hurry, and forgets the known eigenvectors."""
+    """Return an operator that checks the deadline and deflates the known eigenvectors."""
     if not phase.deadline.is_set and known is None:
         return matrix
 
@@ -149,10 +149,10 @@ def _watched(
 
 
 def local_order(spectrum: SpectralVectors) -> IndexArray:
-    """Order vertices such that neighbors come close to each other.
+    """Order vertices so that neighbors are close to each other.
 
     The directions of the eigenvectors, scaled by commute times (each divided by the root of its eigenvalue), are
-    halved along their main axis, and the halves again, down to 64 vertices.
+    halved along their main axis, recursively, down to 64 vertices.
 
     Parameters
     ----------

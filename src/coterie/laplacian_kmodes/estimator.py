@@ -144,8 +144,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too. Or X is
         a pair ``(graph, kernel)`` of such matrices, for `predict` too: the graph may then be directed, and entry (p, q)
-        of the kernel, any number, is k(x_p, x_q). For objects without a mean: strings, votes, graphs. Modes are rows,
-        so "mean_shift" is excluded.
+        of the kernel, any number, is k(x_p, x_q). For objects without a mean, such as strings or graphs. Modes are
+        rows, so "mean_shift" is excluded.
     weights : {"binary", "gaussian"} or callable
         Weights of the graph's edges; see `coterie.graphs.knn_graph`.
     symmetrize : {"none", "mean", "max"}
@@ -184,8 +184,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Time limit in seconds. The best clusters found by then are returned, with a ConvergenceWarning. The construction
-        of the neighbor graph is not cut off.
+        Time limit in seconds. The best clusters so far are returned, with a ConvergenceWarning. The construction of the
+        neighbor graph is not limited.
     n_threads : int, optional
         None: all processors of this process.
     callback : callable, optional
@@ -252,10 +252,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     pair once, so that `graph_weight` is the lambda of the paper's update, with the same clusters.
     `published_objective_`, for comparisons with printed figures, is E of the same labels and modes at twice the lambda.
 
-    "auto" has no unit: lambda is 1.5 times the least one at which memberships settle where all affinities are the same,
-    2 (L - 1) / (L - 2) log(L - 1) over the mean degree. With `init="auto"` memberships continue after five updates of
-    the modes instead of beginning anew, and a run that ends with empty clusters is repeated, up to three times, with
-    the cluster of the largest inertia split in two.
+    "auto" has no unit: lambda is 1.5 times the least one at which memberships converge to clusters if all affinities
+    are equal, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. With `init="auto"` memberships continue after five
+    updates of the modes instead of being initialized again, and a run that ends with empty clusters is repeated, up to
+    three times, with the cluster of the largest inertia split in two.
 
     The normalized cut is that of the graph with its components joined, so that small components are not free.
 
@@ -416,7 +416,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         random: np.random.RandomState,
         report: Report,
     ) -> Iterator[Start]:
-        """Yield initializations; X is what a callable as `init` gets."""
+        """Yield initializations; X is passed to a callable `init`."""
         search, n_threads = problem.mode_search, effective_n_threads(self.n_threads)
         if given is not None:
             yield Start(search.start(given, random))
@@ -436,7 +436,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         *,
         continues: bool,
     ) -> Iterator[KModesResult]:
-        """Solve from each start, and again where clusters of "auto" are empty."""
+        """Solve from each initialization, and with "auto" again if clusters are empty."""
         n_threads, is_auto = effective_n_threads(self.n_threads), self._is_auto() and continues
         memberships = GraphMemberships(
             problem.graph, self.n_clusters, diagonal_shift=self.diagonal_shift, n_threads=n_threads
@@ -564,7 +564,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     # --- checks --------------------------------------------------------------------------------------------------
 
     def _graph_and_kernel(self, X: Any) -> tuple[Any, Any]:
-        """Return the graph and the kernel of a pair; X and None if it is none."""
+        """Return the graph and the kernel of a pair, otherwise X and None."""
         if not _is_pair(X):
             return X, None
         if self.affinity != "precomputed":
@@ -609,7 +609,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
 
 def _is_pair(X: Any) -> bool:
-    """Whether X is a tuple or list of two matrices; one of two rows is none.
+    """Whether X is a tuple or list of two matrices, and not of two rows.
 
     Raises
     ------
@@ -629,7 +629,7 @@ def _is_pair(X: Any) -> bool:
 
 
 def _checked_kernel(kernel: Any, n: int) -> Block:
-    """Return the kernel of n rows with each other, read into memory, or say why it is none.
+    """Check the kernel matrix of n rows and return it in memory.
 
     Parameters
     ----------
@@ -652,7 +652,7 @@ def _joined_pair(X: Any, n: int) -> RowSource:
     Parameters
     ----------
     X : pair of matrices of shape (m, n), or RowSource of shape (m, 2 n)
-        The pair, or what this function made of one.
+        The pair, or the result of this function.
     n : int
         Rows of the fit.
     """

@@ -147,7 +147,7 @@ def select_graph_weight(
     """Fit Laplacian K-modes with several weights of the graph, which is constructed once.
 
     The largest weight is initialized as the estimator says, each other one from the modes of the next larger one: those
-    of its best run, or, with known labels, of all runs, among which the labels choose as in the paper.
+    of its best run, or with known labels of all runs, from which the labels choose as in the paper.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def select_graph_weight(
     graph_weights : sequence of float
         Weights to try.
     y : array-like of shape (n,), optional
-        Labels of some rows (a tenth in the paper), -1 for the others. They only choose between the fits.
+        Labels of some rows (a tenth in the paper), -1 for the others, which only choose among the fits.
 
     Returns
     -------

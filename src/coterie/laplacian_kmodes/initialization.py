@@ -33,7 +33,7 @@ _SPECTRAL_OPERATIONS = 50_000_000
 
 @dataclass(frozen=True)
 class Start:
-    """Initial modes of a run, and the labels that its memberships begin with, if any."""
+    """Initial modes of a run, and optional labels as initial memberships."""
 
     modes: Modes
     labels: IntArray | None = None

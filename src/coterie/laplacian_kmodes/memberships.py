@@ -48,7 +48,7 @@ _SMALL_SIZE = 2**20
 
 
 class GraphMemberships:
-    """Memberships z that minimize the relaxed objective R while the affinities to the modes stay as they are.
+    """Memberships z that minimize the relaxed objective R for fixed affinities to the modes.
 
     R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q, over rows of the simplex.
 
@@ -71,7 +71,7 @@ class GraphMemberships:
     memberships : ndarray of shape (n, L)
         Each row sums to 1.
     rests : ndarray of shape (n,)
-        (1 - z) / z for the largest membership of each row: tells memberships apart that are 1 but for rounding.
+        (1 - z) / z for the largest membership of each row: separates memberships that round to 1.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class GraphMemberships:
             for shifted in (False, True)
         }
         self._affinities = padded_rows(n_rows, n_clusters, dtype)
-        # The last memberships, those before them, and room for the next.
+        # The last memberships, the previous ones, and a buffer for the next.
         self._current, self._former, self._next = (padded_rows(n_rows, n_clusters, dtype) for _ in range(3))
         self._labels: IntArray | None = None
         self._moved, self._next_moved = (np.ones(n_rows, dtype=np.uint8) for _ in range(2))
@@ -148,13 +148,13 @@ class GraphMemberships:
         graph_weight : float
             Weight of the graph.
         tol : float
-            When R has settled.
+            Tolerance of the relative change of R.
         max_updates : int
             Updates, at most.
         continues : bool
             Start with the current memberships instead.
         deadline : Deadline
-            After it the coming update is the last one.
+            After it the next update is the last one.
 
         Returns
         -------
@@ -172,12 +172,12 @@ class GraphMemberships:
             least = tol * abs(relaxations[-1])
             is_last = n_updates == max_updates or deadline.is_over
             if fall < 0:
-                # The memberships before were better.
+                # The previous memberships were better.
                 self._current, self._former = self._former, self._current
                 relaxations.pop()
                 if fall >= -least or shifted or self._shift != "auto" or is_last:
                     break
-                # Not yet at a minimum: the shift leads out of a cycle. Its R is another one.
+                # Not at a minimum: the shift ends a cycle, and changes R.
                 shifted, relaxations = True, []
                 self._moved[:] = 1
                 own = self._renew_own_terms()
@@ -188,9 +188,9 @@ class GraphMemberships:
         return MembershipFit(relaxations[-1], n_updates, np.array(relaxations), shifted)
 
     def _start(self) -> float:
-        """Let the memberships be the softmax of the affinities; return the sum of their own terms of R."""
+        """Set the memberships to the softmax of the affinities; return the sum of their separable terms of R."""
         self._moved[:] = 1
-        # Without the graph it makes no difference what the memberships were.
+        # Without the graph the result does not depend on earlier memberships.
         self._update(False, 0.0, -1.0)
         return self._advance()
 
@@ -212,7 +212,7 @@ class GraphMemberships:
         )  # fmt: skip
 
     def _advance(self) -> float:
-        """Take the memberships of the last update; return the sum of their own terms of R."""
+        """Accept the memberships of the last update; return the sum of their separable terms of R."""
         self._former, self._current, self._next = self._current, self._next, self._former
         self._moved, self._next_moved = self._next_moved, self._moved
         return float(self._sums[:, 1].sum())

@@ -58,7 +58,7 @@ class ModeSearch(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The rows; None where only their affinities are known."""
+        """The rows; None if only their affinities are known."""
 
     @property
     def bandwidth(self) -> float | None:
@@ -96,7 +96,7 @@ def densest_rows(densities: Array, memberships: GraphMemberships) -> IndexArray:
     densities : ndarray of shape (n, L)
         Sum over all rows p of z_pl k(x_p, y), for each row y.
     memberships : GraphMemberships
-        Their labels say which clusters are empty.
+        Their labels determine the empty clusters.
     """
     sizes = np.bincount(memberships.labels, minlength=densities.shape[1])
     return np.where(sizes > 0, densities.argmax(axis=0), -1)
@@ -188,7 +188,7 @@ class VectorModes:
             return -1
         if len(members) > _DENSITY_SAMPLE:
             members = np.sort(random.choice(members, _DENSITY_SAMPLE, replace=False))
-        from sklearn.metrics.pairwise import euclidean_distances  # slow to load, and not for other modes
+        from sklearn.metrics.pairwise import euclidean_distances  # slow to import, and only used here
 
         squares = euclidean_distances(self.rows[members], squared=True)
         return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
@@ -208,7 +208,7 @@ class VectorModes:
         return densities
 
     def _shifted(self, points: Array, memberships: Array) -> Array:
-        """Move each mode to the weighted mean of the rows until it stays (mean shift)."""
+        """Move each mode to the weighted mean of the rows until it converges (mean shift)."""
         points = points.copy()
         moving = np.arange(len(points))
         for _ in range(_MOST_SHIFTS):
@@ -230,7 +230,7 @@ class VectorModes:
             weights = affinities * memberships[part, clusters]
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
-        # The sum of the parts is in their order: the same for any number of threads.
+        # Parts are summed in their order, for any number of threads.
         if sp.issparse(self.rows):
             parts, origin = self._for_parts(points, sums), points.mean(axis=0)
         else:
@@ -248,7 +248,7 @@ class VectorModes:
         return self._about_mean
 
     def _for_parts_about_mean(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
-        """Do as `_for_parts` with points relative to the mean of all rows, which all mean-shift steps share."""
+        """Do the same as `_for_parts` with points relative to the mean of all rows, shared by all mean-shift steps."""
         rows, norms = self._rows_about_mean()[1:]
         points = points.astype(rows.dtype, copy=False)
         point_norms = np.einsum("ij,ij->i", points, points)
@@ -268,7 +268,7 @@ class VectorModes:
     def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
         """Apply `do` to each block of rows: its slice, the rows, and their kernel with the points.
 
-        The rows are relative to the mean of the points, where products lose less.
+        The rows are relative to the mean of the points, for accuracy of the products.
         """
         center = points.mean(axis=0)
         relative = points - center
@@ -294,7 +294,7 @@ class VectorModes:
 
 
 class KernelModes:
-    """Modes among rows that are known by a matrix of affinities only.
+    """Modes among rows that are given only by a matrix of affinities.
 
     Parameters
     ----------

@@ -19,13 +19,14 @@ __all__ = [
     "normalized_cut",
 ]  # fmt: skip
 
-# Fields of the history beside those of every fit.
+# Fields of the history in addition to those of every fit.
 HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
 
-# Above the least weight at which memberships settle. Below 1.2 clusters die, above 2 hardly a label changes.
+# Factor above the least weight at which memberships converge to clusters. Below 1.2 clusters become empty, above 2 few
+# labels change.
 _ABOVE_CRITICAL = 1.5
 
-# Multiply-adds up to which components of the graph are joined: about half a second.
+# Multiply-adds up to which components of the graph are joined: about half a second of computation.
 _BRIDGED_MULTIPLY_ADDS = 5e10
 
 # Updates of the memberships for the same modes, at most.
@@ -58,7 +59,7 @@ class KModesProblem:
         """The graph with its components joined by their shortest edges, for cuts and eigenvectors.
 
         The weight of these edges is s^2 / (s^2 + distance^2) times the mean weight. Large graphs, and those without
-        rows, stay as they are.
+        rows, are returned unchanged.
         """
         rows, bandwidth = self.mode_search.rows, self.mode_search.bandwidth
         if rows is None or bandwidth is None or self.graph.nnz == 0:
@@ -115,7 +116,7 @@ def bound_optimization(
     labels: IntArray | None = None,
     n_fresh: int | None = None,
 ) -> KModesResult:
-    """Update memberships for fixed modes, and modes for fixed memberships, until both stay.
+    """Update memberships for fixed modes, and modes for fixed memberships, until convergence.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def bound_optimization(
         Initial memberships are these, one-hot, and continue when modes change. Default: the softmax of the affinities
         to the modes.
     n_fresh : int, optional
-        Updates of the modes after which memberships continue. Default: they begin anew around each set of modes, as in
-        the paper.
+        Updates of the modes after which memberships continue. Default: they are initialized again for each set of
+        modes, as in the paper.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def bound_optimization(
         if is_over:
             reason = str(report.reason)
             break
-    # The objectives are those of the modes that are returned.
+    # Objectives of the returned modes.
     Z = memberships.take()
     if moved:
         former_affinities = memberships.affinities[:, moved]
@@ -186,13 +187,13 @@ def bound_optimization(
 
 
 def _discrete_objective(problem: KModesProblem, affinities: Array, labels: IntArray) -> float:
-    """Return E: minus the affinities to the own modes, plus graph_weight / 2 times the weight of the cut edges."""
+    """Return E: graph_weight / 2 times the weight of the cut edges, minus the affinities of rows to their modes."""
     own = float(np.sum(affinities[np.arange(len(labels)), labels], dtype=np.float64))
     return 0.5 * problem.graph_weight * cut_weight(problem.graph, labels) - own
 
 
 def automatic_graph_weight(graph: sp.csr_array, n_clusters: int) -> float:
-    """Return a weight of the graph at which memberships settle and still move, whatever the unit of its weights.
+    """Return a weight of the graph, independent of its scale, at which memberships converge and labels still change.
 
     Where all affinities are the same, the updates z_p = softmax(lambda sum_q K_pq z_q) are those of the mean field of
     a Potts model with L states. Below lambda times degree = 2 (L - 1) / (L - 2) log(L - 1) all memberships become equal
@@ -219,13 +220,13 @@ def automatic_graph_weight(graph: sp.csr_array, n_clusters: int) -> float:
 
 
 def cut_weight(graph: sp.csr_array, labels: IntArray) -> float:
-    """Return the weight of the edges between clusters, each direction by itself: sum_pq K_pq ||z_p - z_q||^2 / 2."""
+    """Return the weight of the edges between clusters, both directions counted: sum_pq K_pq ||z_p - z_q||^2 / 2."""
     sources = np.repeat(labels, np.diff(graph.indptr))
     return float(np.sum(graph.data[sources != labels[graph.indices]], dtype=np.float64))
 
 
 def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:
-    """Return the sum over clusters of the share of their edges that leaves them (Shi and Malik 2000).
+    """Return the sum over clusters of the share of their edge weight that leaves them (Shi and Malik 2000).
 
     A directed edge counts half in each direction; clusters without edges count 0.
     """

@@ -1,4 +1,4 @@
-"""Pictures of fitted models. matplotlib is imported only when a picture is drawn.
+"""Plots of fitted models. matplotlib is imported on use only.
 
 Every function returns the matplotlib `Axes` or `Figure`, so that the caller can change, show or save it.
 """

@@ -25,7 +25,7 @@ __all__ = ["plot_clusters"]
 _MOST_ROWS = 20_000
 _MOST_DENSE = 2e7
 
-# The color of rows in no cluster.
+# Color of noise.
 _NOWHERE = "#777777"
 
 
@@ -37,26 +37,25 @@ def plot_clusters(
     ax: Axes | None = None,
     random_state: int = 0,
 ) -> Axes:
-    """Rows on their first two principal components, colored by cluster, with the centers marked.
+    """Draw rows on their first two principal components, colored by cluster, with the centers marked.
 
-    Rows are drawn as the model sees them: at length 1 where it compares angles, in the columns of the fit. Those in no
-    cluster are gray. Of more than 20,000 rows, 20,000 random ones are drawn; the components are those of these.
+    Rows are drawn in the columns of the fit, and at length 1 with the cosine distance. Noise is gray. Of more than
+    20,000 rows, 20,000 random ones are drawn, and the components are computed from these.
 
-    Without a model, labels of one's own are drawn on coordinates of one's own, such as two columns of a map of the rows
-    (UMAP, t-SNE), which stay as they are.
+    Without a model, `X` holds two columns of coordinates, such as a UMAP or t-SNE embedding, and `labels` the clusters.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
-        The rows; without a model two columns are coordinates.
+        The rows; without a model and with two columns, coordinates.
     model : estimator, optional
-        Fitted. `labels_` is used where it belongs to as many rows as X has, else `predict`.
+        Fitted. `labels_` is used if X has as many rows, else `predict`.
     labels : array-like of shape (n,), optional
-        Other labels to color the rows by, such as the column `cluster` of `coterie.results_table`; -1: in none.
+        Other labels to color the rows by, such as the column `cluster` of `coterie.results_table`; -1: noise.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     random_state : int, default=0
-        Seed of the choice of rows.
+        Seed of the random sample.
 
     Returns
     -------
@@ -69,7 +68,8 @@ def plot_clusters(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If there are not as many labels as rows, the model has no such cluster, or there is neither a model nor labels.
+        If the numbers of labels and rows differ, a label exceeds the model's clusters, or there is neither a model nor
+        labels.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def plot_clusters(
     )
     ax.margins(0.05)
     tidy(ax)
-    if min(sample.shape) == 1:  # one component only: nothing is measured along the other axis
+    if min(sample.shape) == 1:  # only one component: the other axis is empty
         ax.set(yticks=[], ylabel="")
     return ax
 
@@ -129,7 +129,7 @@ def plot_clusters(
 def _sampled(
     rows: RowSource, model: Any, labels: npt.ArrayLike | None, random_state: int
 ) -> tuple[Any, np.ndarray]:
-    """At most `_MOST_ROWS` rows and their labels."""
+    """Return at most `_MOST_ROWS` rows and their labels."""
     n_rows = rows.shape[0]
     if labels is not None and np.shape(labels) != (n_rows,):
         raise ValueError(f"labels must have one number for each of {n_rows} rows, got {np.shape(labels)}.")
@@ -141,28 +141,28 @@ def _sampled(
     sample = rows.take(chosen)
     known = getattr(model, "labels_", None) if labels is None else np.asarray(labels)
     if known is None or len(known) != n_rows:
-        # Estimators of other libraries know arrays, not sources of rows.
+        # Estimators of other libraries take arrays, not row sources.
         data = part_of(rows, sample) if isinstance(model, Estimator) else sample
         return sample, np.asarray(model.predict(data))
     return sample, np.asarray(known)[chosen]
 
 
 def _as_points(sample: Any) -> tuple[np.ndarray, None, list[float]]:
-    """Coordinates as they are."""
+    """Return the points as coordinates."""
     points = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
     return points, None, [0.0, 0.0]
 
 
 def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[float]]:
-    """Points and centers on two principal components, and the share of variance of each component."""
+    """Project points and centers on two principal components; return them and the components' shares of variance."""
     n_components = min(2, *sample.shape)
     solver = "auto"
     if sp.issparse(sample):
         if np.prod(sample.shape, dtype=float) <= _MOST_DENSE:
             sample = sample.toarray()
         else:
-            solver = "arpack"  # the one that neither fills in the zeros nor needs the covariance matrix
-    with np.errstate(invalid="ignore", divide="ignore"):  # equal rows have no variance to share out
+            solver = "arpack"  # needs neither a dense copy nor the covariance matrix
+    with np.errstate(invalid="ignore", divide="ignore"):  # equal rows have no variance
         pca = PCA(n_components, svd_solver=solver, random_state=0).fit(sample)
     shares = [float(share) if np.isfinite(share) else 0.0 for share in pca.explained_variance_ratio_]
 
@@ -174,7 +174,7 @@ def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[flo
 
 
 def _mark_centers(ax: Axes, points: np.ndarray, colors: list[str]) -> None:
-    """Numbered discs for a legible number of centers, small crosses for more."""
+    """Draw numbered discs, or small crosses for many centers."""
     if len(points) > MOST_NUMBERED:
         ax.scatter(points[:, 0], points[:, 1], s=14, c="black", marker="x", linewidths=0.8, zorder=3)
         return

@@ -1,4 +1,4 @@
-"""Curves: a fit against its seconds, several fits against each other."""
+"""Curves of one fit over time, and of several fits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["plot_curves", "plot_history"]
 
 
 def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw what a fit reported, its objective as a rule, against seconds.
+    """Draw the objective of a fit, or what else its history has, against seconds.
 
     Parameters
     ----------
@@ -83,15 +83,15 @@ def plot_curves(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw several fits against each other, on logarithmic axes.
+    """Draw curves of several fits on logarithmic axes.
 
     Parameters
     ----------
     curves : mapping of str to (x, y)
-        A name and the points of its curve, such as seconds and what is left to gain by then; not positive ones are
+        A name and the points of its curve, such as seconds and relative excess of the objective; non-positive ones are
         left out.
     xlabel, ylabel, title : str
-        What is drawn.
+        Labels of the axes, and the title.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 

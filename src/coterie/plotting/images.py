@@ -1,4 +1,4 @@
-"""Rows that are images: centroids, and modes beside the rows around them."""
+"""Plots of images: centroids, and modes with their nearest rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["check_image_shape", "plot_cluster_images", "plot_modes"]
 _MOST_IMAGES = 400
 _MOST_LINES = 100
 
-# Measures of `plot_modes`, in inches: room for names, headings and the title, gaps, and how wide a figure may be.
+# Sizes in `plot_modes`, in inches: names, headings and the title, gaps, and the maximum width of a figure.
 _NAMES, _HEADINGS, _TITLE = 1.0, 0.3, 0.35
 _GAP, _WIDE_GAP, _CELL = 0.06, 0.16, 0.85
 _NARROWEST, _WIDEST = 5.5, 11.0
@@ -38,7 +38,7 @@ def plot_cluster_images(
     image_shape: tuple[int, ...],
     counts: npt.ArrayLike | None = None,
 ) -> Figure:
-    """A grid of centroids, each drawn as the image that it is.
+    """Draw a grid of centroids as images.
 
     Parameters
     ----------
@@ -100,26 +100,25 @@ def plot_cluster_images(
 def plot_modes(
     X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: int = 8, *, data_name: str | None = None
 ) -> Figure:
-    """Draw a line for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
+    """Draw a row of images for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
 
-    A mode is a picture like the others, a mean seldom is one (Fig. 1 of the paper). Where the centers are the means, as
-    of k-means, they are drawn once. Each picture has its own range of gray. Nearest rows that the model puts into
-    another cluster, or none, are framed. Names have the colors of `plot_clusters`. Of more than 100 clusters the
-    largest 100 are drawn.
+    A mode is typical of the images of its cluster, a mean is often blurred (Fig. 1 of the paper). If the centers are
+    the means, as in k-means, they are drawn once. Each image has its own gray scale. Nearest rows in another cluster,
+    or noise, are framed. Names have the colors of `plot_clusters`. Of more than 100 clusters the largest 100 are drawn.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
         The rows of the fit, or others; they are held in memory.
     model : estimator
-        Fitted, with `cluster_centers_`: a center takes the place of the mode where the model has no modes.
-        `labels_` is used where it belongs to as many rows as X has, else `predict`.
+        Fitted, with `cluster_centers_`: without modes, the centers are used.
+        `labels_` is used if X has as many rows, else `predict`.
     image_shape : tuple of int
         (height, width) of gray images or (height, width, 3) of color images; the product is d.
     n_neighbors : int
-        Nearest rows, the mode itself not counted.
+        Number of nearest rows, without the mode itself.
     data_name : str, optional
-        What the rows are, for the title.
+        Name of the data set in the title.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def plot_modes(
     if centers is None:
         raise ValueError(f"This {type(model).__name__} has no centers with coordinates to draw.")
     check_image_shape(image_shape, centers.shape[1])
-    # As the model sees them: where it compares angles, centers have length 1, and so must rows.
+    # With the cosine distance centers have length 1, and rows must have it too.
     rows = rows_for(model, X)
     labels = _labels_of(model, X, rows.shape[0])
     data = rows.read()
@@ -188,7 +187,7 @@ def plot_modes(
 
 @dataclass(frozen=True)
 class _Cell:
-    """A place on a sheet, in inches."""
+    """A position on a sheet, in inches."""
 
     left: float
     top: float
@@ -197,7 +196,7 @@ class _Cell:
 
 
 class _Sheet:
-    """Lines of pictures with a heading above each column. Coordinates are inches from the upper left corner."""
+    """Rows of images with a heading above each column. Coordinates are inches from the upper left corner."""
 
     def __init__(
         self, image_shape: tuple[int, ...], headings: tuple[str, ...], n_lines: int, *, n_apart: int
@@ -217,13 +216,13 @@ class _Sheet:
             self._ax.text(middle, cell.top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
 
     def name(self, line: int, text: str, color: str) -> None:
-        """Write at the beginning of a line."""
+        """Write the name of a row."""
         cell = self._cell(line, 0)
         middle = cell.top + cell.height / 2
         self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=color)
 
     def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
-        """Draw a row as the image that it is."""
+        """Draw a row as an image."""
         from matplotlib.patches import Rectangle
 
         cell = self._cell(line, column)
@@ -248,7 +247,7 @@ class _Sheet:
         return self._figure
 
     def _cell(self, line: int, column: int) -> _Cell:
-        # The first columns stand apart.
+        # A gap separates the first columns.
         left = _NAMES + column * (self._cell_width + _GAP) + min(column, self._n_apart) * (_WIDE_GAP - _GAP)
         top = _TITLE + _HEADINGS + line * (self._cell_height + _GAP)
         return _Cell(left, top, self._cell_width, self._cell_height)
@@ -260,7 +259,7 @@ def _labels_of(model: Any, X: Any, n_rows: int) -> Array:
 
 
 def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
-    """Return the numbers of the rows nearest to each point, without the one that is the point itself."""
+    """Return the numbers of the rows nearest to each point, without the point itself."""
     queries = sp.csr_array(points) if sp.issparse(data) else points
     ids, squares = nearest_neighbors(data, min(n_neighbors + 1, data.shape[0]), queries=queries)
     return np.where(squares[:, :1] == 0, ids[:, 1:], ids[:, :-1])
@@ -271,7 +270,7 @@ def _mean_of(rows: Any) -> Array:
 
 
 def _look_alike(one: Array, other: Array) -> bool:
-    """Whether nobody would see a difference: less than one of 50 steps of gray."""
+    """Whether two images look equal: they differ by less than one of 50 steps of gray."""
     return bool(np.abs(one - other).max() <= 0.02 * max(np.ptp(one), np.ptp(other)))
 
 
@@ -287,7 +286,7 @@ def _ordinals(number: int) -> Iterator[str]:
 
 
 def check_image_shape(image_shape: tuple[int, ...], n_columns: int) -> None:
-    """Fail now if rows of so many columns cannot be drawn as images of this shape.
+    """Raise an error if rows of this width cannot be drawn as images of this shape.
 
     Parameters
     ----------
@@ -299,7 +298,7 @@ def check_image_shape(image_shape: tuple[int, ...], n_columns: int) -> None:
     Raises
     ------
     ValueError
-        If they cannot.
+        If the sizes do not match.
     """
     _check_axes(image_shape)
     if n_columns != np.prod(image_shape):
@@ -327,7 +326,7 @@ def _check_axes(image_shape: tuple[int, ...]) -> None:
 
 
 def _grid_columns(n_images: int) -> int:
-    """A grid somewhat wider than high, its last line as full as can be."""
+    """Return the columns and rows of a grid that is wider than high, with a full last line if possible."""
     widest = int(np.ceil(np.sqrt(2 * n_images)))
     candidates = range(max(1, int(np.sqrt(n_images))), max(widest, 1) + 1)
     return min(candidates, key=lambda columns: (-n_images % columns, -columns))

@@ -1,4 +1,4 @@
-"""`as_rows`: data in memory, whatever library made them, as a `RowSource`."""
+"""`as_rows`: data in memory of any library as a `RowSource`."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from coterie.rows.tables import DaskFrameSource, PandasSource, PolarsSource, car
 
 __all__ = ["as_rows", "stream_rows"]
 
-# How much of a stream is kept in memory. A longer one is written to a file.
+# Maximum size of a stream in memory. A longer one is written to a file.
 KEPT_BYTES = 1 << 30
 
 
 def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    """Return the rows of a stream or an array of Arrow's C interface, None where `X` is no table of either.
+    """Return the rows of a stream or an array of Arrow's C interface, None if `X` has neither.
 
     A stream is read to its end. Up to 1 GiB stays in memory; more than that is written to a file in TMPDIR or
     /var/tmp, which is removed with the rows, or when Python ends.
@@ -52,12 +52,12 @@ def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> Row
     X : object
         Anything.
     columns, exclude : columns, optional
-        Which columns to cluster, see `choose_columns`.
+        Columns to cluster, see `choose_columns`.
 
     Raises
     ------
     OSError
-        If the disk has no room for the stream.
+        If the disk has no space for the stream.
     ValueError
         If it has no rows, or these are not numbers or vectors.
     """
@@ -95,7 +95,7 @@ def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> Row
 
 
 def _opened(X: Any) -> Any:
-    """Return a `pyarrow.RecordBatchReader` of a table, None where `X` is but one column."""
+    """Return a `pyarrow.RecordBatchReader` of a table, None if `X` is a single column."""
     try:
         import pyarrow
     except ImportError as error:
@@ -116,7 +116,7 @@ def _opened(X: Any) -> Any:
 class _SpooledStream(ArrowFileSource):
     """Rows of a stream that was written to a file in a temporary folder."""
 
-    is_parsed = False  # to be copied once is enough
+    is_parsed = False  # it is a copy already
 
     def __init__(self, folder: _Folder, columns: Columns | None, exclude: Columns | None) -> None:
         self._folder = folder
@@ -125,9 +125,9 @@ class _SpooledStream(ArrowFileSource):
 
 
 class _Folder:
-    """A temporary folder that goes with the last source that reads from it, or at the end of Python.
+    """A temporary folder that is removed with the last source that reads from it, or when Python exits.
 
-    Where Python was killed, the next stream removes it.
+    If Python was killed, the next stream removes it.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
         ) from error
 
 
-# The kind of device of main memory, by the header of DLPack.
+# Device type of main memory in DLPack.
 _DLPACK_CPU = 1
 
 
@@ -168,23 +168,23 @@ def as_rows(
     columns: Columns | None = None,
     exclude: Columns | None = None,
 ) -> RowSource:
-    """Give anything with rows the face of a `RowSource`; numeric data are neither copied nor converted.
+    """Return data in memory as a `RowSource`; numeric data are neither copied nor converted.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real dtype, and of those of ml_dtypes such as bfloat16; tensors in main
-        memory, of PyTorch or with ``__dlpack__``; what converts to an array (lists, arrays of objects, lists of equally
-        long vectors, objects with ``__array__``: these are converted at once); columns of vectors (Series of pandas
-        and polars, arrays of pyarrow); AnnData (its `X`; layers and `obsm` are arrays); SciPy sparse matrices and
-        arrays, of which other formats than CSR are converted to CSR once; pandas, polars and Dask data frames and
-        pyarrow tables of numbers or of vectors (lists of numbers, all of the same length); what gives such a table by
-        Arrow's C interface (``__arrow_c_stream__``, ``__arrow_c_array__``), as DuckDB's relations and pyarrow's readers
-        do; Dask arrays, HDF5 datasets and Zarr arrays. A stream is read once, here, and kept: up to 1 GiB in memory,
-        else in a temporary file. A `RowSource` is returned as it is.
+        NumPy arrays and memory maps of any real dtype, including those of ml_dtypes such as bfloat16; tensors in main
+        memory, of PyTorch or with ``__dlpack__``; lists, arrays of objects, lists of equally long vectors, and objects
+        with ``__array__``, which are converted immediately; columns of vectors (Series of pandas and polars, arrays of
+        pyarrow); AnnData (its `X`; layers and `obsm` are arrays); SciPy sparse matrices and arrays (formats other than
+        CSR are converted once); pandas, polars and Dask data frames and pyarrow tables of numbers or of vectors (lists
+        of numbers, all of the same length); tables by Arrow's C interface (``__arrow_c_stream__``,
+        ``__arrow_c_array__``), such as DuckDB's relations and pyarrow's readers; Dask arrays, HDF5 datasets and Zarr
+        arrays. A stream is read once, by this call, and stored: up to 1 GiB in memory, else in a temporary file. A
+        `RowSource` is returned unchanged.
     dtype : {float32, float64}, optional
-        Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (for a
-        table: if all its columns are of these), float64 for the rest.
+        Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (a table: if
+        all its columns have these types), float64 otherwise.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default a
         table with one column of vectors is clustered by that, any other by all columns.
@@ -198,10 +198,10 @@ def as_rows(
     ------
     ValueError
         Where `X` does not have two dimensions, has no rows or no columns, is complex, has columns that are not
-        numbers or several columns of vectors, or is no table and has no columns to choose. NaN, infinities and
+        numbers or several columns of vectors, or is not a table although columns were chosen. NaN, infinities and
         vectors of other lengths are found when their block is read.
     TypeError
-        Where `X` is a path (see `open_rows`), or its objects do not convert to numbers.
+        If `X` is a path (see `open_rows`), or its objects do not convert to numbers.
 
     Examples
     --------
@@ -261,13 +261,13 @@ def _of_dlpack(X: Any) -> RowSource:
         raise TypeError(f"X is a tensor on {where}. Pass a copy in main memory, such as X.cpu().")
     X = X.detach() if hasattr(X, "detach") else X
     torch = sys.modules.get("torch")
-    if torch is not None and getattr(X, "dtype", None) == torch.bfloat16:  # which NumPy does not know
+    if torch is not None and getattr(X, "dtype", None) == torch.bfloat16:  # a type that NumPy lacks
         return BFloat16Source(np.from_dlpack(X.view(torch.int16)))
     return _of_array(np.from_dlpack(X))
 
 
 def _of_anndata(X: Any) -> RowSource:
-    """Return the rows of an AnnData object's matrix; the columns of its `obs` are carried along."""
+    """Return the rows of an AnnData object's matrix; the columns of its `obs` are metadata columns."""
     if getattr(X, "isbacked", False):
         raise TypeError(f"X is an AnnData object on disk: pass coterie.open_rows({str(X.filename)!r}).")
     rows = copy.copy(_source_of(X.X))
@@ -278,21 +278,21 @@ def _of_anndata(X: Any) -> RowSource:
 
 
 def _converted(X: Any) -> Array:
-    """Convert what is not a numeric array yet, with scikit-learn's rules and errors."""
+    """Convert data to a numeric array, with scikit-learn's rules and errors."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X) and np.ndim(X[0]) == 1:
         _check_lengths(X)
         X = np.stack(list(X))
     try:
         array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
     except ValueError:
-        _check_lengths(X)  # NumPy names no row
+        _check_lengths(X)  # NumPy's error lacks the row
         raise
-    # It leaves objects as they are where X itself had no dtype, as lists have none.
+    # It keeps the object dtype if X itself has no dtype, such as a list.
     return array.astype(np.float64) if array.dtype.kind == "O" else array
 
 
 def _check_lengths(X: Any) -> None:
-    """Raise where X is a list of vectors of different lengths."""
+    """Raise an error if X is a list of vectors of different lengths."""
     if not isinstance(X, (list, tuple, np.ndarray)) or not len(X) or not hasattr(X[0], "__len__"):
         return
     width = len(X[0])
@@ -302,7 +302,7 @@ def _check_lengths(X: Any) -> None:
 
 
 def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    # A library that nobody imported cannot have made X, so none is imported here.
+    # A library that is not imported cannot have made X, so none is imported here.
     pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
     if pandas is not None and isinstance(X, pandas.DataFrame):
         kinds = list(X.dtypes)
@@ -332,7 +332,7 @@ def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSo
 
 
 def _of_series(source: Callable[[Any], RowSource], frame: Any, X: Any) -> RowSource:
-    """Return the rows of a column of vectors, which is alone in a data frame."""
+    """Return the rows of a column of vectors, the only one of a data frame."""
     rows = source(frame)
     if rows.chosen == rows.column_names:  # numbers
         check_shape((len(X),))

@@ -1,6 +1,6 @@
 """Columns of Arrow tables as blocks: numbers, and vectors in lists. Rows of `pyarrow.Table`.
 
-pyarrow is imported by whoever made or opened the table, never here.
+pyarrow is never imported here: the table exists already.
 """
 
 from __future__ import annotations
@@ -38,29 +38,28 @@ __all__ = [
 
 
 class ArrowColumns:
-    """The columns of an Arrow table that are clustered, and those that are carried along.
+    """The clustered columns and the metadata columns of an Arrow table.
 
     Parameters
     ----------
     schema : pyarrow.Schema
         All columns.
     columns, exclude : columns, optional
-        Which to cluster, see `choose_columns`.
+        Columns to cluster, see `choose_columns`.
     first_row : callable, optional
-        ``first_row(positions)`` gives a `pyarrow.RecordBatch` of these columns that begins with the first row, or
-        None where there is no row. Called where lists may have any length, which the first row then decides;
-        not needed where there are no lists.
+        ``first_row(positions)`` gives a `pyarrow.RecordBatch` of these columns that begins with the first row, or None
+        if there is no row. Called for lists of variable length, for the length of the first; not needed without lists.
     path : Path or RemoteFile, optional
-        The file, whose index of pandas is taken only where it is asked for.
+        The file, whose pandas index is clustered only if chosen.
     is_named : bool
-        Whether users know the columns by the names of the schema.
+        Whether the names of the schema are those of the data.
 
     Attributes
     ----------
     positions, carried : list of int
         Columns that are clustered, in their order, and the others.
     chosen : ChosenColumns
-        What they are called and how many numbers a row of each has.
+        Their names and widths.
     dtype : numpy.dtype
         Type to compute in.
     """
@@ -99,18 +98,18 @@ class ArrowColumns:
     ) -> Array:
         """Return a `pyarrow.RecordBatch` of the columns as an array of shape (n_rows, n_columns); nulls become NaN.
 
-        A single column of vectors is not copied, nor converted.
+        A single column of vectors is neither copied nor converted.
 
         Parameters
         ----------
         batch : pyarrow.RecordBatch
             The columns that are clustered, in their order.
         dtype : dtype
-            Type of the array where it is made here.
+            Type of a new array.
         rows : int or ndarray of intp
-            Number of the first row, or of each, for errors.
+            Number of the first row, or of each row, for errors.
         read : callable
-            What becomes of the numbers of a column before they are looked at.
+            Applied to the numbers of a column before they are used.
         """
 
         def values(position: int, width: int | None) -> Array:
@@ -174,7 +173,7 @@ class ArrowSource(RowSource):
 
 
 def arrow_kind(kind: Any) -> Any:
-    """Return what the cells of an Arrow type are: "number", "vector" or "other"."""
+    """Return the kind of an Arrow type: "number", "vector" or "other"."""
     types = sys.modules["pyarrow"].types
     if _is_list(kind):
         inner = _storage_type(kind).value_type
@@ -189,18 +188,18 @@ def arrow_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
 
 
 def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) -> Array:
-    """Return an array of lists as an array of shape (n_rows, width); a view where no number is missing.
+    """Return an array of lists as an array of shape (n_rows, width); a view if no number is missing.
 
     Parameters
     ----------
     column : pyarrow.Array or pyarrow.ChunkedArray
         Lists.
     width : int
-        How long they must be.
+        Required length.
     name : str
-        What the column is called, for errors.
+        Name of the column, for errors.
     rows : int or ndarray of intp
-        Number of the first row, or of each, for errors.
+        Number of the first row, or of each row, for errors.
     """
     if hasattr(column, "chunks"):
         column = column.combine_chunks()
@@ -218,7 +217,7 @@ def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) ->
 
 
 def carried_of_table(table: Any, positions: Collection[int]) -> Carried | None:
-    """Return columns of a `pyarrow.Table` as what is carried, None where there are none."""
+    """Return columns of a `pyarrow.Table` as metadata columns, None if there are none."""
     if not positions:
         return None
     part = table.select(list(positions))
@@ -236,7 +235,7 @@ class _TableBatches:
 
 
 def first_batch(batches: Iterable[Any]) -> Any:
-    """Return the first batch that has rows, None where none has."""
+    """Return the first batch with rows, None if there is none."""
     return next((batch for batch in batches if batch.num_rows), None)
 
 
@@ -246,7 +245,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _storage_type(kind: Any) -> Any:
-    """Return what an extension type, such as that of tensors of a fixed shape, is stored as."""
+    """Return the storage type of an extension type, such as tensors of a fixed shape."""
     return getattr(kind, "storage_type", kind)
 
 
@@ -257,7 +256,7 @@ def _storage(column: Any) -> Any:
 def _widths(
     fields: list[Any], positions: list[int], first_row: Callable[[list[int]], Any] | None
 ) -> list[int | None]:
-    """Return how many numbers a row of each column has, None for a column of numbers."""
+    """Return the width of each column: the length of its vectors, None for numbers."""
     widths: list[int | None] = []
     unknown = []
     for i, field in enumerate(fields):

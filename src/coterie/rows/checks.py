@@ -1,7 +1,7 @@
-"""What rows must be: their compute dtype, their shape, finite numbers, and the errors that say so.
+"""Checks of rows: compute dtype, shape and finite numbers.
 
-The wording follows scikit-learn's `check_array` where it has one, so that users and its estimator checks
-meet the sentences that they know.
+The wording follows scikit-learn's `check_array` where it has one, so that its estimator checks pass and users recognize
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
     "check_shape", "compute_dtype", "hint_at_contents", "is_small_extension", "missing_by_column", "reading",
 ]  # fmt: skip
 
-# What files begin with, what they then are, and what their names should end in.
+# First bytes of files, the format that they identify, and its extension.
 _SIGNATURES = (
     (b"PAR1", "a Parquet file", (".parquet",)),
     (b"ARROW1", "an Arrow file", (".arrow", ".feather")),
@@ -42,14 +42,14 @@ _LOOKED_AT = 4096
 
 
 def hint_at_contents(path: Path) -> str:
-    """Return a sentence that says what to do with a file that could not be read; empty where nothing is known."""
+    """Return advice on a file that could not be read; empty if there is none."""
     try:
         with open(path, "rb") as file:
             begin = file.read(_LOOKED_AT)
     except OSError:
         return ""
     ending = path.suffix.lower()
-    # Of a format from elsewhere nobody knows how its files begin.
+    # The first bytes of other packages' formats are unknown.
     if ending not in _TEXTS and not any(ending in endings for _, _, endings in _SIGNATURES):
         return ""
     for signature, kind, endings in _SIGNATURES:
@@ -73,13 +73,13 @@ def _is_text(begin: bytes) -> bool:
     return all(character.isprintable() or character in "\t\r\n" for character in text)
 
 
-# Characters of what a library says of a file: some repeat what they have read.
+# Maximum length of a library's message: some repeat the text of the file.
 _MOST_TOLD = 300
 
-# Ours name all columns that are in the way, and the command that leaves them out.
+# Our own messages name the wrong columns, and the command that leaves them out.
 _MOST_OF_OURS = 1000
 
-# So many columns are named in an error.
+# Maximum number of columns that an error names.
 _SHOWN_COLUMNS = 8
 
 MOST_OF_A_NAME = 60
@@ -94,30 +94,30 @@ _RESHAPE = (
 
 
 class FileError(ValueError):
-    """An error about a file that it names."""
+    """An error that names a file."""
 
 
 class NotATableError(ValueError):
-    """Columns were chosen from data that have none to choose, such as an array. `option` chose them."""
+    """Columns were chosen by `option`, but the data are not a table."""
 
     option: str = ""
 
 
 class NotNumbersError(ValueError):
-    """Columns that should be clustered are not numbers. `table` has them, if the data can be read only once."""
+    """Columns to cluster are not numbers. `table` holds them, if the data can be read only once."""
 
     table: Any = None
 
 
 class BadRowError(ValueError):
-    """A row that no method takes.
+    """A row that cannot be clustered.
 
     Attributes
     ----------
     is_missing : bool
-        Whether it lacks a number.
+        Whether a number is missing.
     is_advised : bool
-        Whether the message tells what to do.
+        Whether the message has advice.
     """
 
     is_missing: bool = False
@@ -134,7 +134,7 @@ class BadRowError(ValueError):
         return error
 
     def advised(self, advice: str) -> BadRowError:
-        """Return the error with what to do about it."""
+        """Return the error with advice."""
         error = BadRowError(f"{self} {advice}")
         error.is_missing, error.is_advised = self.is_missing, True
         return error
@@ -144,7 +144,7 @@ def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """Return the float type in which numbers of `dtype` are computed.
 
     float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32, and so do bfloat16 and
-    the like of ml_dtypes; every other real number gives float64.
+    similar types of ml_dtypes; all other real types give float64.
     """
     dtype = np.dtype(dtype)
     if is_small_extension(dtype):
@@ -164,12 +164,12 @@ def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def is_small_extension(dtype: np.dtype[Any]) -> bool:
-    """Tell whether this is a type of numbers, such as bfloat16, that a library such as ml_dtypes adds to NumPy."""
+    """Return whether this is a numeric type that a library such as ml_dtypes adds to NumPy, for example bfloat16."""
     return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void and dtype.itemsize <= 2
 
 
 def check_requested_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
-    """Return the compute dtype that the caller asked for, None where the data decide."""
+    """Return the requested compute dtype, None if it depends on the data."""
     if dtype is None:
         return None
     requested = np.dtype(dtype)
@@ -179,7 +179,7 @@ def check_requested_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return `shape` as two integers, or raise where it is not that of a table with rows and columns."""
+    """Return `shape` as two integers, or raise an error unless it has rows and columns."""
     if len(shape) < 2:
         found = "scalar array" if len(shape) == 0 else "1D array"
         raise ValueError(f"Expected 2D array, got {found} instead: shape {tuple(shape)}.\n{_RESHAPE}")
@@ -212,9 +212,9 @@ def check_finite(
     block : ndarray or csr_array of shape (n, n_columns)
         Rows of floats.
     rows : int or ndarray of shape (n,)
-        Number of the block's first row, or the number of each of its rows.
+        Number of the block's first row, or of each of its rows.
     place_of : callable
-        Gives the number of a row in its file and the file's name, see `RowSource.place_of`.
+        Returns the number of a row in its file and the file's name, see `RowSource.place_of`.
     """
     values = block.data if sp.issparse(block) else block
     # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:
@@ -243,18 +243,18 @@ def missing_by_column(
     dtype: np.dtype[Any],
     columns: Collection[str | int] | None = None,
 ) -> str:
-    """Say in which columns, and in how many rows, numbers are missing or infinite.
+    """Describe the columns and the number of rows with missing or infinite numbers.
 
     Parameters
     ----------
     pieces : iterable of ndarray
         The rows.
     names : sequence of str
-        What the columns are called.
+        Names of the columns.
     dtype : dtype
-        Type to compute in; what is too large for it is infinite.
+        Type to compute in; numbers too large for it are infinite.
     columns : collection of str or int, optional
-        Those of the table, where it has others than `names`: the numbers of a vector cannot be left out.
+        Columns of the table, if they differ from `names`: single numbers of a vector cannot be left out.
     """
     counts = np.zeros(len(names), dtype=np.int64)
     n_rows = n_bad = n_missing = 0
@@ -280,7 +280,7 @@ def missing_by_column(
 
 @contextmanager
 def reading(path: object) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged or unfit file into a ValueError that names the file."""
+    """Turn an error of a library about a damaged or unsuitable file into a ValueError that names the file."""
     try:
         yield
     except (ImportError, MemoryError, PermissionError, FileError):
@@ -291,10 +291,10 @@ def reading(path: object) -> Iterator[None]:
     except Exception as error:
         before = f"Cannot read {path}: "
         message = str(error).removeprefix(before) or type(error).__name__
-        is_ours = type(error) is ValueError  # others, of libraries, are of subclasses
+        is_ours = type(error) is ValueError  # libraries raise subclasses
         if len(message) > (_MOST_OF_OURS - len(before) if is_ours else _MOST_TOLD):
             message = shortened(message, _MOST_TOLD)
-        # Files elsewhere say themselves what is wrong with them.
+        # Errors about remote files are complete already.
         hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
         end = "" if not hint else " " if message.endswith(".") else ". "
         raise FileError(f"{before}{message}{end}{hint}") from error

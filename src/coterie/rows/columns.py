@@ -1,4 +1,4 @@
-"""Columns of a table: which are clustered, and where their numbers and vectors stand in a block."""
+"""Columns of a table: the choice of the clustered ones, and their positions in a block."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ChosenColumns:
     Parameters
     ----------
     names : list of str
-        What the table calls them.
+        Their names in the table.
     widths : list of int or None
-        How many numbers a cell of each has; None for a column of numbers.
+        Length of the vectors of each; None for a column of numbers.
     """
 
     names: Sequence[str]
@@ -42,7 +42,7 @@ class ChosenColumns:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a block; one, which is never read, where none was chosen."""
+        """Columns of a block; 1, which is never read, if none was chosen."""
         return sum(1 if width is None else width for width in self.widths) or 1
 
     @property
@@ -59,14 +59,14 @@ class ChosenColumns:
         return any(width is not None for width in self.widths)
 
     def block(self, n_rows: int, dtype: np.dtype[Any], values: Callable[[int, int | None], Array]) -> Array:
-        """Put the columns side by side; a single column of vectors is returned as it is.
+        """Join the columns to a block; a single column of vectors is not copied.
 
         Parameters
         ----------
         n_rows : int
             Rows of the block.
         dtype : dtype
-            Type of the block where it is made here.
+            Type of a new block.
         values : callable
             ``values(i, width)`` returns the numbers of column `i`, of shape (n_rows,) or (n_rows, width).
         """
@@ -83,12 +83,12 @@ class ChosenColumns:
 
 
 def dtype_of_names(names: Iterable[str]) -> np.dtype[Any]:
-    """Return the type to compute in, by the names that Arrow or polars have for the types of columns."""
+    """Return the type to compute in, by the type names of Arrow or polars."""
     return np.dtype(np.float32 if set(names) <= _FLOAT32_NAMES else np.float64)
 
 
 def first_width(length: int | None, name: str) -> int:
-    """Return the length of the first vector (None where there is none), which all others must have."""
+    """Return the length of the first vector, None without vectors; all others must have the same."""
     if not length:
         found = "is missing" if length is None else "has no numbers"
         raise BadRowError.of(f"The vectors of {name!r} must have the same length, but one {found}.", 0, None)
@@ -105,11 +105,11 @@ def unlike_vector(
     name : str
         The column.
     width, length : int
-        The first vector's length, and that of the wrong one; None where it is missing.
+        Length of the first vector, and of the wrong one; None for a missing vector.
     position : int
-        Where it is in the block.
+        Position in the block.
     rows : int or ndarray
-        Number of the block's first row, or the number of each of its rows.
+        Number of the block's first row, or of each of its rows.
     """
     row = rows + position if isinstance(rows, int) else int(rows[position])
     found = "is missing" if length is None else f"has {length} numbers"
@@ -124,16 +124,16 @@ _SHOWN = 8
 
 
 class _NoColumns(tuple[str, ...]):
-    """Other than an empty list of columns, which is a slip."""
+    """The deliberate choice of no column; an empty list is an error."""
 
 
-# A table is opened without a column to cluster, for what it carries. It has one column that is never read.
+# Opens a table without a column to cluster, for its metadata columns. It has one column that is never read.
 NO_COLUMNS: Columns = _NoColumns()
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name (None where it has none), its type in words, and what its cells are."""
+    """A column of a table: its name (or None), its type in words, and the kind of its cells."""
 
     name: str | None
     type: str
@@ -150,19 +150,19 @@ def choose_columns(
 ) -> list[int]:
     """Return the positions of the columns that are clustered, in their order.
 
-    What is asked for is taken. Else a table with one column of vectors is clustered by that column, with a warning
-    where numbers stand beside it; a table without vectors is clustered by all columns, which must be numbers.
+    By default a table with one column of vectors is clustered by that column, with a warning if it has numbers as well;
+    a table without vectors by all columns, which must be numbers.
 
     Parameters
     ----------
     table : sequence of Column
         All columns.
     columns, exclude : columns, optional
-        What the user asked for, and what not.
+        Columns chosen and left out by the user.
     unasked : collection of int
-        Columns that are taken only where they are asked for, such as the index of pandas.
+        Columns that are not taken by default, such as the pandas index.
     path : path, optional
-        The file, for a command that mends an error.
+        The file, for the command in an error.
     """
     if columns is NO_COLUMNS:
         return []
@@ -182,14 +182,14 @@ def choose_columns(
 
 
 def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
-    """Return the positions of columns asked for, each once, in the order in which they were asked for.
+    """Return the positions of the chosen columns, each once, in the given order.
 
     Parameters
     ----------
     names : sequence of str or None
         Names of all columns, None for those without.
     wanted : columns
-        A name before it is anything else; a position from 0; a range, by names with both ends
+        In this order: a name; a position from 0; a range, by names with both ends
         (``"e0:e255"``) or by positions without the end (``"2:258"``, ``"2:"``); a pattern of names (``"e*"``).
     """
     chosen: dict[int, None] = {}
@@ -202,7 +202,7 @@ def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
 
 
 def _matches(names: Sequence[str | None], column: Any) -> tuple[Sequence[int], bool]:
-    """Return the columns that one word stands for, and whether it can stand for one only."""
+    """Return the columns that one word selects, and whether it can select only one."""
     if not isinstance(column, str):
         if 0 <= column < len(names):
             return [int(column)], True
@@ -277,7 +277,7 @@ def _called(table: Sequence[Column], position: int) -> str:
 
 
 def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
-    """Return what to write, in Python or as a command, to take or leave out columns."""
+    """Return the Python code or command that takes or leaves out columns."""
     names = [table[i].name for i in positions]
     called = [
         name if name is not None and names.count(name) == 1 and len(repr(name)) <= MOST_OF_A_NAME else i
@@ -293,7 +293,7 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: o
 
 
 def column_word(position: int, name: str | None) -> str:
-    """Return what the command line calls a column: its position, where it would take the name for something else."""
+    """Return the word for a column on the command line: its position, if its name would be read as something else."""
     is_plain = (
         name and "," not in name and name == name.strip() and not name.isdecimal() and name.isprintable()
     )

@@ -1,4 +1,4 @@
-"""Rows made of those of another source as they are read: some columns, some rows, rows of length 1."""
+"""Sources derived from another source while reading: selected columns, selected rows, rows of length 1."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SelectedColumns(DerivedRows):
     rows : RowSource
         The source; it is not changed.
     positions : sequence of int
-        Which columns, in which order.
+        Columns in their order.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class SelectedColumns(DerivedRows):
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Any:
         if not self.is_sparse:
-            # Other than indexing, `take` keeps the C order.
+            # Unlike indexing, `take` keeps the C order.
             return np.take(piece, self._positions, axis=1)
         block = sp.csr_array(piece[:, self._positions])
         block.sort_indices()
@@ -66,23 +66,23 @@ class SelectedColumns(DerivedRows):
 
 
 class SelectedRows(DerivedRows):
-    """Some of the rows of another source.
+    """Selected rows of another source.
 
     Parameters
     ----------
     rows : RowSource
         The source; it is not changed.
     numbers : ndarray of shape (n,), intp
-        Which of its rows, in ascending order, at least one.
+        Numbers of the rows, ascending, at least one.
     step : tuple, optional
-        Why, for `RowSource.preparation`.
+        Reason, for `RowSource.preparation`.
 
     Attributes
     ----------
     source : RowSource
         All rows.
     numbers : ndarray of shape (n,), intp
-        Which of them these are.
+        Numbers of the selected ones.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class SelectedRows(DerivedRows):
 
 
 class _SelectedBatches:
-    """Reads columns that are carried along, of some rows. A class, so that sources can be pickled."""
+    """Reads metadata columns of selected rows. A class, so that sources can be pickled."""
 
     def __init__(self, carried: Carried, numbers: IndexArray) -> None:
         self._carried = carried
@@ -144,7 +144,7 @@ class _SelectedBatches:
 
 
 class RowsWithDirection(SelectedRows):
-    """Those rows of another source that are not all zeros: a fit uses these, and labels all.
+    """The rows of another source that are not all zeros: the rows of a fit, which labels all.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class RowsWithDirection(SelectedRows):
     """
 
     def scattered(self, values: Array, missing: float) -> Array:
-        """Return one value for each row of the source: those of these rows, and `missing` for the others."""
+        """Return values of these rows for each row of the source, with `missing` for the others."""
         out = np.full(self.source.shape[0], missing, dtype=values.dtype)
         out[self.numbers] = values
         return out
@@ -166,23 +166,23 @@ class RowsWithDirection(SelectedRows):
 class NormalizedRows(DerivedRows):
     """The rows of another source, each divided by its Euclidean length.
 
-    k-means on such rows is spherical k-means. Lengths are computed in float64, and the result does not depend on how
-    the rows are stored or cut into blocks.
+    k-means on such rows is spherical k-means. Lengths are computed in float64, and the result does not depend on
+    storage or blocks.
 
     Parameters
     ----------
     rows : RowSource
         The source; it is not changed.
     refuse_zeros : bool
-        Whether a row of zeros, which has no direction, raises a ValueError with its number when it is read. If not,
-        it stays as it is.
+        Whether a row of zeros, which has no direction, raises a ValueError with its number when it is read. If False,
+        it is kept.
     n_threads : int
-        Threads that scale dense rows; they do not change the bits.
+        Threads that scale dense rows; the result does not depend on them.
 
     Attributes
     ----------
     source : RowSource
-        The rows as they were.
+        The original rows.
 
     Examples
     --------
@@ -232,23 +232,23 @@ class NormalizedRows(DerivedRows):
 
 
 def normalized(rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> RowSource:
-    """Return `NormalizedRows`, or what rows that are not read in this process have instead."""
+    """Return `NormalizedRows`, or their equivalent for rows on workers."""
     if hasattr(rows, "normalized"):
         return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
     return NormalizedRows(rows, refuse_zeros=refuse_zeros, n_threads=n_threads)
 
 
 def part_of(rows: RowSource, block: Block) -> RowSource:
-    """Return rows of a source that were read already, as a source with the same columns and preparation.
+    """Return a block of a source as a source with the same columns and preparation.
 
-    A model would prepare the bare block once more.
+    A model would prepare a plain block once more.
 
     Parameters
     ----------
     rows : RowSource
         The source.
     block : ndarray or csr_array
-        What its `blocks` or `take` returned.
+        Result of its `blocks` or `take`.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def part_of(rows: RowSource, block: Block) -> RowSource:
 
 
 def complete_rows(rows: RowSource) -> RowSource:
-    """Return those of dense rows without a missing number: one pass over the rows.
+    """Return the dense rows without a missing number, in one pass over the rows.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def complete_rows(rows: RowSource) -> RowSource:
 
 
 def rows_of_zeros(rows: RowSource) -> IndexArray:
-    """Return the numbers of the rows that are all zeros, ascending: one pass over the rows."""
+    """Return the numbers of the rows that are all zeros, ascending, in one pass over the rows."""
     return np.concatenate([start + np.flatnonzero(_are_zeros(block)) for start, block in rows.blocks()])
 
 
@@ -291,7 +291,7 @@ def _are_zeros(piece: Any) -> BoolArray:
     if sp.issparse(piece):
         filled = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))[piece.data != 0]
         return np.bincount(filled, minlength=piece.shape[0]) == 0
-    # Few rows begin with a zero as a rule: the others need no second look.
+    # Usually few rows begin with a zero; only these are checked in full.
     zeros = np.asarray(piece[:, 0]) == 0
     suspects = np.flatnonzero(zeros)
     batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
@@ -302,8 +302,8 @@ def _are_zeros(piece: Any) -> BoolArray:
 
 
 def _lengths(part: FloatArray) -> FloatArray:
-    """Length of each row; 1 for rows of zeros and for rows that the check for finite numbers will refuse."""
-    # Squares of numbers near the ends of the range overflow or vanish; those of numbers near 1 do not.
+    """Return the length of each row; 1 for rows of zeros or with non-finite numbers, which a later check reports."""
+    # Squares of numbers near the ends of the range overflow or underflow, so rows are scaled first.
     scaled = np.abs(part)
     largest = scaled.max(axis=1)
     largest[~np.isfinite(largest) | (largest == 0)] = 1
@@ -316,7 +316,7 @@ def _lengths(part: FloatArray) -> FloatArray:
 
 def _scaled_sparse(piece: Any, dtype: np.dtype[Any]) -> Any:
     values = np.empty(len(piece.data), dtype=dtype)
-    # Rows of about as many entries as fit the batch.
+    # Rows with about as many entries as a batch.
     n_batches = -(-8 * len(values) // _BATCH_BYTES)
     cuts = np.searchsorted(piece.indptr, np.linspace(0, len(values), n_batches + 1)[1:-1])
     for low, high in itertools.pairwise([0, *cuts.tolist(), piece.shape[0]]):
@@ -328,7 +328,7 @@ def _scaled_sparse(piece: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _scaled_values(data: Array, counts: IndexArray) -> FloatArray:
-    """Divide the entries of consecutive rows, of so many entries each, by the lengths of the rows."""
+    """Divide the entries of consecutive rows by the lengths of the rows."""
     values = data.astype(np.float64)
     row_of = np.repeat(np.arange(len(counts)), counts)
     largest = np.zeros(len(counts))

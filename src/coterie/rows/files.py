@@ -1,4 +1,4 @@
-"""`open_rows`: a file, a directory of shards or a glob of them, here or elsewhere, as a `RowSource`."""
+"""`open_rows`: a local or remote file, a directory of shards or a glob of them, as a `RowSource`."""
 
 from __future__ import annotations
 
@@ -30,44 +30,43 @@ def open_rows(
     n_columns: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> RowSource:
-    """Open a file of rows, larger than memory or not, here or elsewhere.
+    """Open a file of rows of any size, local or remote.
 
     Parameters
     ----------
     path : str or path-like
         A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, .h5ad, .svm,
-        .libsvm; texts also with .gz or .zst behind), a directory of such files, or a glob. ``file.h5::dataset`` chooses
-        an array of a .npz, .h5, .h5ad or .zarr file that has several. Shards are of one format and have the same
-        columns; their rows follow each other in the natural order of the file names (``part-2`` before ``part-10``).
-        Files of other formats in a directory are ignored, and so are those whose names begin with ``.`` or ``_``. Other
-        formats are added by `coterie.rows.register_format`.
+        .libsvm; text files also with .gz or .zst appended), a directory of such files, or a glob. ``file.h5::dataset``
+        chooses an array of a .npz, .h5, .h5ad or .zarr file that has several. Shards are of one format and have the
+        same columns; their rows follow each other in the natural order of the file names (``part-2`` before
+        ``part-10``). Files of other formats in a directory are ignored, and so are those whose names begin with ``.``
+        or ``_``. Other formats are added by `coterie.rows.register_format`.
 
-        An address that `fsspec` knows (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,
-        ``https://``), its folder or a pattern of such, as a str: of .parquet, .feather, .arrow, .npy and .zarr files
-        elsewhere only those bytes are fetched that are needed, anew in each pass. Broken connections are tried again;
-        a file that changes between two passes, or in one, is an error.
+        Or an address that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,
+        ``https://``), of a file or folder or with a pattern, as a str. Of remote .parquet, .feather, .arrow, .npy and
+        .zarr files only the necessary bytes are fetched, in each pass. Broken connections are retried; a file that
+        changes between or during passes is an error.
     columns : list of str or int, optional
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
         names (``"e*"``). Columns hold numbers, or vectors: lists of numbers, all of the same length. By default
-        a table with one column of vectors is clustered by that alone (with a warning where it has numbers, too),
-        any other by all columns, which must be numbers.
+        a table with one column of vectors is clustered by that column (with a warning if it also has numbers), any
+        other by all columns, which must be numbers.
     exclude : list of str or int, optional
         Columns of a table to leave out, written in the same ways.
     header : bool, optional
-        Whether the first line of a .csv or .tsv file names its columns; by default it does where it is
-        text above numbers.
+        Whether the first line of a .csv or .tsv file names its columns; by default it does if it is text above numbers.
     sep : str, optional
-        What separates the fields of a .csv or .tsv file; by default that of tab, ``;``, ``|`` and ``,`` which fits
-        its first lines, and a tab for .tsv.
+        Separator of the fields of a .csv or .tsv file; by default tab, ``;``, ``|`` or ``,``, by the first lines, and
+        tab for .tsv.
     decimal : {".", ","}, optional
-        The decimal sign of such a file; by default a comma where its first lines have such numbers, and no others.
+        The decimal sign of such a file; by default a comma if all decimal numbers of its first lines have one.
     n_columns : int, optional
-        Number of columns of .svm files, which do not state it; by default their largest index.
+        Number of columns of .svm files, which do not contain it; by default their largest index.
     storage_options : dict, optional
         For an address: options of its file system, such as ``{"key": ..., "secret": ..., "endpoint_url": ...}`` of
-        `s3fs`. What is not said here comes from the environment and from the configuration of fsspec. They are pickled
-        with the rows, but shown in no error.
+        `s3fs`. Other options come from the environment and the configuration of fsspec. They are pickled with the rows,
+        and never shown in an error.
 
     Returns
     -------
@@ -78,16 +77,16 @@ def open_rows(
     Raises
     ------
     FileNotFoundError
-        Where nothing has this path or address.
+        If the path or address does not exist.
     ImportError
-        Where the format or the address needs an extra that is not installed.
+        If the format or the address needs an extra that is not installed.
     PermissionError
-        Where a server refuses access, or there are no credentials for it.
+        If a server refuses access, or there are no credentials.
     ValueError
-        Where the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
+        If the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
         vectors, or shards differ.
-        Damage behind a file's beginning, and vectors of other lengths, are found when it is read; and so is a file that
-        is not what it was when it was opened.
+        Damage after the beginning of a file, vectors of other lengths and files that have changed since are found when
+        rows are read.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def _together(parts: Sequence[RowSource], paths: Sequence[Path | RemoteFile]) ->
 
 
 def _split_key(path: str) -> tuple[str, str | None]:
-    """Split ``file::dataset``; a path that exists as it stands has no dataset."""
+    """Split ``file::dataset``; an existing path has no dataset."""
     base, separator, key = path.rpartition("::")
     # The two colons may also be those of an IPv6 address, or of addresses that are chained.
     if not separator or "]" in key or "://" in key or os.path.exists(path):
@@ -131,9 +130,9 @@ def _split_key(path: str) -> tuple[str, str | None]:
 
 
 def _places(path: str, storage_options: Mapping[str, Any] | None) -> tuple[list[Path | RemoteFile], bool]:
-    """Return the files that a path or an address stands for in natural order, and whether it stands for several."""
+    """Return the files of a path or address in natural order, and whether it names several."""
     if protocol_of(path) in ("file", "local"):
-        from urllib.request import url2pathname  # loads all of HTTP
+        from urllib.request import url2pathname  # imports all of HTTP
 
         path = url2pathname(urlsplit(path).path)
     found: Sequence[Path | RemoteFile]

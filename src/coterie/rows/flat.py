@@ -1,7 +1,7 @@
-"""Rows that lie in a file as an array does in memory, read piece by piece.
+"""Rows of a file with the layout of an array, read piece by piece.
 
-Nothing is mapped into memory: where a mapped file is cut short, its reader is killed (SIGBUS), and to take rows of a
-map here and there costs more than to read them.
+Files are not memory-mapped: if a mapped file is truncated, the process is killed (SIGBUS), and random access to the map
+is slower than reads.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from coterie.rows.source import RowSource
 
 __all__ = ["FlatSource", "read_numbers"]
 
-# What is converted is read in portions that stay in the processor's cache; columns of Fortran order in longer ones.
+# Converted rows are read in portions that stay in the processor's cache; Fortran order in longer ones.
 _PORTION_BYTES = 2**20
 _COLUMNS_BYTES = 2**24
 
-# Rows by number: so many bytes between two of them are rather read than skipped, and so many are read at a time.
+# Reading rows by number: gaps of at most this number of bytes are read too, and at most this number is read at a time.
 _GAP_BYTES = 2**13
 _RUN_BYTES = 2**20
 
-# Where the system cannot read from a place of a file in one call.
+# For systems without a call that reads at an offset.
 _SEEK_LOCK = threading.Lock()
 
 
 class FlatSource(RowSource):
-    """Rows of an array somewhere in a file, read anew in each pass; a subclass opens the file.
+    """Rows of an array within a file, read in each pass; a subclass opens the file.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class FlatSource(RowSource):
     stored : dtype
         Type of the numbers in the file.
     begin : int
-        Where in the file they begin.
+        Offset of the numbers in the file.
     is_fortran : bool
-        Whether they lie column after column.
+        Whether the array is in Fortran order.
     **options
-        What `RowSource` takes besides.
+        Other options of `RowSource`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class FlatSource(RowSource):
         self._is_fortran = is_fortran
 
     def opened(self) -> AbstractContextManager[IO[bytes]]:
-        """Return the file, without a buffer, for as long as it is read."""
+        """Return a context manager of the unbuffered file."""
         raise NotImplementedError
 
     @property
@@ -118,9 +118,9 @@ class FlatSource(RowSource):
 
 
 def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield where in `indices` runs begin and end that are read at once, and whether they have all rows between.
+    """Yield the start and end in `indices` of runs that are read at once, and whether a run is without gaps.
 
-    A run ends where much would be read for nothing, and where it becomes long.
+    A run ends before a large gap, and at a maximum length.
     """
     steps = np.diff(indices)
     skipped = steps > 1 + _GAP_BYTES // row_bytes
@@ -132,7 +132,7 @@ def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]
 
 
 def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
-    """Read contiguous numbers from a place of an unbuffered file on, all of them or none."""
+    """Read contiguous numbers from an offset of an unbuffered file; raise an error if any are missing."""
     _read_bytes(file, begin, _bytes_of(numbers))
 
 

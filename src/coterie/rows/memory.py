@@ -26,7 +26,7 @@ __all__ = [
     "sliced",
 ]
 
-# Memory maps larger than this give their pages back after each block; smaller ones may stay resident.
+# Pages of memory maps larger than this are released after each block; smaller maps may remain resident.
 _RESIDENT_BYTES = 256 * 2**20
 
 # Rows taken from a sliced store are read in units of about this size.
@@ -36,7 +36,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 
 class DenseSource(RowSource):
-    """Rows of a NumPy array or memory map, which `open_array` gives; blocks are views where they can be."""
+    """Rows of a NumPy array or memory map, which `open_array` returns; blocks are views if possible."""
 
     def open_array(self) -> Array:
         raise NotImplementedError
@@ -60,7 +60,7 @@ class DenseSource(RowSource):
         pages = _large_map(array)
         if pages is None:
             return array[indices]
-        # Scattered rows may touch every page, so these are given back before there are too many.
+        # Scattered rows may touch every page, so pages are released regularly.
         rows = max(1, _RESIDENT_BYTES // 4 // (array.shape[1] * array.itemsize))
         found = []
         for low in range(int(indices[0]), int(indices[-1]) + 1, rows):
@@ -88,7 +88,7 @@ class ArraySource(DenseSource):
 
 
 class BFloat16Source(ArraySource):
-    """Rows of bfloat16, whose bits an array of int16 holds: the first half of those of a float32."""
+    """Rows of bfloat16, stored as int16: the upper half of a float32."""
 
     def __init__(self, bits: Array) -> None:
         super().__init__(bits, "bfloat16 array")
@@ -112,12 +112,12 @@ class SparseSource(RowSource):
     matrix : sparse matrix or array of shape (n_rows, n_columns)
         Real numbers. A format other than CSR is converted to CSR once.
     description : str
-        What the matrix is, in words.
+        Description of the matrix, in words.
 
     Raises
     ------
     ValueError
-        Where the matrix has more columns than int32 counts, or its indices are out of range.
+        If the matrix has more columns than an int32 holds, or its indices are out of range.
     """
 
     def __init__(self, matrix: Any, description: str = "sparse matrix") -> None:
@@ -158,7 +158,7 @@ class SparseSource(RowSource):
         return self._block(self._data[places], self._indices[places], indptr)
 
     def _block(self, data: Array, indices: Array, indptr: Array) -> Block:
-        # Summing duplicates works in place, so it must not see the caller's arrays.
+        # Summing duplicates works in place, so arrays are copied first.
         fresh = not self._is_canonical
         with np.errstate(all="ignore"):
             data = data.astype(self.dtype, copy=fresh)
@@ -186,14 +186,14 @@ class SlicedSource(RowSource):
     shape, dtype
         Shape and stored dtype of the array.
     open_store : callable
-        Gives a context manager whose value is read by ``store[low:high]``; entered once for each pass.
+        Returns a context manager whose value is read by ``store[low:high]``; entered once for each pass.
     unit_rows : int or ndarray
-        Rows of each of the store's chunks, or the first rows of all chunks. Slices end where chunks end, so
-        that a pass decodes each chunk once.
+        Rows of each of the store's chunks, or the first rows of all chunks. Slices end at chunk boundaries, so that a
+        pass decodes each chunk once.
     read : callable, optional
         Turns a slice into a NumPy array.
     description : str
-        What the store is, in words.
+        Description of the store, in words.
     """
 
     is_parsed = True
@@ -243,11 +243,11 @@ class SlicedSource(RowSource):
 def sliced(
     store: Any, open_store: Callable[[], AbstractContextManager[Any]], description: str
 ) -> SlicedSource:
-    """Return the rows of an HDF5 dataset or Zarr array, read by its chunks, or by its shards where it has them."""
+    """Return the rows of an HDF5 dataset or Zarr array, read by chunks, or by shards if it has them."""
     chunks = getattr(store, "shards", None) or store.chunks
     unit_rows = int(chunks[0]) if chunks else 1
     rows = SlicedSource(store.shape, store.dtype, open_store, unit_rows, description=description)
-    rows.is_parsed = bool(chunks)  # else HDF5 has the numbers as they are, one after the other
+    rows.is_parsed = bool(chunks)  # without chunks HDF5 stores plain contiguous numbers
     return rows
 
 
@@ -267,13 +267,13 @@ def _check_compressed(matrix: Any) -> None:
 
 
 def _large_map(array: Array) -> mmap.mmap | None:
-    """Return the memory map behind `array` if its pages are better given back after use."""
+    """Return the memory map of `array` if its pages should be released after use."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
     if not isinstance(base, mmap.mmap) or len(base) <= _RESIDENT_BYTES or not hasattr(base, "madvise"):
         return None
-    # Private writable maps (mode "c") would lose what was written to them.
+    # Private writable maps (mode "c") would lose their changes.
     with memoryview(base) as view:
         return base if view.readonly else None
 
@@ -285,7 +285,7 @@ def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
     if 0 <= column_stride * array.shape[1] <= row_stride:
         offset = array.__array_interface__["data"][0] - _address(pages)
         low_byte, high_byte = offset + low * row_stride, min(high_byte, offset + high * row_stride)
-    # The page that the next block shares with this one is kept.
+    # The page shared with the next block is kept.
     low_byte -= low_byte % mmap.PAGESIZE
     high_byte -= high_byte % mmap.PAGESIZE
     if high_byte > low_byte:

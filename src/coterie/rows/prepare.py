@@ -1,4 +1,4 @@
-"""`prepare_rows`: tables with missing values, columns of different scale and categories, ready to be clustered.
+"""`prepare_rows`: impute, scale and encode the columns of tables.
 
 The work is scikit-learn's: `MappedRows` applies a fitted transformer to rows as they are read, and `fitted_transformer`
 fits one block by block.
@@ -34,14 +34,14 @@ __all__ = ["MappedRows", "fitted_transformer", "prepare_rows", "rows_to_fit", "t
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
 
-# Reads all rows: the number of each block's first row, and the block.
+# Reads all rows: yields the number of each block's first row, and the block.
 _Reader: TypeAlias = Callable[[], Iterator[tuple[int, Any]]]
 
-# A transformer without `partial_fit` needs its rows at once; of more than this, rows in equal distances are taken. A
-# quarter of a million rows, which 500 columns leave, have the median to 0.3% of a standard deviation.
+# Maximum size of the rows for a transformer without `partial_fit`; of more, evenly spaced rows are taken. With 500
+# columns these are 250,000 rows, whose median has an error of 0.3% of a standard deviation.
 _HELD_BYTES = 1 << 30
 
-# Rows of a table that are encoded at a time. The cuts do not depend on the storage.
+# Rows of a table that are encoded at a time, for any storage.
 _FRAME_ROWS = 1 << 16
 
 _CHOICES = {
@@ -52,28 +52,27 @@ _CHOICES = {
 
 
 class MappedRows(DerivedRows):
-    """The rows of another source as a fitted transformer of scikit-learn returns them.
+    """The rows of another source, transformed by a fitted scikit-learn transformer.
 
     Parameters
     ----------
     rows : RowSource
         The source; it is not changed.
     transformer : transformer
-        A fitted one, whose output for a row does not depend on other rows.
+        Fitted; its output for a row must not depend on other rows.
     cells : sequence of str, optional
-        Columns of the table beside the clustered ones. If given, the transformer gets the cells of these instead of the
-        numbers (a pandas.DataFrame if it was fitted to one, else an array of objects), and its output is put behind
-        the numbers.
+        Metadata columns of the table. If given, the transformer gets their cells instead of the numbers (a
+        pandas.DataFrame if it was fitted to one, else an array of objects), and its output is appended to the numbers.
 
     Raises
     ------
     ValueError
-        If the table lacks a column; and when rows are read, if the transformer refuses one.
+        If the table lacks a column; and while reading, if the transformer rejects a row.
 
     Notes
     -----
-    Numbers are given to the transformer in float64. What it returns is converted to the type of the rows. Cells are
-    read from the beginning of the table, so that rows by number take as long as a pass.
+    The transformer gets numbers in float64. Its output is converted to the type of the rows. Cells are read from the
+    beginning of the table, so that reading rows by number takes as long as a pass.
 
     Examples
     --------
@@ -106,7 +105,7 @@ class MappedRows(DerivedRows):
             chosen=chosen,
         )
         if not has_numbers and hasattr(transformer, "feature_names_in_"):
-            self.dtype = np.dtype(np.float64)  # a table without columns of numbers has no type of its own
+            self.dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
         self.is_parsed = True
         self._transformer = transformer
         self._cells = cells
@@ -124,7 +123,7 @@ class MappedRows(DerivedRows):
             with np.errstate(over="ignore", invalid="ignore"):
                 return _dense(self._transformer.transform(numbers))
         except ValueError:
-            # scikit-learn names no row.
+            # scikit-learn's error lacks the row.
             refused = np.where(np.isnan(numbers), 0, numbers) if _takes_nan(self._transformer) else numbers
             self.source._check_finite(refused, rows)
             raise
@@ -167,12 +166,12 @@ def fitted_transformer(transformer: Any, read: _Reader, n_rows: int) -> Any:
     Parameters
     ----------
     transformer : transformer, or "passthrough" or "drop"
-        One of scikit-learn or with its interface; it is not changed. One that is fitted is returned as it is. Of
-        `Pipeline` and `ColumnTransformer` each step is fitted by itself.
+        Of scikit-learn or with its interface; it is not changed. A fitted one is returned unchanged. Steps of
+        `Pipeline` and `ColumnTransformer` are fitted separately.
     read : callable
-        Yields the number of the first row and the block, an array or a pandas.DataFrame, of all rows in order.
+        Yields all rows in order, as the number of the first row and a block (an array or a pandas.DataFrame).
     n_rows : int
-        How many rows there are.
+        Number of rows.
 
     Returns
     -------
@@ -182,8 +181,8 @@ def fitted_transformer(transformer: Any, read: _Reader, n_rows: int) -> Any:
     Notes
     -----
     With `partial_fit` the fit is one pass over blocks. `SimpleImputer` is fitted to means that are computed in one pass
-    or to medians, `OneHotEncoder` and `OrdinalEncoder` to the distinct values of each column. Others, and medians, need
-    the rows at once: all up to 1 GiB, else rows in equal distances with a warning.
+    or to medians, `OneHotEncoder` and `OrdinalEncoder` to the distinct values of each column. Other transformers, and
+    medians, are fitted to all rows in memory up to 1 GiB, else to evenly spaced rows with a warning.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -229,40 +228,40 @@ def prepare_rows(
     normalize: bool = False,
     **reading: Any,
 ) -> RowSource:
-    """Make a table ready to be clustered: fill in what is missing, scale columns, encode categories.
+    """Prepare a table for clustering: impute missing values, scale columns, encode categories.
 
-    The options stand for `SimpleImputer`, `StandardScaler` or `RobustScaler`, and `OneHotEncoder` of scikit-learn; any
-    other transformer can be given instead. It is fitted in passes over blocks and applied as rows are read. A model
-    that is fitted to the rows stores the transformer, also in its file, and applies it to other rows: pass these as
-    they are, or prepared by this function; then the transformer of the model takes the place of theirs.
+    The options select `SimpleImputer`, `StandardScaler` or `RobustScaler`, and `OneHotEncoder` of scikit-learn; any
+    other transformer can be given instead. It is fitted in passes over blocks and applied while rows are read. A model
+    that is fitted to the rows stores the transformer, also in its file, and applies it to other rows. If these were
+    prepared by this function too, the transformer of the model replaces theirs.
 
     Parameters
     ----------
     X : path, array-like, table, Dask array or RowSource
-        What `open_rows` or `as_rows` takes.
+        Input of `open_rows` or `as_rows`.
     transformer : transformer, optional
         A transformer of scikit-learn or with its interface, fitted or not. It gets the columns of numbers as an array
         of float64. A `ColumnTransformer`, a transformer that was fitted to a data frame, and any if `columns` has
-        columns that are not numbers, gets a pandas.DataFrame of the table instead. It must return the same for a row
-        whatever the other rows are.
+        columns that are not numbers, gets a pandas.DataFrame of the table instead. Its output for a row must not depend
+        on other rows.
     columns, exclude : list of str or int, or "auto", optional
-        Columns of a table to cluster, and columns to leave out, see `open_rows`. "auto" takes those that `table_roles`
-        calls features: a column of vectors, or else numbers and booleans, without ids, dates and constants. None takes
-        all columns, which must be numbers.
+        Columns of a table to cluster, and columns to leave out, see `open_rows`. "auto": the features according to
+        `table_roles`: a column of vectors, or else numbers and booleans, without ids, dates and constants. None: all
+        columns, which must be numbers.
     missing : {"error", "drop", "mean", "median"}
-        What is done about missing numbers: a ValueError, their rows are left out, or they are replaced by the mean or
-        the median of their column.
+        Treatment of missing numbers: raise a ValueError, leave out their rows, or replace them by the mean or the
+        median of the column.
     scale : {"standard", "robust", "none"}, optional
-        Whether columns of numbers are scaled: less their mean and divided by their standard deviation, or less their
-        median and divided by the distance of their quartiles. Constant columns become 0.
+        Scaling of columns of numbers: subtract the mean and divide by the standard deviation, or subtract the median
+        and divide by the interquartile range. Constant columns become 0.
     categories : list of str or int, or "auto", optional
         Columns of texts, integers or booleans to encode. Each value, and None for missing ones, becomes a column of
-        zeros and ones behind the numbers, called like ``place_Rome``, which is not scaled. "auto" takes the text
+        zeros and ones after the numbers, with a name such as ``place_Rome``, which is not scaled. "auto" takes the text
         columns of few distinct values (with ``columns=None`` or a list, all columns that are not numbers).
     category_limit : int
         Maximum number of values of a column of `categories`.
     handle_unknown : {"error", "ignore"}
-        What a value means that is not in the rows of the fit: an error, or zeros in all its columns.
+        Treatment of values that are not in the rows of the fit: an error, or zeros in all columns of the category.
     normalize : bool
         Whether each row is scaled to length 1 at the end.
     reading
@@ -271,21 +270,20 @@ def prepare_rows(
     Returns
     -------
     RowSource
-        The rows; `preparation` lists what is done to them.
+        The rows; `preparation` lists the steps.
 
     Raises
     ------
     ValueError
-        If an option makes no sense for these rows, a column has no value or too many categories, or a number is
-        missing.
+        If an option does not apply to these rows, a column has no value or too many categories, or a number is missing.
     TypeError
         If `transformer` is not a transformer.
 
     Notes
     -----
     Means and variances take one pass each. Medians and quartiles are exact for rows of up to 1 GiB as float64; of
-    larger tables they are those of rows in equal distances, and a warning names the distance. The order of steps is
-    columns, missing, scale, categories, normalize; ``metric="cosine"`` of a model comes after them.
+    larger tables they are computed from evenly spaced rows, with a warning. The order of steps is columns, missing,
+    scale, categories, normalize; ``metric="cosine"`` of a model is applied after them.
 
     Examples
     --------
@@ -334,14 +332,14 @@ def prepare_rows(
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
-    """Return the rows of X for a fit: all columns as they are, or the features of a table with others than numbers.
+    """Return the rows of X for a fit: all columns, or the features of a table with other columns than numbers.
 
     Parameters
     ----------
     X : array-like, table, Dask array or RowSource
-        What `as_rows` takes.
+        Input of `as_rows`.
     warn : callable
-        Gets a sentence that names the columns that are left out.
+        Called with a sentence that names the columns that are left out.
     """
     try:
         return as_rows(X)
@@ -358,12 +356,12 @@ def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
 def table_roles(
     X: Any, *, exclude: Columns | None = None, categories: Columns | None = None, **reading: Any
 ) -> TableRoles | None:
-    """Return which columns of a table are features, and why the others are not.
+    """Return the features of a table, and the reasons why other columns are none.
 
     Parameters
     ----------
     X : path or table
-        What `open_rows` or `as_rows` takes.
+        Input of `open_rows` or `as_rows`.
     exclude, categories : list of str or int, optional
         Columns to leave out, and columns to encode ("auto": all of few distinct values).
     reading
@@ -372,12 +370,12 @@ def table_roles(
     Returns
     -------
     TableRoles or None
-        None where X is not a table, or a lazy one. The rules are those of `coterie.rows.roles.roles_of`.
+        None if X is not a table, or is a lazy one. The rules are those of `coterie.rows.roles.roles_of`.
 
     Raises
     ------
     ValueError
-        If the table has nothing to cluster, several columns of vectors, or text most of which is numbers.
+        If the table has no features, several columns of vectors, or a text column of mostly numbers.
 
     Examples
     --------
@@ -423,7 +421,7 @@ def _has_numbers(rows: RowSource) -> bool:
 
 
 def _steps(rows: RowSource, missing: Missing, scale: Scale | None) -> list[Any]:
-    """Return the transformers of numbers that options stand for."""
+    """Return the transformers of numbers for the options."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
@@ -473,7 +471,7 @@ def _mapped_by(
     X: Any, transformer: Any, opened: Callable[..., RowSource], columns: Columns | None, exclude: Columns | None, *,
     drop: bool,
 ) -> RowSource:  # fmt: skip
-    """Return the rows of X as the transformer of a user returns them."""
+    """Return the rows of X, transformed by the user's transformer."""
     from sklearn.compose import ColumnTransformer
 
     is_auto = isinstance(columns, str) and columns == "auto"
@@ -516,7 +514,7 @@ def _mapped_by(
 
 
 def _blocks(rows: RowSource, *, takes_nan: bool) -> Iterator[tuple[int, Any]]:
-    """Yield all rows in float64; infinities are an error, and NaN is if the reader does not take it."""
+    """Yield all rows in float64; infinities are an error, and so is NaN unless it is allowed."""
     for start, block in rows.unchecked_blocks() if takes_nan else rows.blocks():
         if rows.is_sparse:
             yield start, block
@@ -531,7 +529,8 @@ def _mapped_blocks(read: _Reader, transformer: Any) -> Iterator[tuple[int, Any]]
         yield start, transformer.transform(block)
 
 
-# --- what scikit-learn fits to all rows at once ----------------------------------------------------------------------
+# --- transformers that are fitted to all rows in memory
+# ----------------------------------------------------------------------
 
 
 def _is_fitted(transformer: Any) -> bool:
@@ -594,7 +593,7 @@ def _fitted_columns(fitted: Any, read: _Reader, n_rows: int) -> Any:
 
 
 def _statistics(transformer: Any, read: _Reader, n_rows: int) -> Any:
-    """Return few rows to which a transformer is fitted as to all; None if there are no such rows."""
+    """Return few rows that are equivalent for the fit of a transformer; None if there are none."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -618,13 +617,13 @@ def _statistics(transformer: Any, read: _Reader, n_rows: int) -> Any:
 
 
 def _like_first(read: _Reader, numbers: Array) -> Any:
-    """Return numbers as a data frame where the rows are data frames."""
+    """Return numbers as a data frame if the rows are data frames."""
     first = next(iter(read()))[1]
     return type(first)(numbers, columns=first.columns) if hasattr(first, "columns") else numbers
 
 
 def _distinct_rows(read: _Reader) -> Any:
-    """Return rows that have each value of each column."""
+    """Return rows with each value of each column."""
     import pandas
 
     found: list[Any] = []
@@ -644,7 +643,7 @@ def _distinct_rows(read: _Reader) -> Any:
 
 
 def _sample(read: _Reader, n_rows: int) -> Any:
-    """Return all rows, or some in equal distances where these are too many."""
+    """Return all rows, or evenly spaced ones of too many."""
     sample: Any = None
     kept = []
     for start, block in read():
@@ -656,7 +655,7 @@ def _sample(read: _Reader, n_rows: int) -> Any:
                     f"than {_HELD_BYTES >> 30} GiB.",
                     stacklevel=2,
                 )
-            # A column in one piece.
+            # A contiguous column.
             sample = (
                 np.empty((-(-n_rows // step), block.shape[1]), order="F") if type(block) is np.ndarray else ()
             )
@@ -679,7 +678,7 @@ def _sample(read: _Reader, n_rows: int) -> Any:
 
 
 class _Tables:
-    """Reads columns that rows carry, from a row on, as many rows at a time as are asked for."""
+    """Reads metadata columns from a row on, any number of rows at a time."""
 
     def __init__(self, rows: RowSource, names: Sequence[str], start: int) -> None:
         self._rows = rows
@@ -741,7 +740,7 @@ def _check_carried(rows: RowSource, names: Sequence[str]) -> Any:
 
 
 def _cells_of(table: Any, transformer: Any) -> Any:
-    """Return cells as a fitted transformer takes them: a data frame, or texts and numbers as objects."""
+    """Return cells as the input of a fitted transformer: a data frame, or texts and numbers as objects."""
     if hasattr(transformer, "feature_names_in_"):
         return table.to_pandas()
     cells = np.empty((table.num_rows, table.num_columns), dtype=object)
@@ -754,7 +753,7 @@ def _cells_of(table: Any, transformer: Any) -> Any:
 
 
 def _as_known(column: Any, known: Any) -> Any:
-    """Return cells in the type of a known category, such as codes that another file holds as texts."""
+    """Return cells in the type of the known categories, for example codes that another file has as texts."""
     import pyarrow
 
     is_text = pyarrow.types.is_string(column.type)
@@ -763,13 +762,13 @@ def _as_known(column: Any, known: Any) -> Any:
     if not isinstance(known, str) and is_text:
         try:
             return column.cast(pyarrow.bool_() if isinstance(known, bool) else pyarrow.float64())
-        except pyarrow.ArrowInvalid:  # texts where numbers were: none of the categories then
+        except pyarrow.ArrowInvalid:  # texts instead of numbers: not one of the categories
             return column
     return column
 
 
 def _check_known(cells: Any, transformer: Any, names: Sequence[str], rows: int | IndexArray) -> None:
-    """Raise where a cell is none of the categories of an encoder; scikit-learn names no row."""
+    """Raise an error with the row number if a cell is not a category of an encoder."""
     for i, name in enumerate(names):
         known = getattr(transformer, "categories_", None)
         if known is None or len(known) != len(names) or hasattr(cells, "columns"):
@@ -796,12 +795,12 @@ def _encoder(categories: Sequence[Sequence[Any]], handle_unknown: str) -> Any:
 
 
 def learned_categories(rows: RowSource, names: Sequence[str], limit: int) -> list[list[Any]]:
-    """Return the distinct values of each of some columns that rows carry; None stands for missing ones.
+    """Return the distinct values of metadata columns, None for missing ones.
 
     Raises
     ------
     ValueError
-        If a column has more than `limit` of them, or no value at all.
+        If a column has more than `limit` of them, or none.
     """
     from pyarrow import compute
 
@@ -851,7 +850,7 @@ def _numbers_and_categories(
     exclude: Columns | None,
     categories: Columns,
 ) -> tuple[RowSource, list[str]]:
-    """Return the rows of the columns of numbers, which carry the others, and the names of the columns to encode."""
+    """Return the rows of the columns of numbers, with the others as metadata, and the columns to encode."""
     try:
         table = X if isinstance(X, RowSource) else opened(columns=NO_COLUMNS)
     except NotATableError:
@@ -879,14 +878,14 @@ def _numbers_and_categories(
 
 
 def _check_not_left_out(names: Sequence[str], categories: Columns, left_out: Sequence[int]) -> None:
-    """Raise where `exclude` leaves nothing of what a word of `categories` stands for."""
+    """Raise an error if `exclude` removes all columns that a word of `categories` selects."""
     for word in [categories] if isinstance(categories, (str, int)) else categories:
         if set(column_positions(names, [word])) <= set(left_out):
             raise ValueError(f"categories and exclude both name {word!r}: encode the column or leave it out.")
 
 
 def _texts(table: RowSource) -> Iterable[int]:
-    """Return the columns of what is carried that are neither numbers nor vectors."""
+    """Return the metadata columns that are neither numbers nor vectors."""
     if table.carried is None:
         return []
     batch = next(iter(table.carried.batches()))

@@ -24,23 +24,23 @@ __all__ = [
 
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 
-# A user and a password; and the query, which is where signed addresses have their signature.
+# A user and a password; and the query, which has the signature of signed addresses.
 _USER = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@'\"]+@")
 _QUERY = re.compile(r"(https?://[^\s'\"?]+)\?[^\s'\")\]>]+")
 _HIDDEN = "?..."
 
-# Options whose values are never shown, by words in their names. Shorter values would hit words of a message.
+# Words in the names of options whose values are never shown, and the least length of such values.
 _SECRET = re.compile(r"key|secret|token|password|passwd|sas|credential|connection_string|auth", re.IGNORECASE)
 _SHORTEST_SECRET = 6
 
 
 def is_address(path: str) -> bool:
-    """Return whether a path is that of a file elsewhere, such as ``s3://bucket/vectors.parquet``."""
+    """Return whether a path is the address of a remote file, such as ``s3://bucket/vectors.parquet``."""
     return _ADDRESS.match(path) is not None
 
 
 def protocol_of(address: str) -> str:
-    """Return what an address begins with, in lower case: ``s3``, ``https``."""
+    """Return the protocol of an address in lower case: ``s3``, ``https``."""
     found = _ADDRESS.match(address)
     return found[1].lower() if found else ""
 
@@ -54,16 +54,16 @@ def name_of(address: str) -> str:
 
 
 def without_secrets(text: str, options: Mapping[str, Any] | None = None) -> str:
-    """Return a text without the users, passwords and queries of addresses in it, and the secrets among `options`."""
+    """Remove users, passwords and queries of addresses, and the secrets of `options`, from a text."""
     text = _QUERY.sub(rf"\1{_HIDDEN}", _USER.sub(r"\1", text))
-    # The longest first, since one may be a part of another.
+    # The longest first, since one may be part of another.
     for secret in sorted(_secrets(options or {}), key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
 
 
 def hides_something(shown: str) -> bool:
-    """Return whether an address is one that `without_secrets` left incomplete, so that nothing can be opened by it."""
+    """Return whether `without_secrets` has changed an address, so that it cannot be opened."""
     return is_address(shown) and shown.endswith(_HIDDEN)
 
 
@@ -81,11 +81,11 @@ Result = TypeVar("Result")
 # Seconds before each further attempt.
 _PAUSES = (0.2, 0.6, 1.8, 5.4)
 
-# After so many seconds there is no further attempt: some libraries have tried for long by themselves.
+# Seconds after which there is no further attempt: some libraries retry themselves.
 _LATEST = 120.0
 
-# What no second attempt mends: wrong arguments, and what a server has said clearly. botocore, aiohttp and the others
-# have no error in common, so all that is not here is taken for a failure of the network.
+# Permanent errors: wrong arguments, and definite answers of a server. botocore, aiohttp and other libraries have no
+# common error, so all others are treated as network failures.
 _LASTING = (
     ImportError,
     IsADirectoryError,
@@ -99,21 +99,21 @@ _LASTING = (
 )
 _LASTING_NUMBERS = (errno.EINVAL, errno.ENOSYS, errno.EPERM)
 
-# Of these kinds they stay, all others become a ValueError.
+# These types are kept, all others become a ValueError.
 _KEPT: tuple[type[Exception], ...] = (ImportError, MemoryError, OSError)
 
 _MISSING, _REFUSED, _PASSING_STATUS = (404, 410), (401, 403), (408, 425, 429)
 
 
 class Attempts:
-    """Reads something elsewhere, again and again while its failures may pass.
+    """Remote reads with retries of transient failures.
 
     Parameters
     ----------
     shown : str
-        The address, as errors name it.
+        The address in error messages.
     options : dict
-        Options of its file system, whose secrets are kept out of errors.
+        Options of its file system, whose secrets are removed from errors.
     """
 
     def __init__(self, shown: str, options: Mapping[str, Any]) -> None:
@@ -121,14 +121,14 @@ class Attempts:
         self._options = options
 
     def read(self, once: Callable[[], Result]) -> Result:
-        """Return what `once` returns, the first time that it raises nothing.
+        """Return the result of `once`, with retries.
 
         Raises
         ------
         FileNotFoundError, PermissionError, ValueError, OSError
-            What cannot pass, with one line that names the address.
+            For permanent errors, in one line with the address.
         ConnectionError
-            What could have passed, and did not.
+            If all attempts failed.
         """
         began, attempt = time.monotonic(), 0
         while True:
@@ -151,18 +151,18 @@ class Attempts:
             await asyncio.sleep(pause)
 
     def _pause_after(self, error: Exception, attempt: int, seconds: float) -> float:
-        """Return the seconds to wait after an attempt that failed; raises where it was the last."""
+        """Return the seconds to wait after a failed attempt; raise an error after the last."""
         found = self._lasting(error)
         if found is None and (attempt > len(_PAUSES) or seconds > _LATEST):
             times = f"{attempt} times, at last by" if attempt > 1 else "by"
             text = self._text(_cause(error))
             found = ConnectionError(f"Cannot read {self._shown}: the connection failed {times}: {text}")
         if found is not None:
-            raise found from None  # the cause's own text may have an address with a signature
+            raise found from None  # the text of the cause may contain a signature
         return _PAUSES[attempt - 1]
 
     def _lasting(self, error: Exception) -> Exception | None:
-        """Return an error in one line for what will not pass; None for what may."""
+        """Return a permanent error in one line; None for a transient one."""
         cause = _cause(error)
         status = getattr(cause, "status", None)
         text = self._text(cause)
@@ -176,7 +176,7 @@ class Attempts:
                 f"Cannot read {self._shown}: there are no credentials for it. {text}. Set them as its library wants "
                 "them: by environment variables, by its configuration, or by storage_options."
             )
-        if type(cause).__name__ == "FileExpired":  # of s3fs, whose requests say which ETag they want
+        if type(cause).__name__ == "FileExpired":  # of s3fs, whose requests contain the expected ETag
             return FileError(f"Cannot read {self._shown}: it has changed while it was read. Open it again.")
         is_lasting_status = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUS
         number = getattr(cause, "errno", None)
@@ -193,14 +193,14 @@ class Attempts:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return what is behind a file that is "not found": fsspec says so of all that goes wrong with a web server."""
+    """Return the cause of a "not found" error, which fsspec raises for any failure of a web server."""
     cause = error.__cause__
     is_web = isinstance(cause, TimeoutError | ValueError) or type(cause).__module__.startswith("aiohttp")
     return cause if cause is not None and is_web and isinstance(error, FileNotFoundError) else error
 
 
 def _lacks_credentials(error: BaseException) -> bool:
-    """Return whether a library of a cloud found no credentials; each has an error of its own."""
+    """Return whether a cloud library found no credentials; each has a different error."""
     names = [kind.__name__ for kind in type(error).__mro__]
     return any(
         word in name for name in names for word in ("Credential", "ClientAuthentication", "ProfileNotFound")
@@ -210,26 +210,26 @@ def _lacks_credentials(error: BaseException) -> bool:
 Span = tuple[int, int]
 """The bytes from one place to another, the last not included."""
 
-# Short reads, such as those of headers and footers, take so many bytes along.
+# Least number of bytes of a read, for short ones such as headers and footers.
 _LEAST_BYTES = 2**16
 
 _HELD_BYTES = 48 * 2**20
 
 
 class RangedFile(io.RawIOBase):
-    """A file of which nothing is fetched but the bytes asked for, and few beside them.
+    """A remote file of which only the requested bytes, and few more, are fetched.
 
     Parameters
     ----------
     handle : file
-        fsspec's, without a cache.
+        File of fsspec without a cache.
     size : int
         Its length in bytes.
     attempts : Attempts
-        Tries again.
+        Retries.
     spans : sequence of tuple of int
-        Bytes that are fetched at a time where some of them are wanted, in ascending order. They are held as long as the
-        latest of them take at most 48 MiB; what is read of one later is fetched by itself.
+        Ranges of bytes, ascending, each of which is fetched as a whole. The latest are cached, up to 48 MiB; later
+        reads of others are fetched separately.
     """
 
     def __init__(self, handle: Any, size: int, attempts: Attempts, spans: Sequence[Span] = ()) -> None:
@@ -282,7 +282,7 @@ class RangedFile(io.RawIOBase):
 
     def _of_span(self, span: Span, start: int, stop: int) -> bytes:
         held = self._held.pop(span, None) or self._fetch(*span)
-        self._held[span] = held  # as the latest
+        self._held[span] = held  # now the latest
         while sum(map(len, self._held.values())) > _HELD_BYTES and len(self._held) > 1:
             oldest = next(iter(self._held))
             del self._held[oldest]
@@ -308,10 +308,10 @@ class RangedFile(io.RawIOBase):
         return found
 
 
-# What the extra brings; other protocols have libraries of their own.
+# Protocols of the extra; others need their own libraries.
 _EXTRA, _IN_EXTRA = "coterie[remote]", ("fsspec", "s3fs", "aiohttp")
 
-# Facts about a file that change with its bytes, and others that only may.
+# Metadata of a file that change with its content, and others that may.
 _SURE = ("ETag", "etag", "md5Hash", "content_md5", "generation", "blob_id", "Content-MD5", "Digest")
 _LIKELY = ("LastModified", "Last-Modified", "last_modified", "mtime", "created")
 
@@ -319,24 +319,24 @@ _WAY_OUT = "Copy the file to this machine first."
 
 
 class RemoteFile:
-    """A file elsewhere, or a folder of one array: its address, how to reach it, and what it was when first opened.
+    """A remote file, or folder of one array: its address, options, and state when first opened.
 
-    It is pickled by these. What was first seen of it is compared whenever it is opened, so that rows of two files are
+    Pickling keeps all three. The first state is compared whenever the file is opened, so that rows of two versions are
     never mixed.
 
     Parameters
     ----------
     address : str
-        Such as ``s3://bucket/vectors.parquet``.
+        For example ``s3://bucket/vectors.parquet``.
     options : dict
         Options of its file system, for `fsspec`.
 
     Attributes
     ----------
     name, suffix : str
-        As of a `pathlib.Path`. Its `str` is the address without the secrets that it may have.
+        As in `pathlib.Path`. The `str` of the object is the address without secrets.
     attempts : Attempts
-        Reads from it again where the connection breaks.
+        Retries after broken connections.
 
     Examples
     --------
@@ -362,26 +362,26 @@ class RemoteFile:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it stands for all files with such names."""
+        """Whether the address is a pattern."""
         path = self._address.partition("://")[2]
         if protocol_of(self._address) in ("http", "https"):  # a host may be [::1], and ? begins the query
             path = path.partition("/")[2].partition("?")[0]
         return re.search(r"[*?\[]", path) is not None
 
     def file_system(self, **more: Any) -> tuple[Any, str]:
-        """Return fsspec's file system, and what the file is called there.
+        """Return fsspec's file system, and the path of the file in it.
 
         Parameters
         ----------
         more
-            Options of the file system beside the user's.
+            Additional options of the file system.
 
         Raises
         ------
         ImportError
-            Where a library is missing.
+            If a library is missing.
         ValueError
-            Where nobody knows such addresses, or such options.
+            If the protocol or an option is unknown.
         """
         protocol = protocol_of(self._address)
         try:
@@ -402,17 +402,17 @@ class RemoteFile:
         return file_system, str(path)
 
     def info(self) -> dict[str, Any]:
-        """Ask what is known of it by now: its type and size, its ETag where it has one."""
+        """Request the current metadata: type, size, and the ETag if there is one."""
         file_system, path = self.file_system()
 
         def ask() -> dict[str, Any]:
-            file_system.invalidate_cache()  # listings of before may be out of date
+            file_system.invalidate_cache()  # cached listings may be out of date
             return dict(file_system.info(path))
 
         return self.attempts.read(ask)
 
     def files(self) -> list[RemoteFile]:
-        """Return the files of this folder, or those that fit this pattern."""
+        """Return the files of this folder, or those that match this pattern."""
         file_system, path = self.file_system()
 
         def look() -> list[str]:
@@ -426,17 +426,17 @@ class RemoteFile:
 
     @contextmanager
     def opened(self, spans: Sequence[Span] = ()) -> Iterator[RangedFile]:
-        """Open it to be read in ranges.
+        """Open the file for reading in ranges.
 
         Parameters
         ----------
         spans : sequence of tuple of int
-            Bytes that are best fetched at a time, see `RangedFile`.
+            Ranges that are fetched as a whole, see `RangedFile`.
 
         Raises
         ------
         ValueError
-            Where it is not the file that it was, now or when it is closed, or cannot be read in ranges.
+            If the file has changed, now or when it is closed, or cannot be read in ranges.
         """
         file_system, path = self.file_system()
         file_system.invalidate_cache()
@@ -451,7 +451,7 @@ class RemoteFile:
             handle.close()
 
     def _compare(self, info: Mapping[str, Any]) -> int:
-        """Compare what is known of it now with what was at first; return its size."""
+        """Compare its state with the first one; return its size."""
         if info.get("size") is None:
             raise FileError(f"Cannot read {self}: its server does not say how long it is. {_WAY_OUT}")
         state = _state_of(info)
@@ -470,20 +470,20 @@ class RemoteFile:
 
 
 def _usual_options(protocol: str) -> dict[str, Any]:
-    """Return options that users may override: of the attempts of three libraries one is enough."""
+    """Return default options: no retries by libraries, as there are ours."""
     if protocol in ("s3", "s3a"):
         return {"config_kwargs": {"retries": {"total_max_attempts": 1}}}
     return {}
 
 
 def _told_by(handle: Any) -> dict[str, Any] | None:
-    """Return what a store said of a file when it was opened, None where that tells it from no other."""
+    """Return the metadata of an open file from its store, None if they do not identify it."""
     told = getattr(handle, "details", None)
     return dict(told) if isinstance(told, dict) and len(_state_of(told)) > 1 else None
 
 
 def _state_of(info: Mapping[str, Any]) -> dict[str, str]:
-    """Return what tells a file from another in its place."""
+    """Return the metadata that identify a version of a file."""
     known = {name: str(info[name]).removeprefix("W/") for name in _SURE if info.get(name)}
     known = known or {name: str(info[name]) for name in _LIKELY if info.get(name)}
     return {"size": str(info["size"]), **known}

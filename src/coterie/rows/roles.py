@@ -1,4 +1,4 @@
-"""What is in each column of a table, and which columns are features: the rules for tables with ids, texts and dates."""
+"""Profiles of the columns of a table, and the rules that choose features among ids, texts and dates."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ __all__ = [
     "profile_columns", "profile_table", "roles_of", "roles_of_columns", "shares_of_variance",
 ]  # fmt: skip
 
-# A column of more values is an id or a text more often than not.
+# Maximum number of values of a category: a column with more is usually an id or a text.
 CATEGORY_LIMIT = 100
 
-# So many different values of a column are counted.
+# Maximum number of distinct values of a column that are counted.
 DISTINCT_LIMIT = 10_000
 
-# What columns of ids are called; the last is what pandas calls an index without a name in a file.
+# Names of id columns; the last one is pandas' name in files of an index without a name.
 ID_NAMES = ("id", "_id", "uuid", "__index_level_0__")
 
 # Rows at the beginning of a table that decide the roles of its columns.
 _SEEN_ROWS = 1 << 16
 _FEWEST_IDS = 20
 
-# Hashes and such: whole numbers too large for a count or a measurement.
+# Hashes: integers too large for a count or a measurement.
 _HUGE = 2.0**40
 
-# Names of ids, whatever their values; names of row numbers, where the values are unique.
+# Names of ids with any values; names of row numbers, if the values are unique.
 _ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
 _INDEX_NAME = re.compile(
     r"^(index|idx|row|row[_ ]?(number|nr|id)|rownum|unnamed: ?\d+|level_0|__index_level_\d+__)?$",
@@ -63,7 +63,7 @@ _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
 # Features whose standard deviations differ by more than this should be scaled.
 _SCALES = 100.0
 
-# Names that a sentence lists.
+# Maximum number of names in a sentence.
 _LISTED = 6
 
 _REASONS = {
@@ -87,7 +87,7 @@ class TableRoles:
     features : tuple of str or int
         Columns to cluster, as `columns` takes them: names, or positions where names repeat.
     categories : tuple of str or int
-        Columns of few distinct values that are encoded, likewise.
+        Columns of few distinct values that are encoded, in the same form.
     left_out : tuple of (str, str)
         Names of the other columns, each with its role: "id", "date", "text", "constant", "empty", "category",
         "nested", or "beside the vectors".
@@ -123,9 +123,9 @@ def roles_of(
     Parameters
     ----------
     table : RowSource
-        Opened without a column to cluster: all its columns are carried.
+        Opened without a column to cluster: all its columns are metadata.
     exclude : collection of str or int
-        Columns that are not looked at.
+        Columns that are ignored.
     categories : collection of str or int, optional
         Columns to encode; all of few distinct values if this contains "auto".
 
@@ -136,16 +136,16 @@ def roles_of(
     Raises
     ------
     ValueError
-        If there are several columns of vectors, no column of numbers, or text most of which is numbers.
+        If there are several columns of vectors, no column of numbers, or a text column of mostly numbers.
 
     Notes
     -----
-    A column of vectors is the only feature. Otherwise columns of numbers and booleans are, but for
+    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, except for
 
-    - ids: whole numbers or short texts in a column called like an id ("id", "customer_id", "customerId", "uuid");
-      unique whole numbers in a column called like a row number ("index", "row"), that count from 0 or 1, or that are
-      huge; unique short texts;
-    - dates, and seconds since 1970 in a column that is called like a time;
+    - ids: integers or short texts in a column with the name of an id ("id", "customer_id", "customerId", "uuid");
+    unique integers in a column with the name of a row number ("index", "row"), consecutive from 0 or 1, or huge; unique
+    short texts;
+    - dates, and seconds since 1970 in a column with the name of a time;
     - constant and empty columns.
     """
     return roles_of_columns(profile_columns(table, _SEEN_ROWS), exclude=exclude, categories=categories)
@@ -157,7 +157,7 @@ def roles_of_columns(
     exclude: Collection[str | int] = (),
     categories: Collection[str | int] | None = None,
 ) -> TableRoles:
-    """Return the roles of columns that were profiled; see `roles_of`."""
+    """Return the roles of profiled columns; see `roles_of`."""
     names = [column.name for column in columns]
     words = [column_word(i, name if names.count(name) == 1 else None) for i, name in enumerate(names)]
     keys = [i if name.isdecimal() or names.count(name) > 1 else name for i, name in enumerate(names)]
@@ -207,7 +207,7 @@ def _unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
 
 
 def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> str:
-    """Return the error for a table without numbers: what would make some of its columns features."""
+    """Return the error for a table without numbers, with the options that would give features."""
     texts = [column.name for column in columns if column.looks_like == "text"]
     categories = [column.name for column in columns if column.looks_like == "category"]
     if texts:
@@ -231,29 +231,29 @@ def _listed(names: Sequence[str | int]) -> str:
 
 @dataclass(slots=True)
 class ColumnProfile:
-    """What is known of a column.
+    """Profile of a column.
 
     Attributes
     ----------
     name, type : str
-        What the table calls it, and its type.
+        Its name in the table, and its type.
     looks_like : str
         "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid numbers": text
-        most of which is numbers.
+        of mostly numbers.
     missing : int
         Cells without a value: null, NaN, or an empty text.
     infinite : int
         Cells with an infinity.
     distinct : int or None
-        Different values; None where they are more than `DISTINCT_LIMIT`, or of vectors.
+        Number of distinct values; None if they are more than `DISTINCT_LIMIT`, or for vectors.
     lowest, highest : float or str or None
         The range of numbers, dates and texts.
     variance : float or None
         Of numbers.
     width : int or None
-        How many numbers a vector has, of those that were looked at.
+        Length of the vectors that were read.
     remark : str
-        What keeps it from being clustered, or is worth a look.
+        Reason why it cannot be clustered, or a peculiarity.
     """
 
     name: str
@@ -270,12 +270,12 @@ class ColumnProfile:
 
 
 def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] | None:
-    """Describe the columns of a table in a file, in one pass; of vectors only the first rows are looked at.
+    """Describe the columns of a table in a file, in one pass; of vectors only the first rows are read.
 
     Parameters
     ----------
     path : str
-        What `open_rows` takes.
+        Path or address for `open_rows`.
     reading
         Options of `open_rows`.
 
@@ -283,7 +283,7 @@ def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] 
     -------
     n_rows : int
     columns : list of ColumnProfile
-        In the order of the table. None instead of both, where the file is no table.
+        In the order of the table. None instead of both, if the file is not a table.
     """
     try:
         table = open_rows(path, NO_COLUMNS, **reading)
@@ -299,9 +299,9 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
     Parameters
     ----------
     table : RowSource
-        Opened with `NO_COLUMNS`: all its columns are carried.
+        Opened with `NO_COLUMNS`: all its columns are metadata.
     most_rows : int, optional
-        Rows to look at, of which different numbers are not counted; by default all.
+        Rows to read, without counts of distinct numbers; by default all.
     """
     if table.carried is None:
         return []
@@ -310,7 +310,7 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
 
 
 def looks_like_ids(column: Array) -> bool:
-    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, whole and huge)."""
+    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, huge integers)."""
     if not len(column) or np.any(column != np.floor(column)):
         return False
     if column[0] in (0, 1) and np.all(np.diff(column) == 1):
@@ -319,7 +319,7 @@ def looks_like_ids(column: Array) -> bool:
 
 
 def has_id_name(name: str) -> bool:
-    """Return whether a column is called like an id: "id", "customer_id", "customerId", "uuid"."""
+    """Return whether a name is that of an id: "id", "customer_id", "customerId", "uuid"."""
     return bool(_ID_NAME.search(name))
 
 
@@ -368,16 +368,16 @@ def _column_of(batch_field: Any) -> _Column:
 
 @dataclass(slots=True)
 class _Column:
-    """A column while it is read; a subclass knows what its cells are."""
+    """A column during reading; subclasses are kinds of cells."""
 
     found: ColumnProfile
 
     def look_at(self, cells: Any, start: int) -> None:
-        """Take the next cells, of which the first is in row `start`."""
+        """Add the next cells, from row `start` on."""
         self.found.missing += cells.null_count
 
     def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        """Return what was found once all cells were seen."""
+        """Return the profile after all cells."""
         return self.found
 
 
@@ -409,7 +409,7 @@ class _Vectors(_Column):
 
 @dataclass(slots=True)
 class _Counted(_Column):
-    """A column whose different values are counted."""
+    """A column with a count of distinct values."""
 
     values: set[Any] = field(default_factory=set)
 
@@ -455,7 +455,7 @@ class _Numbers(_Counted):
         mean = float(numbers.mean())
         n = self.n + len(numbers)
         step = mean - self.mean
-        # Products, not powers, which raise where Python's floats overflow.
+        # Products, since powers of Python floats raise an error on overflow.
         self.squares += float(((numbers - mean) ** 2).sum()) + step * step * (self.n * len(numbers) / n)
         self.mean += step * len(numbers) / n
         self.n = n

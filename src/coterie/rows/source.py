@@ -1,4 +1,4 @@
-"""`RowSource`, the interface of everything with rows, rows derived of others or in shards, and `Carried` columns."""
+"""`RowSource`, the interface of sources of rows, derived and sharded sources, and `Carried` columns."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["Block", "Carried", "DerivedRows", "RowSource", "ShardedSource", "car
 
 
 class Carried:
-    """Columns of a table that are not clustered; their values are read when they are asked for.
+    """Columns of a table that are not clustered, read on demand.
 
-    `RowSource.carried` holds one where there are such columns: texts, numbers and the index of pandas, too.
+    The value of `RowSource.carried` if there are such columns: texts, numbers or the index of pandas.
 
     Parameters
     ----------
     names : sequence of str
-        What the columns are called.
+        Names of the columns.
     open_batches : callable
-        ``open_batches(positions)`` reads those of the columns, in that order, as `pyarrow.RecordBatch`\\ es with all
-        rows in their order.
+        ``open_batches(positions)`` reads these columns, in this order, as `pyarrow.RecordBatch`\\ es of all rows in
+        order.
 
     Attributes
     ----------
     names : list of str
-        What the columns are called.
+        Names of the columns.
 
     Examples
     --------
@@ -56,17 +56,17 @@ class Carried:
         return f"<Carried: {', '.join(self.names)}>"
 
     def batches(self, columns: Columns | None = None) -> Iterator[Any]:
-        """Read the columns piece by piece.
+        """Read the columns in batches.
 
         Parameters
         ----------
         columns : columns, optional
-            Which of `names`, as for `coterie.open_rows`; all by default.
+            Columns among `names`, selected as in `coterie.open_rows`; all by default.
 
         Yields
         ------
         pyarrow.RecordBatch
-            The next rows. A file's memory is needed for one batch at a time.
+            The next rows. Only one batch of a file is in memory at a time.
         """
         import pyarrow
 
@@ -81,12 +81,12 @@ class Carried:
         Parameters
         ----------
         columns : columns, optional
-            Which of `names`, as for `coterie.open_rows`; all by default.
+            Columns among `names`, selected as in `coterie.open_rows`; all by default.
         """
         import pyarrow
 
         tables = [pyarrow.Table.from_batches([batch]) for batch in self.batches(columns)]
-        # Shards may differ in what they call a text: string, large_string, a dictionary of strings.
+        # Shards may differ in the type of texts: string, large_string, a dictionary of strings.
         return pyarrow.concat_tables(tables, promote_options="permissive")
 
 
@@ -95,14 +95,14 @@ def _known_columns(batch: Any, names: Sequence[str]) -> list[Any]:
     for i, name in enumerate(names):
         try:
             columns.append(batch.column(i))
-        except KeyError:  # Arrow has types that pyarrow has no class for
+        except KeyError:  # some types of Arrow have no class in pyarrow
             kind = batch.schema.field(i).type
             raise ValueError(f"column {name!r} is of type {kind}, which pyarrow cannot read") from None
     return columns
 
 
 def carried_of_shards(parts: Sequence[Carried | None]) -> Carried | None:
-    """Return what all parts carry, one after the other; None where they have no such column in common."""
+    """Return the metadata columns that all parts have, one part after the other; None if there are none."""
     carried = [part for part in parts if part is not None]
     names = (
         [name for name in parts[0].names if all(name in part.names for part in carried)] if parts[0] else []
@@ -130,12 +130,12 @@ Block: TypeAlias = Any
 _BLOCK_BYTES = 16 * 2**20
 _ROW_MULTIPLE = 4096
 
-# Rows in which missing numbers are counted, for an error.
+# Number of rows in which missing numbers are counted for an error.
 _COUNTED_BYTES = 2**30
 
 
 def is_block(rows: Array, dtype: npt.DTypeLike) -> bool:
-    """Tell whether rows of an array are a block as they are."""
+    """Return whether rows of an array are a block without conversion."""
     return rows.dtype == dtype and rows.flags.c_contiguous and rows.flags.aligned
 
 
@@ -143,14 +143,14 @@ class RowSource:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
     Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and others of `take_rows`, `unit_starts`,
-    `row_bytes`, `in_memory` and `with_dtype` where it can do better: `coterie.rows` says what it must promise.
+    `row_bytes`, `in_memory` and `with_dtype` if it can do better; see the contract in `coterie.rows`.
 
     Parameters
     ----------
     shape : tuple of int
         Number of rows and of columns.
     dtype : dtype
-        Type of the numbers as they are stored, or to compute in.
+        Type of the stored numbers, or to compute in.
     is_sparse, column_names, is_table, description, carried, chosen
         See the attributes.
 
@@ -164,23 +164,23 @@ class RowSource:
         Whether blocks are `scipy.sparse.csr_array` (sorted int32 indices, no duplicates) instead of
         C-contiguous arrays.
     column_names : list of str or None
-        Names of the columns that are clustered, where the data have them. The numbers of a column of vectors are
+        Names of the clustered columns, if the data have them. The numbers of a column of vectors are
         called ``embedding[0]``, ``embedding[1]``, ...
     is_table : bool
-        Whether the data came as a table: a data frame or a file of one.
+        Whether the data are a table: a data frame or a file of one.
     description : str
-        What was read, in words, such as ``"parquet, 3 shards"``.
+        Description of the data, such as ``"parquet, 3 shards"``.
     carried : Carried or None
-        The columns of the table that are not clustered: `names` now, values by `read` or `batches`, with a row for
-        each row. None where there are none, or nothing is known of them.
+        The columns of the table that are not clustered, with one value per row, read by `read` or `batches`. None if
+        there are none, or they cannot be read.
     chosen : list of str or int, or None
-        The columns of the table that are clustered, such as ``columns=`` of `open_rows` would have them.
+        The clustered columns of the table, in the form of ``columns=`` of `open_rows`.
     preparation : tuple of tuple
-        What was done to the rows as they were stored, step by step, in plain values: ``("columns", ["a", "c"])`` (or
-        positions, where columns have no names), ``("normalize",)``. A fit stores it, so that other rows get the same.
+        Steps applied to the stored rows, as plain values: ``("columns", ["a", "c"])`` (or positions, if columns have no
+        names), ``("normalize",)``. A fit stores it, and applies it to other rows.
     is_parsed : bool
-        Whether rows are parsed, decompressed or computed in every pass, so that a fit which reads them often should
-        copy them: see `coterie.blocks.kernel_rows.kept_rows`. `pieces` may then be read by several threads at a time.
+        Whether rows are parsed, decompressed or computed in every pass, so that fits with many passes should copy them:
+        see `coterie.blocks.kernel_rows.kept_rows`. `pieces` may then be read by several threads at a time.
 
     Examples
     --------
@@ -227,17 +227,17 @@ class RowSource:
 
     @property
     def in_memory(self) -> bool:
-        """Whether `read` gives the caller's own memory, without a copy."""
+        """Whether `read` returns the caller's memory, without a copy."""
         return False
 
     @property
     def is_compact(self) -> bool:
-        """Whether the rows lie in memory or a file in a smaller type, of which blocks are made at little cost."""
+        """Whether the rows are stored in a smaller type, in memory or a file, and blocks are cheap to make."""
         return False
 
     @property
     def rows_per_block(self) -> int:
-        """Rows of a block by default: about 16 MiB, a multiple of 4096 rows where that many fit."""
+        """Default rows of a block: about 16 MiB, a multiple of 4096 rows if possible."""
         rows = max(1, int(_BLOCK_BYTES / self.row_bytes()))
         return rows - rows % _ROW_MULTIPLE if rows > _ROW_MULTIPLE else rows
 
@@ -247,21 +247,20 @@ class RowSource:
         Parameters
         ----------
         rows_per_block : int, optional
-            Rows of each block but the last, `rows_per_block` of the source by default. The cuts do not
-            depend on how the data are stored.
+            Rows of each block but the last, `rows_per_block` of the source by default. Blocks do not depend on the
+            storage.
 
         Yields
         ------
         start : int
             Number of the block's first row.
         block : ndarray or csr_array of shape (n, n_columns)
-            Its rows in `dtype`. It may be a view of the data: it is not to be written to.
+            Its rows in `dtype`. It may be a view of the data, and must not be written to.
 
         Raises
         ------
         ValueError
-            Where a row holds a NaN or an infinity (rows are checked when they are first read), or a file
-            cannot be read.
+            If a row holds a NaN or an infinity (rows are checked when they are first read), or a file cannot be read.
         """
         rows = self.rows_per_block if rows_per_block is None else operator.index(rows_per_block)
         if rows < 1:
@@ -269,15 +268,15 @@ class RowSource:
         return self._checked_blocks(rows)
 
     def unchecked_blocks(self) -> Iterator[tuple[int, Block]]:
-        """Read all rows in order as `blocks` does, with NaN and infinities among them: for whoever counts or mends."""
+        """Read all rows in order as `blocks` does, without a check for NaN and infinities, to count or replace them."""
         rows = self.rows_per_block
         return self._regroup(self.pieces(0, self.shape[0], rows), rows)
 
     def take(self, sorted_indices: npt.ArrayLike) -> Block:
         """Read the rows of given numbers.
 
-        Files are read forwards, in runs of whole pages, row groups or chunks that hold the rows, never row
-        by row; a text file is read from its beginning to the last row taken.
+        Files are read in ascending order, in runs of whole pages, row groups or chunks that hold the rows; text files
+        from the beginning to the last of the rows.
 
         Parameters
         ----------
@@ -292,9 +291,9 @@ class RowSource:
         Raises
         ------
         IndexError
-            Where a number is not that of a row.
+            If a number is not that of a row.
         ValueError
-            Where numbers are not ascending, or a row holds a NaN or an infinity.
+            If numbers are not ascending, or a row holds a NaN or an infinity.
         """
         indices = self._check_indices(sorted_indices)
         if indices.size == 0:
@@ -307,18 +306,18 @@ class RowSource:
 
     def read(self) -> Block:
         """Return all rows as one block; data in memory that need no conversion are not copied."""
-        ((_, block),) = self.blocks(self.shape[0])  # to their end, where a file is compared
+        ((_, block),) = self.blocks(self.shape[0])  # to the end, where a file is checked for changes
         return block
 
     def in_place(self) -> Block:
-        """Return all rows where they lie in memory, not checked for NaN; only where `in_memory`."""
+        """Return all rows in memory, without a check for NaN; only if `in_memory`."""
         return self._join(list(self.pieces(0, self.shape[0], self.shape[0])))
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
-        """Return the same rows computed in another float type; nothing is read or converted by this."""
+        """Return the same rows computed in another float type, without reading them."""
         other = copy.copy(self)
         other.dtype = np.dtype(dtype)
-        other._n_checked = 0  # what fits float64 may overflow float32
+        other._n_checked = 0  # values in the range of float64 may overflow float32
         return other
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -329,21 +328,21 @@ class RowSource:
         start, stop : int
             The rows to read, at least one.
         rows : int
-            Rows of the block that is wanted. A piece should have about as many or fewer, so that no more is held
-            in memory; one of exactly as many becomes a block without a copy.
+            Rows of the block that is needed. A piece should not have many more, to limit memory; a piece of exactly
+            this size becomes a block without a copy.
 
         Yields
         ------
         ndarray or csr_array of shape (n, n_columns)
             Dense pieces may have any real dtype and memory order. Sparse ones have the source's `dtype`, sorted
-            int32 indices and no duplicates. What was yielded must not be written to later.
+            int32 indices and no duplicates. Pieces must not be changed after they are yielded.
         """
         raise NotImplementedError
 
     def take_rows(self, indices: IndexArray) -> Any:
         """Read rows of given numbers, known to be in range, sorted and not empty.
 
-        By default runs of neighbouring units of the storage that hold them are read, see `unit_starts`.
+        By default runs of consecutive units of the storage that hold them are read, see `unit_starts`.
 
         Parameters
         ----------
@@ -368,15 +367,15 @@ class RowSource:
         return self._join(found)
 
     def unit_starts(self) -> IndexArray:
-        """Return the first rows of the storage's units, which are best read whole: row groups, chunks, pages."""
+        """Return the first rows of the storage's units, which are read as a whole: row groups, chunks, pages."""
         return np.zeros(1, dtype=np.intp)
 
     def row_bytes(self) -> float:
-        """Return the mean size of a row in a block, by which `rows_per_block` is chosen."""
+        """Return the mean size of a row in a block, for `rows_per_block`."""
         return self.shape[1] * self.dtype.itemsize
 
     def place_of(self, row: int) -> tuple[int, str] | None:
-        """Return the number of a row in its file and the file's name, for errors; None where there is no file."""
+        """Return the number of a row in its file and the file's name, for errors; None without a file."""
         return None
 
     def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
@@ -395,13 +394,13 @@ class RowSource:
         except BadRowError as error:
             if not self.is_table or self.is_sparse:
                 raise
-            # A table's first bad row says little: its columns do, and how many rows are to be mended.
+            # For a table the columns, and the number of such rows, are more helpful than the first row.
             names = self.column_names or [str(i) for i in range(self.shape[1])]
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
             try:
                 pieces = self.pieces(0, n_rows, self.rows_per_block)
                 found = missing_by_column(pieces, names, self.dtype, self.chosen)
-            except ValueError:  # other damage, behind this row
+            except ValueError:  # other damage, after this row
                 raise error from None
             raise error.advised(found) from None
 
@@ -420,7 +419,7 @@ class RowSource:
                 part = piece if until - done == size else piece[done:until]
                 if self.is_sparse or until - done == wanted:
                     waiting.append(part)
-                else:  # copied as it comes, so that a large block is not held twice
+                else:  # copied piece by piece, so that a large block is not held twice
                     if not held:
                         waiting = [np.empty((wanted, self.shape[1]), dtype=self.dtype)]
                     self._write(part, waiting[0][held : held + until - done])
@@ -482,14 +481,14 @@ class RowSource:
 
 
 class DerivedRows(RowSource):
-    """Rows made of those of another source as they are read; a subclass implements `changed`, or `pieces`.
+    """Rows derived from another source while reading; a subclass implements `changed`, or `pieces`.
 
     Parameters
     ----------
     rows : RowSource
         The source; it is not changed.
     step : tuple, optional
-        What is done to the rows, for `RowSource.preparation`.
+        The step, for `RowSource.preparation`.
     shape : tuple of int, optional
         Number of rows and of columns, by default those of the source.
     **changes
@@ -498,7 +497,7 @@ class DerivedRows(RowSource):
     Attributes
     ----------
     source : RowSource
-        The rows as they were.
+        The original rows.
     """
 
     def __init__(
@@ -525,14 +524,14 @@ class DerivedRows(RowSource):
         return other
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Any:
-        """Return what becomes of some rows.
+        """Return the derived rows of a piece.
 
         Parameters
         ----------
         piece : ndarray or csr_array
             Rows of the source, as its `pieces` yields them.
         rows : int or ndarray of intp
-            Number of the first row, or of each.
+            Number of the first row, or of each row.
         """
         raise NotImplementedError
 
@@ -548,7 +547,7 @@ class DerivedRows(RowSource):
         return self.source.unit_starts()
 
     def row_bytes(self) -> float:
-        # Of sparse rows, whose size depends on their values, no more than those of the source.
+        # The size of sparse rows depends on their values; at most that of the source.
         return self.source.row_bytes() if self.is_sparse else super().row_bytes()
 
     def place_of(self, row: int) -> tuple[int, str] | None:
@@ -563,9 +562,9 @@ class ShardedSource(RowSource):
     parts : sequence of RowSource
         At least one; all dense or all sparse.
     names : sequence of str
-        What to call each part in an error.
+        Names of the parts in errors.
     description : str
-        What the parts are together.
+        Description of all parts.
     """
 
     def __init__(self, parts: Sequence[RowSource], names: Sequence[str], description: str) -> None:
@@ -590,7 +589,7 @@ class ShardedSource(RowSource):
 
     @property
     def ragged_columns(self) -> list[str]:
-        """Columns beside the clustered ones that some shards have and others lack."""
+        """Metadata columns that some shards have and others lack."""
         names: list[set[str]] = [
             set() if part.carried is None else set(part.carried.names) for part in self._parts
         ]
@@ -640,7 +639,7 @@ def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) 
 
 
 def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, int]]:
-    """Yield the row ranges to read for `indices`: runs of neighbouring units, cut to the rows wanted."""
+    """Yield the row ranges to read for `indices`: runs of consecutive units, cut to these rows."""
     units = np.searchsorted(unit_starts, indices, side="right") - 1
     cuts = np.flatnonzero(np.diff(units) > 1) + 1
     for low, high in zip([0, *cuts], [*cuts, indices.size]):

@@ -1,4 +1,4 @@
-"""Copies on disk: rows that a fit reads often and that are dear to read, written once as plain floats."""
+"""Copies on disk: rows that are expensive to read, written once as plain floats for a fit with many passes."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from coterie.rows.source import RowSource
 
 __all__ = ["SpooledRows", "has_room", "spool_folder"]
 
-# Rows that a thread decodes and writes at a time: they and what they are decoded from stay in the processor's cache.
+# Bytes that a thread decodes and writes at a time, so that they stay in the processor's cache.
 _PIECE_BYTES = 4 * 2**20
 
-# What a copy leaves free of a disk.
+# Bytes of a disk that a copy leaves free.
 _LEFT_BYTES = 2**30
 
 
 class SpooledRows(FlatSource):
     """The rows of another source, written to a temporary file as floats of its `dtype`.
 
-    The file has no name where the system can do without one, so that it goes with the process, however that ends. Its
-    numbers are read anew in each pass, as those of a .npy file are.
+    The file has no name if the system permits it, so that it is removed with the process in any case. It is read in
+    each pass like a .npy file.
 
     Parameters
     ----------
     rows : RowSource
         Dense rows. Their `pieces` are read by several threads at a time, each in other units of the storage.
     n_threads : int
-        How many threads; they change no bit.
+        Number of threads; the result does not depend on it.
 
     Raises
     ------
     OSError
         If the disk is full.
     ValueError
-        If the rows cannot be read; of several errors the one of the first rows.
+        If the rows cannot be read; of several errors that of the first rows.
     """
 
     def __init__(self, rows: RowSource, n_threads: int = 1) -> None:
@@ -66,7 +66,7 @@ class SpooledRows(FlatSource):
             self._copy_file.file.close()
             raise
         pyarrow = sys.modules.get("pyarrow")
-        if pyarrow is not None:  # which keeps what it decoded to, for more of the kind
+        if pyarrow is not None:  # it keeps decoded memory for reuse
             pyarrow.default_memory_pool().release_unused()
 
     def place_of(self, row: int) -> tuple[int, str] | None:
@@ -82,7 +82,7 @@ class SpooledRows(FlatSource):
             try:
                 for future in futures:
                     future.result()
-            except BaseException:  # Ctrl-C, too: threads end after the piece that they are at
+            except BaseException:  # including Ctrl-C: threads end after their current piece
                 self._is_stopped = True
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -102,7 +102,7 @@ class SpooledRows(FlatSource):
 
 
 class _CopyFile:
-    """A temporary file that several threads write to, each elsewhere; it lives as long as the rows that read it."""
+    """A temporary file that several threads write to at different offsets; removed with the rows that read it."""
 
     def __init__(self) -> None:
         self.file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
@@ -117,7 +117,7 @@ class _CopyFile:
             written += self._write_some(start + written, buffer[written:])
 
     def _write_some(self, start: int, buffer: memoryview) -> int:
-        if hasattr(os, "pwrite"):  # threads that wait for one another take twice as long for all
+        if hasattr(os, "pwrite"):  # with a lock, writing takes twice as long
             return os.pwrite(self.file.fileno(), buffer, start)
         with self._lock:
             self.file.seek(start)
@@ -125,9 +125,9 @@ class _CopyFile:
 
 
 def spool_folder() -> str:
-    """Return where temporary files of any size go: TMPDIR where that is a folder to write to, else /var/tmp.
+    """Return the folder of large temporary files: TMPDIR if it is writable, else /var/tmp.
 
-    /tmp is often memory, and has no room for what memory has none for.
+    /tmp is often in memory.
     """
     for folder in (os.environ.get("TMPDIR"), "/var/tmp"):
         if folder and os.access(folder, os.W_OK | os.X_OK):
@@ -136,12 +136,12 @@ def spool_folder() -> str:
 
 
 def has_room(n_bytes: float) -> bool:
-    """Whether the disk of `spool_folder` has room for so many bytes, and some more."""
+    """Return whether the disk of `spool_folder` has space for this number of bytes, and some more."""
     return shutil.disk_usage(spool_folder()).free >= n_bytes + _LEFT_BYTES
 
 
 def _portions(rows: RowSource) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows: whole units of the storage, of a piece at least."""
+    """Yield ranges of rows: whole units of the storage, at least a piece."""
     least = _PIECE_BYTES // (rows.shape[1] * rows.dtype.itemsize)
     cuts = [0]
     for start in rows.unit_starts().tolist():

@@ -1,6 +1,6 @@
 """Rows of data frames: pandas, Dask and polars.
 
-The libraries are imported by whoever made the frame, never here.
+The libraries are never imported here: the frame exists already.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class PolarsSource(RowSource):
 
 
 class _PandasColumn:
-    """A column of a frame: what it holds, and its numbers where these had to be made of objects."""
+    """A column of a frame: its kind, and its numbers if they were converted from objects."""
 
     def __init__(self, series: Any) -> None:
         self._series = series
@@ -158,7 +158,7 @@ class _PandasColumn:
         return "number" if self.dtype is not None and self.dtype.kind in "fiubc" else "other"
 
     def convert(self) -> None:
-        """Make numbers of objects, where they are."""
+        """Convert objects to numbers if they are."""
         if self.is_vector or self.dtype is None or self.dtype.kind != "O":
             return
         try:
@@ -168,7 +168,7 @@ class _PandasColumn:
             self.dtype = None
 
     def width(self, name: str) -> int | None:
-        """Return how many numbers a cell has, None where the cells are numbers."""
+        """Return the length of the vectors, None for numbers."""
         if not self.is_vector:
             return None
         first = self._series.iloc[0]
@@ -176,7 +176,7 @@ class _PandasColumn:
 
 
 def _converted_frame(frame: Any, cells: Sequence[_PandasColumn], positions: Sequence[int]) -> Any:
-    """Return the columns chosen, those of objects as the numbers that were made of them."""
+    """Return the chosen columns, with objects converted to numbers."""
     if list(positions) != list(range(frame.shape[1])):
         frame = frame.iloc[:, list(positions)]
     converted = {at: cells[i].numbers for at, i in enumerate(positions) if cells[i].numbers is not None}
@@ -188,7 +188,7 @@ def _converted_frame(frame: Any, cells: Sequence[_PandasColumn], positions: Sequ
 
 
 def _pandas_dtype(kind: Any) -> np.dtype[Any] | None:
-    """Return the NumPy dtype of a column's values, None where they have none."""
+    """Return the NumPy dtype of a column's values, None if there is none."""
     if isinstance(kind, np.dtype):
         return kind
     if isinstance(kind, sys.modules["pandas"].SparseDtype):
@@ -201,7 +201,7 @@ def _is_arrow(kind: Any) -> bool:
 
 
 def _vector_dtype(series: Any) -> np.dtype[Any] | None:
-    """Return the type of the numbers in a column of vectors, None where it is no such column."""
+    """Return the type of the numbers in a column of vectors, None for other columns."""
     if _is_arrow(series.dtype):
         kind = series.dtype.pyarrow_dtype
         return arrow_dtype([kind]) if arrow_kind(kind) == "vector" else None
@@ -237,7 +237,7 @@ def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) 
 
 
 def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
-    """Return the columns that are not clustered, and the index where it says more than the number of the row."""
+    """Return the columns that are not clustered, and the index unless it is the row number."""
     taken = set(positions)
     left = [i for i in range(frame.shape[1]) if i not in taken]
     names = [str(frame.columns[i]) for i in left]
@@ -250,7 +250,7 @@ def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
 
 
 class _PandasBatches:
-    """Reads columns of a frame, and its index behind them. A class, so that sources can be pickled."""
+    """Reads columns of a frame, and its index after them. A class, so that sources can be pickled."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -284,7 +284,7 @@ def _polars_width(column: Any) -> int | None:
 
 
 def _polars_vectors(column: Any, width: int, rows: int | IndexArray) -> Array:
-    """Return a column of vectors as an array of shape (n_rows, width), a view where polars can give one."""
+    """Return a column of vectors as an array of shape (n_rows, width), a view if possible."""
     if isinstance(column.dtype, sys.modules["polars"].List):
         lengths = column.list.len()
         wrong = (lengths != width).fill_null(True)
@@ -309,18 +309,18 @@ class _PolarsBatches:
 
 
 class DaskFrameSource(RowSource):
-    """Rows of a `dask.dataframe.DataFrame`; its partitions are counted at once, and computed anew in each pass.
+    """Rows of a `dask.dataframe.DataFrame`; its partitions are counted immediately, and computed in each pass.
 
-    What holds of its first rows, such as the length of vectors, must hold of all.
+    Properties of the first rows, such as the length of vectors, must hold for all.
     """
 
     is_parsed = True
 
     def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
-        frame = frame.optimize()  # which may leave out partitions, so they are counted after it
+        frame = frame.optimize()  # may drop partitions, so they are counted after it
         lengths = np.asarray(frame.map_partitions(len).compute(), dtype=np.intp)
         check_shape((int(lengths.sum()), len(frame.columns)))
-        # Partitions without rows cannot tell what their columns hold.
+        # The columns of empty partitions have no kind.
         self._partitions = [frame.partitions[int(i)] for i in np.flatnonzero(lengths)]
         self._starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
         first = PandasSource(self._partitions[0].compute(), columns, exclude)

@@ -1,7 +1,7 @@
-"""Files that are read more than once must stay what they were: what is remembered of them, and where it is compared.
+"""Detection of files that change while they are in use.
 
-A pass over a file that is being written mixes rows of two files, and a second pass reads others than the first. So each
-file is remembered when it is opened, and compared before and after each time that it is read.
+A pass over a file that is being written would mix rows of two versions, and passes would differ. So the state of each
+file is recorded when it is opened, and compared before and after each read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["FileRows", "SeenFile", "SeenFolder"]
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What tells a file from another in its place, and from itself before it was written to."""
+    """State of a file, which changes if it is replaced or written to."""
 
     size: int
     written_ns: int
@@ -34,7 +34,7 @@ class _State:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> _State | None:
-        """Return the state of a file, None where there is none."""
+        """Return the state of a file, None if it does not exist."""
         try:
             return cls._of(os.stat(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -46,7 +46,7 @@ class _State:
 
 
 class SeenFile:
-    """A file of this machine as it was when it was opened.
+    """A local file with its state when it was opened.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class SeenFile:
         self._state = _State.of(path)
 
     def compare(self) -> None:
-        """Raise a ValueError that names the file where it is another by now."""
+        """Raise a ValueError that names the file if it has changed."""
         _compare(self._path, self._state)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Compare the file before and after it is read, also where that fails: what a reader says is then a riddle."""
+        """Compare the file before and after it is read, also after errors, which a change may have caused."""
         self.compare()
         try:
             yield
@@ -75,16 +75,16 @@ class SeenFile:
 
 
 class SeenFolder:
-    """The files of a folder, such as the chunks of an array, as they were when it was opened.
+    """The files of a folder, such as the chunks of an array, with their states when it was opened.
 
-    Where there was no file there must be none: Zarr takes a chunk that is not there for one of fill values.
+    Missing files must stay missing: Zarr reads a missing chunk as fill values.
 
     Parameters
     ----------
     path : Path
         The folder that is opened.
     inside : str
-        The part of it that is read: a path from there, with ``/``. Files elsewhere in it may change.
+        Relative path with ``/`` of the part that is read. Other files of the folder may change.
     """
 
     def __init__(self, path: Path, inside: str = "") -> None:
@@ -98,13 +98,13 @@ class SeenFolder:
                 self._states[key] = _State.of(os.path.join(folder, name))
 
     def compare(self, name: str) -> None:
-        """Raise a ValueError that names a file of the folder, there or not, where it is another by now."""
+        """Raise a ValueError that names a file of the folder, existing or not, if it has changed."""
         if name.startswith(self._inside):
             _compare(self._path / name, self._states.get(name))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Compare all files where reading them fails; their readers compare those that they read."""
+        """Compare all files after an error; readers compare those that they read."""
         try:
             yield
         except Exception:
@@ -136,23 +136,23 @@ def _told(before: _State | None, now: _State | None) -> str:
 
 
 class FileRows(DerivedRows):
-    """The rows of a file, which is compared with what it was before and after each time that rows are read.
+    """The rows of a file, whose state is compared before and after each read.
 
-    `Format` wraps what readers of formats return, so that none of them, ours or others', has to look after it.
+    `Format` wraps the sources of all readers, so that none has to check this.
 
     Parameters
     ----------
     rows : RowSource
-        What the reader of the file's format returned.
+        Source returned by the reader.
     path : Path or RemoteFile
         The file, for errors about its rows.
     seen : SeenFile or None
-        The file as it was before it was opened. None where its reader itself compares it (files elsewhere, folders).
+        The file with its state before it was opened. None if the reader compares it (remote files, folders).
 
     Attributes
     ----------
     source : RowSource
-        The reader's rows.
+        The rows of the reader.
     """
 
     def __init__(self, rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> None:
@@ -192,7 +192,7 @@ class FileRows(DerivedRows):
 
 
 class _WatchedBatches:
-    """Reads columns that are carried along. A class, so that sources can be pickled."""
+    """Reads metadata columns. A class, so that sources can be pickled."""
 
     def __init__(self, carried: Carried, seen: SeenFile) -> None:
         self._carried = carried

@@ -18,10 +18,10 @@ from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, w
 
 __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
 
-# A pool has proposals for one choice for so many centers: more would be rejected more often.
+# Number of existing centers per choice from one pool: larger pools have more rejections.
 _CENTERS_PER_STEP = 4
 
-# Rows by which the two tests that exclude pairs of rows and proposals are judged, and proposals at most.
+# Rows and maximum number of proposals on which the two tests that exclude pairs are evaluated.
 _JUDGED_ROWS, _JUDGED_PROPOSALS = 256, 128
 
 # starts, rows, squared distances: those of proposal p are at starts[p] : starts[p + 1].
@@ -37,7 +37,7 @@ def k_means_plus_plus(
     n_local_trials: int | None = None,
     n_threads: int | None = None,
 ) -> Seeds:
-    """Choose rows by exact D^2 sampling, greedily: the best of several draws for each center.
+    """Choose rows by exact greedy D^2 sampling: the best of several draws for each center.
 
     A row is drawn with probability proportional to its weight times its squared distance to the nearest center
     chosen so far.
@@ -47,14 +47,14 @@ def k_means_plus_plus(
     X : array-like, sparse matrix or RowSource of shape (n, d)
         The data.
     n_clusters : int
-        How many rows to choose, at most n.
+        Number of rows to choose, at most n.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
     random_state : int, RandomState or None
         Source of randomness.
     n_local_trials : int, optional
-        Draws for each center, of which the one that lowers the potential most is kept. None: 2 + floor(log(k)),
-        as scikit-learn's; 1: plain k-means++.
+        Draws for each center, of which the one that lowers the potential most is kept. None: 2 + floor(log(k)), as in
+        scikit-learn; 1: plain k-means++.
     n_threads : int, optional
         None: all processors.
 
@@ -63,7 +63,7 @@ def k_means_plus_plus(
     centers : ndarray of shape (n_clusters, d), float32 or float64
         The chosen rows.
     indices : ndarray of shape (n_clusters,)
-        Which rows they are.
+        Their row numbers.
 
     Raises
     ------
@@ -72,10 +72,10 @@ def k_means_plus_plus(
 
     Notes
     -----
-    Candidates are drawn in pools, with one pass over the data for each: some 4 log(k) in all. At most O(n k d log(k))
-    time; pairs of rows and candidates are left out by the triangle inequality (as Raff 2021) or by their coordinates
-    along some 32 to 128 directions, without a changed choice. Memory O(n + k * (d + trials)), and these coordinates,
-    at most a third of rows that are in memory.
+    Candidates are drawn in pools, with one pass over the data for each: about 4 log(k) passes. At most O(n k d log(k))
+    time; distances of rows and candidates are skipped by the triangle inequality (Raff 2021) or by bounds from their
+    coordinates along 32 to 128 directions, with identical choices. Memory O(n + k * (d + trials)), and these
+    coordinates, at most a third of the rows in memory.
 
     References
     ----------
@@ -103,7 +103,7 @@ def seed_by_square_distance(
     n_local_trials: int | None = None,
     deadline: Deadline = UNLIMITED,
 ) -> Seeds:
-    """See `k_means_plus_plus`; where time is short, in this order: greedy, plain, and the rest at once."""
+    """See `k_means_plus_plus`; near the deadline plain instead of greedy, then all remaining rows in one draw."""
     if n_local_trials is None:
         n_local_trials = 2 + int(np.log(n_clusters))
     if n_local_trials < 1:
@@ -126,11 +126,10 @@ def seed_by_square_distance(
 class _GrowingCenters:
     """Chosen centers, and the squared distance of every row to the nearest of them.
 
-    Rows are drawn in pools, by their distances at that time, and compared with all rows in one pass. Choices among
-    the proposals of a pool follow the distances at the time of each choice all the same: a proposal is accepted with
-    the probability by which the centers chosen since have lowered its distance, else the next one is looked at
-    (rejection sampling). What a choice needs of a proposal are its distances to the rows that it is nearer to than
-    their nearest center was when the pool was drawn.
+    Rows are drawn in pools, by their distances at that time, and compared with all rows in one pass. Choices from a
+    pool are still exact, by rejection sampling: a proposal is accepted with the ratio of its squared distance now to
+    that when the pool was drawn, else the next one is tested. A choice needs only the distances of a proposal to those
+    rows that are nearer to it than to their nearest center when the pool was drawn.
     """
 
     def __init__(self, data: Dataset, n_clusters: int, random: np.random.RandomState) -> None:
@@ -157,7 +156,7 @@ class _GrowingCenters:
         return len(self.indices) - self.n_left
 
     def measure(self) -> bool:
-        """Bring up to date what rows are drawn in proportion to; return whether a row can be drawn."""
+        """Update the probabilities of the rows; return whether any is positive."""
         np.multiply(
             self._nearest,
             1 if self._data.weights is None else self._data.weights,
@@ -177,7 +176,7 @@ class _GrowingCenters:
         points -= np.where(quanta > 0, cumulative[quanta - 1], 0.0)
         masses = self._masses_of_quanta[quanta]
         within = (masses.cumsum(axis=1) <= points[:, None]).sum(axis=1)
-        # Rounding may lead beyond the last row that can be drawn.
+        # Because of rounding the search may end beyond the last row of positive probability.
         last = masses.shape[1] - 1 - (masses[:, ::-1] > 0).argmax(axis=1)
         return quanta * _kernels.ROW_QUANTUM + np.minimum(within, last)
 
@@ -185,18 +184,18 @@ class _GrowingCenters:
         chosen = slice(self._n_chosen, self._n_chosen + len(rows))
         self.indices[chosen], self.centers[chosen] = rows, centers
         self.n_left -= len(rows)
-        # Rounding must not leave the chosen rows themselves a chance to be drawn again.
+        # Chosen rows are never drawn again, whatever their distance is rounded to.
         self._nearest[rows] = 0
 
     def choose_rest(self) -> None:
-        """Choose all further centers without a look at the distances between them."""
+        """Choose all further centers in one draw, ignoring the distances between them."""
         self.measure()
         self._masses[self.indices[: self._n_chosen]] = 0
         rows = drawn_at_once(self._masses, self.n_left, self._random)
         self._choose(rows, take_rows(self._data, rows))
 
     def choose_from_pool(self, n_trials: int, deadline: Deadline) -> None:
-        """Draw a pool of proposals, and choose centers until it is used up; `measure` comes first."""
+        """Draw a pool of proposals, and choose centers until it is used up; call `measure` first."""
         n_steps = min(self.n_left, max(1, self._n_chosen // _CENTERS_PER_STEP))
         rows = self._drawn(n_steps * n_trials)
         proposals = take_rows(self._data, rows)
@@ -222,7 +221,7 @@ class _GrowingCenters:
         self._groups.add(proposals, pairs)
 
     def _pairs(self, frame: CenterFrame) -> _Pairs:
-        """Return the pairs of a proposal and a row that is nearer to it than its nearest center."""
+        """Return the pairs of a proposal and a row that is nearer to it than to its nearest center."""
         data, found = self._data, []
         n_ahead = self.n_left * len(frame) / max(1, self._n_chosen // _CENTERS_PER_STEP)
         heads = self._heads.of(frame, self._nearest, n_ahead)
@@ -249,7 +248,7 @@ class _GrowingCenters:
 
 
 class _Groups:
-    """Rows by an anchor near to each: a proposal of an earlier pool.
+    """Groups of rows by a near anchor: a proposal of an earlier pool.
 
     Parameters
     ----------
@@ -261,7 +260,7 @@ class _Groups:
         That center.
     """
 
-    # Groups of fewer rows would not be worth the packing of proposals; tests at which share of pairs groups pay.
+    # Least mean number of rows of a group, and the largest fraction of remaining pairs, for which groups save time.
     _ROWS_PER_ANCHOR, _PAYS = 128, 0.7
 
     def __init__(self, data: Dataset, squares: Array, center: Array) -> None:
@@ -272,7 +271,7 @@ class _Groups:
         self._next_judged, self._pay = 16, False
 
     def add(self, proposals: Array, pairs: _Pairs) -> None:
-        """Let the rows in reach of proposals have the nearest of these as anchors."""
+        """Assign rows near proposals to the nearest of these as their anchor."""
         n_anchors = len(self._positions)
         if (n_anchors + len(proposals)) * self._ROWS_PER_ANCHOR > self._data.n_rows:
             return
@@ -280,7 +279,7 @@ class _Groups:
         self._positions = np.concatenate([self._positions, proposals - self._data.shift])
 
     def distances(self, frame: CenterFrame, nearest: Array) -> Array | None:
-        """Return lower bounds of the distances between anchors and proposals, None where groups would not pay."""
+        """Return lower bounds of the distances between anchors and proposals, None if groups would not save time."""
         n_rows = self._data.n_rows
         if not self._pay:
             if n_rows < 16 * self._ROWS_PER_ANCHOR or len(frame) < self._next_judged:
@@ -305,30 +304,30 @@ class _Groups:
 
 
 class _Heads:
-    """The coordinates of rows along a few directions of great variance, and the length of what is left of each.
+    """The coordinates of rows along a few directions of large variance, and the length of the remainder of each.
 
     Parameters
     ----------
     data : Dataset
-        The rows; there are heads of dense ones in memory, where they pay.
+        The rows. Only dense ones in memory have heads, if these save time.
     """
 
-    # Rows that directions are computed from; numbers of directions that are tried; what the distance of a pair costs
-    # that heads leave, in distances of many pairs at once; the share of the work without heads at which they pay.
+    # Rows from which directions are computed; numbers of directions that are tried; cost of one remaining distance,
+    # relative to one of a block; and the largest fraction of the work without heads for which they are used.
     _ROWS_OF_BASIS, _SIZES, _COST, _PAYS = 2000, (32, 64, 128), 1.5, 0.6
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
-        # Of heads: a product of d columns for each of the directions (Higham 2002, section 3.1).
+        # Rounding error of heads: a product over d columns for each direction (Higham 2002, section 3.1).
         self._gamma = float((data.n_columns + 16) * np.sqrt(self._SIZES[-1]) * np.finfo(data.dtype).eps)
         self._basis = np.empty((data.n_columns, 0))
         self._next_judged = 16
         self.rows = np.empty((0, 0))
 
     def of(self, frame: CenterFrame, nearest: Array, n_ahead: float) -> tuple[Array, Array, float] | None:
-        """Return the heads of proposals, their offsets and the slack of rows, None where heads would not pay.
+        """Return the heads of proposals, their offsets and the slack of rows, None if heads would not save time.
 
-        `n_ahead` proposals are still to come.
+        `n_ahead` is the number of proposals after these.
         """
         data = self._data
         if self.rows.size == 0:
@@ -358,7 +357,7 @@ class _Heads:
         )
 
     def _chosen_size(self, frame: CenterFrame, nearest: Array, sizes: list[int]) -> int | None:
-        """Return how many directions take the least work, None if it is too much."""
+        """Return the number of directions with the least work, None if it is too much."""
         data = self._data
         if self._basis.size == 0:
             self._some = np.linspace(0, data.n_rows - 1, self._ROWS_OF_BASIS).astype(np.intp)
@@ -383,10 +382,10 @@ class _Heads:
 
 
 def _directions(sample: Array, n_directions: int) -> Array:
-    """Return an orthonormal basis of about the directions of greatest variance, shape (d, n_directions)."""
+    """Return an orthonormal basis, shape (d, n_directions), close to the directions of largest variance."""
     basis = np.random.default_rng(0).normal(size=(sample.shape[1], n_directions)).astype(sample.dtype)
     for _ in range(2):
         basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
-    # Of the subspace the principal axes, those of the greatest variance first.
+    # The principal axes of the subspace, by descending variance.
     _, axes = np.linalg.eigh(basis.T @ (sample.T @ (sample @ basis)))
     return np.linalg.qr((basis @ axes[:, ::-1]).astype(np.float64))[0].astype(sample.dtype)

@@ -28,14 +28,14 @@ def afk_mc2(
     random_state: int | np.random.RandomState | None = None,
     n_threads: int | None = None,
 ) -> Seeds:
-    """Choose rows by Markov chains that approximate D^2 sampling: two passes over the data in all.
+    """Choose rows by Markov chains that approximate D^2 sampling: with two passes over the data.
 
     Parameters
     ----------
     X : array-like, sparse matrix or RowSource of shape (n, d)
         The data.
     n_clusters : int
-        How many rows to choose, at most n.
+        Number of rows to choose, at most n.
     chain_length : int
         Proposals for each center. 2 is little better than random; the approximation is good at 200.
     sample_weight : array-like of shape (n,), optional
@@ -50,7 +50,7 @@ def afk_mc2(
     centers : ndarray of shape (n_clusters, d), float32 or float64
         The chosen rows.
     indices : ndarray of shape (n_clusters,)
-        Which rows they are.
+        Their row numbers.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def afk_mc2(
         return seed_by_markov_chain(data, n_clusters, random_stream(random_state), chain_length)
 
 
-# Proposals that are measured together, against all earlier centers and each other: at most so many, and few beside the
-# centers, so that the latter product stays small.
+# Proposals whose distances to all earlier centers and to each other are computed together: at most this number, and few
+# relative to the centers, so that the second product is small.
 _MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
 
@@ -92,7 +92,7 @@ def seed_by_markov_chain(
     chain_length: int = 200,
     deadline: Deadline = UNLIMITED,
 ) -> Seeds:
-    """See `afk_mc2`; where time is short, the last centers are proposals, all drawn at once."""
+    """See `afk_mc2`; near the deadline the last centers are proposals, drawn together."""
     if chain_length < 1:
         raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
     weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
@@ -143,7 +143,7 @@ def _walk_chains(
     `drawn`, `uniforms` and `importance` (weight / probability) have a line for each chain and a column for each
     proposal; `centers` were chosen before.
     """
-    # A row that is proposed again is the same one, so that its distance is 0 to the bit once it is chosen.
+    # A row that is proposed twice is stored once, so that its distance is exactly 0 after it is chosen.
     rows, places = np.unique(drawn, return_inverse=True)
     proposals = places.reshape(drawn.shape)
     candidates = take_rows(data, rows)
@@ -159,7 +159,7 @@ def _walk_chains(
         densities = (importance[chain] * squares[proposed]).tolist()
         at = 0
         for step, uniform in enumerate(uniforms[chain].tolist()):
-            # A proposal is taken if u < density / current density; written without the division by 0.
+            # A proposal is accepted if u < density / current density; written without the division by 0.
             if step > 0 and uniform * densities[at] < densities[step]:
                 at = step
         here = chosen[chain] = proposed[at]

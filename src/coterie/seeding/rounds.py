@@ -19,7 +19,7 @@ from coterie.seeding.seeds import take_rows
 
 __all__ = ["sample_of", "seed_in_rounds"]
 
-# Rounds, in each of which about as many rows are drawn as there are clusters.
+# Number of rounds; each draws about as many rows as there are clusters.
 _ROUNDS = 5
 
 # A sample for k-means++: this many rows, or this many for each center, in at most this many bytes.
@@ -36,7 +36,7 @@ def seed_in_rounds(
     data : MeasuredRows
         The rows, in this process or on workers.
     n_clusters : int
-        How many rows to choose.
+        Number of rows to choose.
     random : RandomState
         Draws.
     deadline : Deadline
@@ -67,7 +67,7 @@ def seed_in_rounds(
         seeds = random.randint(np.iinfo(np.int32).max, size=len(backend.firsts) - 1).tolist()
         drawn = backend.run(_draw, n_clusters / potential, given=seeds)
         n_known, candidates = len(candidates), np.concatenate([candidates, *drawn])
-    if len(candidates) < n_clusters:  # few rows differ
+    if len(candidates) < n_clusters:  # few distinct rows
         return seed_by_square_distance(
             sample_of(data, n_clusters, random), n_clusters, random, deadline=deadline
         )[0]
@@ -96,7 +96,7 @@ def _first_row(data: MeasuredRows, random: np.random.RandomState) -> IndexArray:
 
 
 def _update_nearest(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> float:
-    """Compute the squared distances to the nearest candidate, of new ones where the others are known."""
+    """Compute the squared distances to the nearest candidate; only to new candidates if the others are known."""
     rows, candidates, n_known = rows_of(chunk), payload["candidates"], payload["n_known"]
     held: tuple[int, Array] = chunk.state.get("nearest", (0, np.empty(0)))
     if held[0] != n_known or n_known == 0:
@@ -112,7 +112,7 @@ def _update_nearest(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> f
 
 
 def _draw(chunk: Chunk, rate: float, seed: int, _: Any) -> Array:
-    """Draw rows, each by itself, in proportion to weight times squared distance to the candidates."""
+    """Draw each row independently, with probability proportional to weight times squared distance to the candidates."""
     rows, masses = rows_of(chunk), chunk.state["nearest"][1].astype(np.float64)
     if rows.weights is not None:
         masses *= rows.weights

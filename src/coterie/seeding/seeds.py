@@ -1,4 +1,4 @@
-"""Rows chosen at random, and what all seedings share."""
+"""Random rows as initial centers, and functions shared by all seedings."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def take_rows(data: Dataset, indices: IndexArray) -> Array:
 
 
 def drawn_at_once(masses: FloatArray, n_draws: int, random: np.random.RandomState) -> IndexArray:
-    """Draw distinct rows in proportion to their masses; once these are used up, any others.
+    """Draw distinct rows in proportion to their masses; after those of positive mass, any others.
 
     Parameters
     ----------
     masses : ndarray of shape (n,), float64
-        Not negative.
+        Non-negative.
     n_draws : int
-        How many, at most n.
+        Number of rows, at most n.
     random : RandomState
         Draws.
 
@@ -78,7 +78,7 @@ def drawn_at_once(masses: FloatArray, n_draws: int, random: np.random.RandomStat
 
 
 def warn_of_haste(n_careful: int, n_clusters: int) -> None:
-    """Say that seeding had to be done faster than it is usually."""
+    """Warn that the time limit required a faster seeding."""
     how = "without trials of several rows for each"
     if n_careful < n_clusters:
         how = f"{n_clusters - n_careful} of them at once, by their distances to the first {n_careful} at most"
@@ -104,20 +104,20 @@ def random_rows(
     X : array-like, sparse matrix or RowSource of shape (n, d)
         The data.
     n_clusters : int
-        How many rows to choose, at most n.
+        Number of rows to choose, at most n.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; a row of weight 0 is not chosen.
     random_state : int, RandomState or None
         Source of randomness.
     n_threads : int, optional
-        Not used: nothing is computed.
+        Ignored.
 
     Returns
     -------
     centers : ndarray of shape (n_clusters, d), float32 or float64
         The chosen rows.
     indices : ndarray of shape (n_clusters,)
-        Which rows they are.
+        Their row numbers.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def random_rows(
 def seed_at_random(
     data: Dataset, n_clusters: int, random: np.random.RandomState, deadline: Deadline = UNLIMITED
 ) -> Seeds:
-    """See `random_rows`; this takes no time worth a look at the clock."""
+    """See `random_rows`; fast enough to ignore the deadline."""
     probabilities = None
     if data.weights is not None:
         weights = data.weights.astype(np.float64)

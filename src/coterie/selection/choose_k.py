@@ -341,7 +341,7 @@ def _best_view(sample: Sample, random: np.random.RandomState, n_threads: int) ->
 
 
 def _look(points: FloatArray, per_log: float, random: np.random.RandomState, n_threads: int) -> _View:
-    """Find the modes of points, and the prominence that modes of data without clusters hardly ever reach."""
+    """Find the modes of points, and the prominence threshold, which modes of data without clusters rarely exceed."""
     n_points = len(points)
     n_neighbors = _n_neighbors(n_points, per_log)
     modes = find_modes(points, n_threads, n_neighbors)
@@ -627,7 +627,7 @@ def path_likeness(points: FloatArray, labels: IntArray, n_threads: int) -> PathL
     labels : ndarray of shape (m,)
         Their clusters.
     n_threads : int
-        PathLikenesss of the search for neighbors.
+        Threads of the search for neighbors.
 
     Returns
     -------
@@ -647,7 +647,7 @@ def path_likeness(points: FloatArray, labels: IntArray, n_threads: int) -> PathL
     n_neighbors = min(_TREE_NEIGHBORS, n_points - 1)
     ids, squares = nearest_neighbors(points, n_neighbors, method="exact", n_threads=n_threads)
     starts = np.arange(0, ids.size + 1, n_neighbors)
-    # Equal points are joined, too: an edge of length 0 would be none.
+    # Equal points are connected as well: SciPy ignores edges of length 0.
     lengths = np.sqrt(squares.ravel()) + np.finfo(np.float64).tiny
     graph = sp.csr_array((lengths, ids.ravel(), starts), shape=(n_points, n_points))
     tree = minimum_spanning_tree(graph.maximum(graph.T)).tocoo()

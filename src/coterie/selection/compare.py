@@ -57,7 +57,7 @@ _NEIGHBORS = 15
 # Rows of all null partitions of a clustering: six of 5,000 rows, more of fewer, which vary more.
 _NULL_ROWS = 6 * _SCORED_ROWS
 
-# Clusterings with a normalized mutual information above this are the same to a user, and have one vote.
+# Clusterings with a normalized mutual information above this count as one.
 _SAME = 0.95
 
 # The three ways to choose agree on a clustering from this normalized mutual information on.
@@ -210,10 +210,10 @@ def compare(
     Notes
     -----
     The score of a clustering is S + G / log k. S is its mean adjusted Rand index, on random subsets of two thirds of
-    the rows, to the other methods fitted to the subset; methods whose clusterings are the same (NMI above 0.95) have
-    one vote together, and none for each other. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of
-    the 15 nearest neighbors share the row's cluster and p is the share of this cluster, less its mean over random
-    connected partitions of the same sizes.
+    the rows, to the other methods fitted to the subset; methods with the same clusterings (NMI above 0.95) count as
+    one, and are not compared with each other. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15
+    nearest neighbors share the row's cluster and p is the share of this cluster, less its mean over random connected
+    partitions of the same sizes.
 
     Examples
     --------
@@ -453,7 +453,7 @@ def _fit_all(
                 continue
             fit = trial.fit(rows if subset is None else rows[subset], seed, clock.left)
             if fit is None:
-                # A later fit that the budget cut off says nothing against the method.
+                # A later fit that the budget cut off does not exclude the method.
                 trial.failure = None if trial.fits and "budget" in str(trial.failure) else trial.failure
             elif subset is None:
                 trial.fits.append(fit)
@@ -466,7 +466,7 @@ def _fit_all(
 
 @dataclass(frozen=True)
 class _Scores:
-    """The `CRITERIA` of a method's best clustering, and how far the score of its restarts varies."""
+    """The `CRITERIA` of a method's best clustering, and the range of the scores of its restarts."""
 
     record: dict[str, float]
     consensus: float
@@ -532,7 +532,7 @@ def _nmi(one: _Labels, other: _Labels) -> float:
 def _subset_agreement(
     labels: IntArray, others: Sequence[Sequence[_Trial]], subsets: Sequence[IndexArray]
 ) -> float:
-    """Return the mean adjusted Rand index to other methods fitted to subsets, one vote for each group of methods.
+    """Return the mean adjusted Rand index to other methods fitted to subsets, with equal weight for each group.
 
     1 if all methods find the same clusters.
     """
@@ -572,7 +572,8 @@ def _information(labels: _Labels, graph: sp.csr_array) -> float:
 def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.RandomState) -> IndexArray:
     """Return connected clusters of given sizes, grown breadth-first from random rows at the same time.
 
-    The next cluster to grow is drawn in proportion to its missing rows; one that cannot grow begins again elsewhere.
+    The next cluster to grow is drawn in proportion to its missing rows; one that cannot grow continues from another
+    random row.
     """
     n_rows = graph.shape[0]
     edges, starts = graph.indices.tolist(), graph.indptr.tolist()
@@ -594,7 +595,7 @@ def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.
 def _recommendation(
     trials: Sequence[_Trial], scores: dict[str, _Scores], k: int
 ) -> tuple[str | None, str, tuple[str, ...]]:
-    """Return the method with the highest score, how sure that is, and why."""
+    """Return the method with the highest score, the confidence and the reasons."""
     if len(trials) == 1:
         return None, "open", (f"Only {trials[0].method.name} was compared: there is no choice to make.",)
     lost = {trial.method.name: k - int(trial.best.labels.max()) - 1 for trial in trials}
@@ -652,7 +653,7 @@ def _recommendation(
     return alike[0], sure, (f"Take {alike[0]}: {values}. {how} choose its clusters.{same}", *flaws)
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------------------
 
 
 def _record(trial: _Trial, k: int) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _MIXTURE_HALVES = 4
 
 _MAX_ITER = 50
 
-# The least and the most that the adjusted Rand index can be.
+# Range of the adjusted Rand index.
 LEAST_ARI, MOST_ARI = -0.5, 1.0
 
 # Confidence of the intervals.

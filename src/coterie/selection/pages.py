@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["choice_page", "comparison_page", "plot_choice", "plot_comparison"]
 
-# Larger prominences are drawn like this one: the density between the modes is practically zero.
+# Largest prominence that is drawn; at larger ones the density between the modes is practically zero.
 _DEEPEST = 12.0
 
 # Modes below the threshold that are drawn.

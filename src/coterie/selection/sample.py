@@ -129,7 +129,7 @@ def _dense_directions(centered: FloatArray, random: np.random.RandomState) -> tu
 
 
 def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> FloatArray:
-    from sklearn.decomposition import TruncatedSVD  # slow to load, and seldom needed
+    from sklearn.decomposition import TruncatedSVD  # slow to import, and rarely needed
 
     n_kept = min(_MOST_DIRECTIONS, min(rows.shape) - 1)
     if n_kept < 1:

@@ -22,35 +22,36 @@ __all__ = [
     "TotalVariationDescent", "WeightedStatistics",
 ]  # fmt: skip
 
-# Updates of duals that one call of the kernel may take: some 50 ms, for Ctrl-C is answered between calls.
+# Dual updates of one call of the kernel, about 50 ms: Ctrl-C is handled between calls.
 _CALL_DUALS = 5e7
 
-# Our inner stop is tested every so many iterations: half as many as the last outer step took, within these bounds.
+# Least and largest number of iterations between tests of the inner stopping criterion (preconditioned steps).
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 5, 25
 
-# Where our steps of a run begin and how fast they fall, relative to the average row. Large and slowly falling steps
-# leave clusters undecided for longer, which costs iterations and finds better ones.
+# Initial step size of a run and its rate of decrease, relative to the average row. Large steps that decrease slowly
+# take more iterations and find better clusters.
 _FIRST_STEP, _CONVEXITY = 4.0, 0.05
 
-# Up to so many vertices the norm of the gradient comes from all eigenvalues; Lanczos' method needs some room.
+# Up to this number of vertices all eigenvalues are computed for the norm of the gradient: Lanczos' method needs larger
+# ones.
 _FEW_VERTICES = 100
 
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What an outer step needs to know of the columns f_r of F.
+    """Statistics of the columns f_r of F that an outer step uses.
 
     Attributes
     ----------
     medians : ndarray of shape (R,)
-        med(f_r), the (floor(N / (lambda_r + 1)) + 1)-st largest value; where rows have weights the largest value such
-        that those of no smaller one weigh more than a part of 1 / (lambda_r + 1) of all.
+        med(f_r), the (floor(N / (lambda_r + 1)) + 1)-st largest value. With weights: the largest value at or above
+        which rows have more than 1 / (lambda_r + 1) of the total weight.
     balances : ndarray of shape (R,), float64
         B(f_r), the asymmetric distance of f_r to its median.
     variations : ndarray of shape (R,), float64
         TV(f_r), each edge counted once.
     n_above, n_below, n_at : ndarray of shape (R,), int64 or float64
-        Entries above, below and at the median, or what they weigh.
+        Number of entries above, below and at the median, or their total weight.
     """
 
     medians: Array
@@ -81,7 +82,7 @@ class RowStatistics:
     asymmetries : ndarray of shape (R,)
         lambda of each column.
     n_threads : int
-        Threads; they make no difference to the result.
+        Threads of the kernels; the result does not depend on them.
     """
 
     def __init__(self, graph: CutGraph, asymmetries: FloatArray, n_threads: int) -> None:
@@ -113,7 +114,7 @@ class WeightedStatistics(RowStatistics):
     graph, asymmetries, n_threads
         As of `RowStatistics`.
     weights : ndarray of shape (n,), float64
-        Not negative, in the order of the graph, not all 0.
+        Non-negative, not all 0, in the order of the graph.
     """
 
     def __init__(self, graph: CutGraph, asymmetries: FloatArray, weights: FloatArray, n_threads: int) -> None:
@@ -138,7 +139,7 @@ class WeightedStatistics(RowStatistics):
 
 
 def _weighted_median(column: Array, weights: FloatArray, quota: float) -> float:
-    """Return the largest value such that those of no smaller one weigh more than the quota."""
+    """Return the largest value at or above which the entries weigh more than the quota."""
     # Most memberships are 0: only the others are sorted.
     inner = np.flatnonzero(column > 0)
     inner = inner[np.argsort(-column[inner], kind="stable")]
@@ -162,7 +163,7 @@ class Steps(ABC):
     most_inner : int
         Inner iterations after which an outer step may end without the descent of Theorem 3.
     needs_descent : bool
-        Whether the energy must have fallen by then.
+        Whether the energy must have decreased after `most_inner` iterations.
     """
 
     by_weight: ClassVar[bool]
@@ -178,7 +179,7 @@ class Steps(ABC):
 
     @abstractmethod
     def until_test(self, last_inner: int) -> int:
-        """Return after how many iterations the stop is tested, if the last outer step took so many."""
+        """Return the number of iterations between tests of the stop, given that of the last outer step."""
 
 
 class PreconditionedSteps(Steps):
@@ -211,10 +212,10 @@ class PreconditionedSteps(Steps):
 
 
 class PaperSteps(Steps):
-    """As short everywhere as the norm of the gradient and the smallest column ask, and tested each time.
+    """One step size for all rows and columns, from the norm of the gradient, tested after each iteration.
 
-    sigma tau = (min B / (max B L))^2 with L = ||K||_2, which starts tau too: 1 / L. After 100 inner iterations the
-    authors take what there is.
+    sigma tau = (min B / (max B L))^2 with L = ||K||_2, which starts tau too: 1 / L. After 100 inner iterations an outer
+    step ends, whatever its energy.
 
     Parameters
     ----------
@@ -262,7 +263,7 @@ def _gradient_norm(graph: CutGraph) -> float:
 
 @dataclass(frozen=True)
 class OuterResult:
-    """What an outer step did.
+    """Result of an outer step.
 
     Attributes
     ----------
@@ -271,9 +272,9 @@ class OuterResult:
     n_inner : int
         Inner iterations.
     descended : bool
-        Whether the descent of Theorem 3 holds; it need not after the last iteration that was allowed.
+        Whether the descent of Theorem 3 holds; it may not where the iterations ended at their limit.
     is_valid : bool
-        Whether no column has become constant; else the energy is infinite.
+        False if a column has become constant: the energy is infinite.
     """
 
     energy: float
@@ -294,13 +295,13 @@ class TotalVariationDescent:
     n_columns : int
         Number of clusters R, at least 2.
     asymmetry : float or ndarray of shape (R,), optional
-        lambda of (P), or that of each column: how many times values above the median count in B. None: R - 1.
+        lambda of (P), or that of each column: the factor of values above the median in B. None: R - 1.
     weights : ndarray of shape (n,), float64, optional
-        What vertices count in B, in the order of the graph: not negative, not all 0. None: 1 each.
+        Weights of vertices in B, in the order of the graph: non-negative, not all 0. None: 1 each.
     steps : Steps, optional
-        How far inner iterations step and when they are tested; None: preconditioned.
+        Step sizes of inner iterations, and when they are tested; None: preconditioned.
     n_threads : int
-        Threads of the kernels; they make no difference to the result.
+        Threads of the kernels; the result does not depend on them.
     """
 
     def __init__(
@@ -337,14 +338,14 @@ class TotalVariationDescent:
         self._last_inner = 0
 
     def start(self, memberships: Array, fixed: BoolArray | None = None) -> float:
-        """Begin with these memberships; return their energy, infinite if a column is constant.
+        """Set the initial memberships; return their energy, infinite if a column is constant.
 
         Parameters
         ----------
         memberships : ndarray of shape (n, R)
-            F, rows in the simplex, in the order of the `CutGraph`, as all that follows.
+            F, rows in the simplex, in the order of the `CutGraph`, like all later arguments.
         fixed : ndarray of shape (n,), bool, optional
-            Rows that stay as they are.
+            Rows that do not change.
         """
         self._memberships[:, : self._n_columns] = memberships
         self._fixed[:] = 0 if fixed is None else fixed
@@ -378,18 +379,18 @@ class TotalVariationDescent:
     def outer_step(
         self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
     ) -> OuterResult:
-        """Linearize B around F, and take inner iterations until the energy has descended as Theorem 3 says.
+        """Linearize B around F, and iterate until the energy has descended as in Theorem 3.
 
-        After 100 of them any descent will do, or whatever there is: see `Steps`.
+        After `most_inner` iterations any descent is enough, or none is required: see `Steps`.
 
         Parameters
         ----------
         eps : float
-            How much less than in the theorem will do.
+            Relative slack of the descent that the theorem guarantees.
         most : int
             Inner iterations, at most.
         deadline : Deadline
-            Once it is over the inner iterations end.
+            The inner iterations end when it has passed.
         """
         before = self.statistics
         self._linearize(before)

@@ -91,65 +91,67 @@ Eps = Annotated[
 class TotalVariationClustering(GraphEstimator):
     """Clusters with few edges between them, of about equal size: a balanced cut of a graph, tightly relaxed.
 
-    The memberships of the relaxation come out as near indicators, so little is lost by rounding them. A few known
-    classes can be given: one row of each class often suffices.
+    The relaxed memberships are close to indicators, so that rounding them loses little. Known classes of a few rows can
+    be given: one row of each class is often enough.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters R.
     n_neighbors : int
-        Nearest neighbors of each row in the graph, itself not counted: all other rows, with a warning, where there are
-        no more. Its edges weigh 1, in both directions.
+        Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
+        fewer. Edges are undirected and have weight 1.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     n_init : int
-        Runs from different starts, each to its end, of which one is kept, see `select_by`. One, where nothing is drawn:
-        where memberships are given, or a label for each class.
+        Number of runs with different initializations, of which one is kept, see `select_by`. One run where nothing is
+        random: if memberships or a label of each class are given.
     init : "diffusion" or array-like of shape (n, R)
-        "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph; where `y` gives
-        labels, these are. Without labels the second run starts with that cut itself, so that no worse one is found.
-        Or memberships: non-negative rows that sum to 1.
+        "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph, or the labels of
+        `y` where it has any. Without labels the second run is initialized with that normalized cut itself, so that the
+        result is at least as good. Or memberships: non-negative rows that sum to 1.
     steps : {"preconditioned", "paper"}
-        "paper": Algorithm 1 as published, for comparison. Inner steps as short everywhere as the norm of the gradient
-        and the smallest column ask, tested after each; an outer step ends after 100 of them whatever the energy; a run
-        ends with the first outer step that changes it by less than `tol`, and with the memberships that it has then;
-        the weights of edges are taken as they are, in whatever unit; and without labels the first of the `n_init` runs
-        begins with the normalized cut itself, start (a), the others with (b). The paper's protocol is `n_init=31`, and
-        `max_iter=10000` where (a) is the only one.
+        "paper": Algorithm 1 as published, for comparison. One step size for all rows and columns, from the norm of the
+        gradient; the stop is tested after each inner iteration; an outer step ends after 100 of them; a run ends with
+        the first outer step that changes the energy by less than `tol`, and returns its last memberships; edge weights
+        are not rescaled; and without labels the first of the `n_init` runs is initialized with the normalized cut,
+        start (a) of the paper, the others with (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a)
+        alone.
     asymmetry : float, optional
-        lambda of (P), see Notes: how many times a vertex of a cluster counts against one outside. A cluster costs
-        least, for as many edges, if it has n / (lambda + 1) rows; None: R - 1, for equal sizes.
+        lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
+        cluster of n / (lambda + 1) rows has the lowest cost. None: R - 1, for equal sizes.
     class_priors : sequence of float, "estimate" or "labels", optional
-        How large each cluster should be, as a part of all: above 0, with sum 1. Cluster r has a lambda of its own then,
-        (1 - prior) / prior. Where no class is known, clusters have the priors under which they cost least.
-        "labels": the shares of the classes among the labels of `y`, each counted once more. "estimate": from equal ones
-        on, priors less and less alike are tried, then such as move towards the sizes found, as long as the normalized
-        cut falls by a fifth; each move takes a tenth of `n_init` runs, one from the best clusters, and swaps. None:
+        Expected fraction of the rows in each cluster: positive, with sum 1. The lambda of cluster r is then (1 - prior)
+        / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "labels": the fractions of the
+        classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then increasingly
+        unequal ones, then priors between the current ones and the sizes found, as long as the normalized cut decreases
+        by a fifth; each step takes a tenth of `n_init` runs, a run from the best clusters, and swaps. None:
         `asymmetry`.
     balance : {"rows", "degrees"}
-        What sizes count in (P): rows, or the weights of their edges, as in the normalized cut.
+        Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
-        Bounds of the numbers of rows of a cluster, below 1 as parts of all: memberships are rounded to clusters of such
-        sizes, at the least loss, by prices on clusters; inside of a cluster, where they are all alike, a random walk on
-        the graph says which rows are nearest to others.
+        Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
+        clusters of these sizes at the least total loss. Rows of a cluster with equal memberships are ranked by a random
+        walk on the graph: those nearest to other clusters move first.
     select_by : {"shared-neighbors", "energy"}
-        Which run is kept: that of the lowest (P), as in the paper; or, by default, another one's, at most 5% above, if
-        its clusters are clearly better, by 5% of both, where each edge counts for the part of their neighbors that its
-        ends share. On MNIST that is the run that finds the ten digits, with a (P) 0.5% above the lowest.
+        The run that is kept. "energy": the one with the lowest (P), as in the paper. "shared-neighbors": a run with (P)
+        at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
+        by the fraction of neighbors that their ends share. On MNIST this selects the run that finds the ten digits,
+        with (P) 0.5% above the lowest.
     n_swaps : int
-        After the runs, swaps of the best clusters at most: one is halved and two become one, whichever lowers (P)
-        most, as long as it falls; then one more run from there.
+        Maximum number of split-merge moves of the best clusters after the runs: one cluster is halved and two are
+        merged, the move that lowers (P) most, as long as (P) decreases; then one more run starts from the result.
     eps : float
-        Part of the descent that is guaranteed in theory and that an outer step may do without.
+        Relative slack of the descent that the theory guarantees for an outer step.
     tol : float
-        A run has converged when two outer steps on end change the relaxed energy by less than this, relative to it;
-        when the last half of its iterations, at least 150, did not lower the cut that it rounds to by more; or when it
-        lowered the relaxed energy by less than 200 and the cut after moves by less than 10 times this. See `steps`.
+        A run has converged when two consecutive outer steps change the relaxed energy by less than this, relative to
+        the energy; or when the last half of its iterations, at least 150, lowered the rounded cut by less than this; or
+        when that half lowered the relaxed energy by less than 200 times this, and the cut after moves by less than 10
+        times this. See `steps`.
     max_iter : int
         Inner iterations of a run, at most.
     random_state : int, RandomState or None
-        Same seed, same bits, for any number of threads.
+        Same seed, bit-identical result for any number of threads.
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
@@ -165,13 +167,13 @@ class TotalVariationClustering(GraphEstimator):
     labels_ : ndarray of shape (n,), int32
         Cluster of each row: the largest of its memberships.
     memberships_ : ndarray of shape (n, R)
-        F of the outer step that led to the smallest cut, of the last one with the steps of the paper; non-negative rows
-        that sum to 1, those that moved (see Notes) with a 1.
+        F of the outer step with the smallest cut, or of the last one with `steps="paper"`; non-negative rows that sum
+        to 1. Rows that moved (see Notes) have membership 1 in their cluster.
     outlier_scores_ : ndarray of shape (n,), float32
         Mean distance of each row to its nearest neighbors, over `cluster_scales_`: 1 for the median row of a cluster.
         Clusters of a graph have any shape and no center. `predict` measures rows by their nearest rows of the fit; a
-        row of the fit is its own nearest there, and scores less. Not with `affinity="precomputed"`, for affinities say
-        nothing of distances.
+        row of the fit is its own nearest there, and scores less. Not with `affinity="precomputed"`: affinities are no
+        distances.
     cluster_scales_ : ndarray of shape (R,), float64
         The lower median of these distances of each cluster's rows.
     energy_ : float
@@ -179,9 +181,9 @@ class TotalVariationClustering(GraphEstimator):
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
-        (P) at the end of each run; with `class_priors="estimate"` under the priors that it had.
+        (P) at the end of each run; with `class_priors="estimate"`, for the priors of that run.
     class_priors_ : ndarray of shape (R,), float64
-        The priors, as they were given or found. Only with `class_priors`.
+        The given or estimated priors. Only with `class_priors`.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph W.
     converged_ : bool
@@ -190,45 +192,46 @@ class TotalVariationClustering(GraphEstimator):
         Inner iterations of that run.
     history_ : record array
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
-        `descended` (whether the weighted energy fell as Theorem 3 says), `cut` ((P) of the memberships rounded and
-        moved on, or of the best ones so far where these leave a cluster empty).
+        `descended` (whether the weighted energy decreased as in Theorem 3), `cut` ((P) of the rounded memberships after
+        moves, or the lowest so far if rounding leaves a cluster empty).
     runs_ : record array
-        What each run reported; see `KMeans`.
+        One row per run; see `KMeans`.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, where X was a table.
     preparation_ : tuple of tuple
-        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
+        Steps that `prepare_rows` applied to the columns of X, and that are applied to new rows.
 
     Raises
     ------
     ValueError
         On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters or
-        neighbors, sizes or priors that so many clusters cannot have, an affinity matrix that is not square, symmetric
-        or non-negative, labels that are not -1 to R - 1, memberships that are not in the simplex or have a constant
-        column, or an unknown option.
+        neighbors, sizes or priors that are not feasible for the number of clusters, an affinity matrix that is not
+        square, symmetric or non-negative, labels that are not -1 to R - 1, memberships that are not in the simplex or
+        have a constant column, or an unknown option.
 
     Notes
     -----
     (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
-    each once, and lambda is `asymmetry`, R - 1 by default, or that of each prior. Its relaxation is
+    each once, and lambda is `asymmetry`, R - 1 by default, or follows from the prior of the cluster. Its relaxation is
     sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of
     ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st largest
-    value, larger ones counting lambda times. On indicators both are the same (Theorem 1 of the paper, which counts each
-    edge twice). With `balance="degrees"` rows count their degrees in sizes, medians and distances.
+    value, with larger values weighted by lambda. For indicators the two are equal (Theorem 1 of the paper, which counts
+    each edge twice). With `balance="degrees"` rows are weighted by their degrees in sizes, medians and distances.
 
-    An inner iteration takes O((edges + n) R) operations; every 5th to 25th is followed by a test of half as many. Its
-    steps are those of Pock and Chambolle's diagonal preconditioner, inverse to a vertex's degree and the scale of a
-    column; the authors' (`steps="paper"`) are as short as the worst of each needs. Memory: R floats for each edge, five
-    times n R. Rows are put into a local order first, by eigenvectors of the normalized cut (Lanczos for large graphs).
+    An inner iteration takes O((edges + n) R) operations; a test after every 5th to 25th takes half as many. Steps are
+    those of Pock and Chambolle's diagonal preconditioner, inversely proportional to the degree of a vertex and the
+    scale of a column; with `steps="paper"` one step size suits the largest degree and the smallest column. Memory: R
+    floats for each edge, and 5 n R floats. Rows are first ordered by eigenvectors of the normalized cut (Lanczos for
+    large graphs), so that neighbors are close in memory.
 
-    After an outer step memberships are rounded, and vertices of no known class move one by one to clusters next to
-    them as long as (P) falls. After a run from labels clusters exchange their classes where (P) falls and more of the
-    edges between labeled rows and others are kept. Neither with `steps="paper"` nor with bounds of sizes.
+    After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
+    (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
+    edges of labeled rows. Both steps are left out with `steps="paper"` and with size constraints.
 
-    The graph need not be connected: parts without any edge between them are clusters at no cost, and isolated vertices
-    go wherever sizes gain by it. With one cluster all rows are in it, and the energies are 0.
+    The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
+    clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
 
     References
     ----------
@@ -307,8 +310,8 @@ class TotalVariationClustering(GraphEstimator):
             The data, or (n, n) affinities. Files are read into memory as a whole.
         y : array-like of shape (n,), optional
             Known classes from 0 to n_clusters - 1, -1 where they are not known: rows with a class are and remain in
-            the cluster of that number. An array without any -1 leaves nothing to find; as scikit-learn's tools hand
-            such classes to all estimators, it is ignored.
+            the cluster of that number. An array without -1 is ignored, as scikit-learn's tools pass such labels to all
+            estimators.
 
         Returns
         -------
@@ -370,7 +373,7 @@ class TotalVariationClustering(GraphEstimator):
         return isinstance(self.class_priors, str) and self.class_priors == "estimate"
 
     def _priors(self, known: IntArray) -> FloatArray | None:
-        """Return the priors that are given, or those of the labels."""
+        """Return the given priors, or those of the labels."""
         if self.class_priors is None or self._estimates_priors:
             return None
         if isinstance(self.class_priors, str):
@@ -496,9 +499,9 @@ def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:
 
 
 def _check_names(labels: Array) -> None:
-    """Raise a ValueError for names of classes some of which are not known: clusters have numbers.
+    """Raise a ValueError for class names if some rows are unlabeled: clusters have numbers.
 
-    All names are known where scikit-learn's tools hand them over, and then ignored.
+    Names without unlabeled rows are ignored, as scikit-learn's tools pass them to all estimators.
     """
     unknown = (None, -1, "-1", "", "nan")
     if any(name in unknown or name != name for name in labels.tolist()):

@@ -1,4 +1,4 @@
-"""Initialization of total variation clustering: some vertices of each cluster, diffused over the graph."""
+"""Initialization of total variation clustering: vertices of each cluster, diffused over the graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 # Relative residual of the conjugate gradients.
 _TOLERANCE = 1e-6
 
-# Eigenvectors of which the order of the vertices is made, at least.
+# Least number of eigenvectors that order the vertices.
 _ORDER_VECTORS = 10
 
 
@@ -47,7 +47,7 @@ class RoughCut:
 def rough_cut(problem: CutProblem, deadline: Deadline) -> RoughCut:
     """Return a local order of the vertices and rough clusters, where they are needed.
 
-    Once the deadline is over the order is that of the data, and all vertices are one cluster.
+    After the deadline the order is that of the data, and all vertices are one cluster.
     """
     n, draws = problem.n_vertices, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
@@ -78,7 +78,7 @@ def normalized_cut(
     Parameters
     ----------
     spectrum : SpectralVectors
-        Of the graph; at least `n_clusters` vectors where there are so many.
+        Of the graph; at least `n_clusters` vectors, or all there are.
     n_clusters : int
         Number of clusters.
     seed : int
@@ -100,7 +100,7 @@ def normalized_cut(
 def initial_memberships(
     problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False, deadline: Deadline = UNLIMITED
 ) -> Iterator[FloatArray]:
-    """Yield initial memberships: given ones, or known labels diffused, with a drawn vertex of each class without any.
+    """Yield initial memberships: given ones, or diffused labels, with a drawn vertex for each class without labels.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def initial_memberships(
     cut_first : bool
         Whether the rough clusters themselves come first, as in the paper.
     deadline : Deadline
-        Once it is over diffusion ends as it is.
+        Diffusion ends with its current iterates when it has passed.
 
     Yields
     ------
@@ -150,8 +150,8 @@ def drawn_vertices(
 ) -> IntArray:
     """Draw a vertex for each class that has no label; return the labels with those vertices labeled too.
 
-    Each comes out of a rough cluster of its own: those with the fewest labels, and the largest of them, first. Where
-    there are not enough, or a cluster has no free vertex, it comes out of all free ones.
+    Each vertex is drawn from another rough cluster: those with the fewest labels first, of these the largest. Where
+    there are too few, or a cluster has no unlabeled vertex, it is drawn from all unlabeled vertices.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def diffused(
     n_threads : int
         Columns that are solved at the same time.
     deadline : Deadline
-        Once it is over the current iterates are returned.
+        The current iterates are returned when it has passed.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def diffused(
 def _solved_in_time(
     system: sp.csr_array, column: FloatArray, scaling: LinearOperator, deadline: Deadline
 ) -> FloatArray:
-    """Return the solution, or how far it has come when it is too late to go on."""
+    """Return the solution, or the current iterate when the deadline has passed."""
     latest = column
 
     def check(solution: FloatArray) -> None:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_memberships"]
 
-# How high the strip of a cluster is, from 0 to 1; the next begins 1 below.
+# Height of the strip of a cluster, from 0 to 1; the next strip begins 1 below.
 _STRIP = 0.82
 
 
 def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
-    """Memberships of some clusters, each in descending order: sharp steps where they are near indicators.
+    """Draw the memberships of clusters, each in descending order: steps where they are close to indicators.
 
-    Each has a strip of its own from 0 to 1, since steps of clusters of about the same size would lie upon each other.
+    Each cluster has a separate strip from 0 to 1, since steps of clusters of similar size would overlap.
     After Figure 2 of Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013.
 
     Parameters
@@ -44,7 +44,7 @@ def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: A
     ImportError
         If matplotlib is missing.
     ValueError
-        If there is no such cluster.
+        If a cluster does not exist.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 

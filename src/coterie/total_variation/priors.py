@@ -1,4 +1,4 @@
-"""How large each cluster should be, where nobody says: priors that lower the normalized cut."""
+"""Estimate class priors: expected cluster sizes that lower the normalized cut."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ __all__ = [
     "priors_of_labels",
 ]
 
-# Sizes of clusters that are tried, each this many times the next larger one's.
+# Ratios of the sizes of consecutive clusters that are tried.
 _RATIOS = (1.0, 0.7, 0.45, 0.25)
 
 # Swaps after the runs of each move, at least: descent alone does not leave a large cluster that is cut in two.
 _SWAPS = 5
 
-# Part by which the normalized cut must fall. Classes of equal size are seldom its minimum: on optdigits two joined and
-# a few rows apart have 4% less. Where sizes are unequal it falls by a third, or to a tenth.
+# Fraction by which the normalized cut must decrease. Classes of equal size are seldom its minimum: on optdigits it is
+# 4% lower with two classes merged and a few rows separate. With unequal sizes it decreases by a third to nine tenths.
 _WORTHWHILE = 0.2
 
-# Part of all runs that a move of the priors takes, and moves towards the sizes found, at most.
+# Fraction of the runs for each change of the priors, and the maximum number of changes towards the sizes found.
 _PART_OF_RUNS, _MOST_STEPS = 0.1, 5
 
 MOST_MOVES = len(_RATIOS) + _MOST_STEPS
 
 
 def check_class_priors(class_priors: Any, asymmetry: float | None, n_clusters: int) -> None:
-    """Raise a ValueError if these are not priors, nor say how to find them; see `TotalVariationClustering`."""
+    """Raise a ValueError if these are neither priors nor an option of `TotalVariationClustering`."""
     if class_priors is None:
         return
     if asymmetry is not None:
@@ -56,7 +56,7 @@ def check_class_priors(class_priors: Any, asymmetry: float | None, n_clusters: i
 
 
 def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
-    """Return the shares of the classes among the known labels, by Laplace's rule: as if there were one more of each."""
+    """Return the shares of the classes among the known labels, by Laplace's rule: with 1 added to each count."""
     counts = np.bincount(known[known >= 0], minlength=n_clusters) + 1.0
     return np.asarray(counts / counts.sum())
 
@@ -64,20 +64,20 @@ def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
 def minimize_cut_and_priors(
     problem: CutProblem, options: CutOptions, report: Report
 ) -> tuple[CutResult, FloatArray, FloatArray]:
-    """Cut a graph into clusters of sizes that are found with them.
+    """Cut a graph into clusters, and estimate their sizes.
 
-    Cuts under different priors cannot be compared by (P), so the normalized cut says which is better. It begins with
-    equal priors; then come swaps of clusters, and sizes that are each a part of the next larger one, less and less
-    alike; and from the best of these on the priors move towards the sizes that were found, as long as the normalized
-    cut falls by a fifth. Where classes are known clusters cannot change their places, and only the latter is tried.
+    Cuts with different priors cannot be compared by (P); they are compared by the normalized cut. Equal priors are
+    first; then split-merge moves, and geometric sizes of increasing ratio; from the best of these, priors move towards
+    the sizes found as long as the normalized cut decreases by a fifth. With labels clusters cannot exchange their
+    numbers, and only the last step is tried.
 
     Parameters
     ----------
     problem : CutProblem
         The problem; its priors are ignored.
     options : CutOptions
-        How many runs there are with equal priors, and when a run ends. Each move of the priors takes a tenth of them,
-        one from the best clusters, and swaps.
+        Number of runs with equal priors, and when a run ends. Each change of the priors takes a tenth of them, a run
+        from the best clusters, and split-merge moves.
     report : Report
         Called after each outer step.
 
@@ -86,7 +86,7 @@ def minimize_cut_and_priors(
     best : CutResult
         In the order of the data.
     energies : ndarray of shape (n_runs,)
-        (P) at the end of each run, under the priors that it had.
+        (P) at the end of each run, with its priors.
     priors : ndarray of shape (R,)
         Of the best run.
     """
@@ -104,7 +104,7 @@ def minimize_cut_and_priors(
 
 
 class _PriorSearch:
-    """The best clusters so far, and moves of the priors from there."""
+    """The best clusters so far, and changes of the priors from there."""
 
     def __init__(self, problem: CutProblem, options: CutOptions, report: Report, rough: RoughCut) -> None:
         assert problem.priors is not None
@@ -118,7 +118,7 @@ class _PriorSearch:
         self._cut = self._normalized_cut(self.best.labels)
 
     def move(self, priors: FloatArray) -> bool:
-        """Search with other priors, from the best clusters too; return whether the normalized cut has fallen."""
+        """Search with other priors, also from the best clusters; return whether the normalized cut decreased."""
         if self._report.reason is not None or self._cut == 0:
             return False
         problem = replace(self._problem, priors=priors)
@@ -150,6 +150,6 @@ def normalized_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: Flo
 
 
 def _normalized(shares: FloatArray, n_vertices: int) -> FloatArray:
-    """Return shares as priors, none of which is below one vertex."""
+    """Return shares as priors of at least one vertex each."""
     priors = np.maximum(shares / shares.sum(), 1 / n_vertices)
     return np.asarray(priors / priors.sum())

@@ -17,8 +17,8 @@ from coterie.size_constrained.sizes import SizeBounds
 
 __all__ = ["CutGraph", "CutProblem"]
 
-# Rows of a block: about a sixteenth of all, so that threads share the work evenly, but not so many that the
-# memberships of a block outgrow the second cache.
+# Rows of a block: about a sixteenth of all, so that threads share the work evenly, limited so that the memberships of a
+# block fit into the L2 cache.
 _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
 
 
@@ -30,7 +30,7 @@ class CutGraph:
     graph : csr_array of shape (n, n), float32 or float64
         Symmetric, non-negative; edges from a vertex to itself do not count.
     order : ndarray of shape (n,), optional
-        An order of the vertices in which neighbors are close. By default they stay as they are.
+        An order of the vertices in which neighbors are close. Default: the order of the data.
     unit : float, optional
         The unit of the weights that the kernels get; by default their mean.
 
@@ -39,8 +39,8 @@ class CutGraph:
     order : ndarray of shape (n,)
         The order.
     unit : float
-        That unit. Kernels get weights in this unit, so that clusters do not depend on that of the data: how
-        far an outer step goes does, in the paper, and weights of about 1 as there are best.
+        That unit. Kernels get weights in this unit, so that clusters do not depend on the scale of the weights: in the
+        paper the length of an outer step does, and weights of about 1 are best.
     degrees : ndarray of shape (n,)
         Sum of the weights at each vertex, in that order and unit.
     adjacency : csr_array of shape (n, n)
@@ -90,24 +90,24 @@ class CutGraph:
         )  # fmt: skip
 
     def arranged(self, values: Array) -> Array:
-        """Return what each vertex has, in the order of the graph instead of that of the data: a copy."""
+        """Return values of vertices in the order of the graph, from the order of the data, as a copy."""
         return values[self.order]
 
     def restored(self, values: Array) -> Array:
-        """Return what each vertex has, in the order of the data instead of that of the graph: a copy."""
+        """Return values of vertices in the order of the data, from the order of the graph, as a copy."""
         found = np.empty_like(values)
         found[self.order] = values
         return found
 
     @staticmethod
     def rows_of_a_block(n: int) -> int:
-        """Return how many rows a block of a graph of n vertices has."""
+        """Return the number of rows of a block of a graph with n vertices."""
         return int(np.clip(-(-n // _BLOCKS), _FEWEST_ROWS, _MOST_ROWS))
 
 
 @dataclass(frozen=True)
 class CutProblem:
-    """A graph that is to be cut into clusters, in the order of the data.
+    """The problem of cutting a graph into clusters, in the order of the data.
 
     Attributes
     ----------
@@ -116,21 +116,21 @@ class CutProblem:
     n_clusters : int
         Number of clusters R.
     known : ndarray of shape (n,), int32
-        Known classes, -1 elsewhere: those vertices stay in the clusters of these numbers.
+        Known classes, -1 for unlabeled vertices; labeled vertices remain in the clusters of these numbers.
     given : ndarray of shape (n, R), float64, or None
-        Initial memberships; None: they are diffused from labels and drawn vertices.
+        Initial memberships; None: diffused from labels and drawn vertices.
     random : RandomState
-        What is drawn comes from it.
+        Source of all random draws.
     n_threads : int
-        Threads; they make no difference to the result.
+        Threads of the kernels; the result does not depend on them.
     asymmetry : float, optional
-        lambda of (P), which says how large clusters should be: n / (lambda + 1) vertices. None: R - 1.
+        lambda of (P), which favors clusters of n / (lambda + 1) vertices. None: R - 1.
     priors : ndarray of shape (R,), float64, or None
-        The part of all that each cluster should be, instead of `asymmetry`.
+        Expected fraction of the vertices in each cluster, instead of `asymmetry`.
     weights : ndarray of shape (n,), float64, or None
-        What vertices count in the sizes of clusters; None: 1 each.
+        Weights of vertices in the sizes of clusters; None: 1 each.
     bounds : SizeBounds, optional
-        How many vertices a cluster may have.
+        Minimum and maximum number of vertices of a cluster.
     """
 
     graph: sp.csr_array
@@ -165,14 +165,14 @@ class CutProblem:
 
     @property
     def draws_vertices(self) -> bool:
-        """Whether initializations differ: no memberships are given, and of some class no vertex is known."""
+        """Whether initializations are random: no memberships are given, and some class has no label."""
         return self.given is None and len(np.unique(self.known[self.known >= 0])) < self.n_clusters
 
     @property
     def is_matched(self) -> bool:
-        """Whether clusters may have any of the priors: these differ, and no class is known."""
+        """Whether any cluster may have any prior: priors differ, and there are no labels."""
         return self.priors is not None and bool(np.all(self.known < 0)) and bool(np.ptp(self.priors) > 0)
 
     def draw_seed(self) -> int:
-        """Draw the seed of another source of random numbers."""
+        """Draw the seed of another random generator."""
         return int(self.random.randint(np.iinfo(np.int32).max))

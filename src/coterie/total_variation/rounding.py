@@ -1,4 +1,4 @@
-"""Memberships rounded to clusters of bounded size, and clusters matched with priors or with known labels."""
+"""Round memberships to clusters of bounded size, and match clusters with priors or with known labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from coterie.total_variation.problem import CutGraph
 
 __all__ = ["VertexMoves", "check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
 
-# Steps of the walk that tells rows inside of a cluster from those at its border, and how often it goes back.
+# Steps and restart probability of the random walk that separates rows inside a cluster from those at its border.
 _STEPS, _RETURN = 20, 0.5
 
-# Memberships that count as none in their logarithms: linear costs would rather give a row to a cluster far away than
-# shift two borders.
+# Memberships below this are raised to it before the logarithm. Logarithmic costs move the borders between clusters;
+# linear ones would move single rows to distant clusters.
 _NONE = 1e-12
 
 
@@ -33,23 +33,22 @@ def labels_within(
     fixed: BoolArray,
     n_threads: int = 1,
 ) -> IntArray:
-    """Round memberships to clusters of so many rows, by prices on clusters.
+    """Round memberships to clusters within size bounds, by dual variables of the clusters.
 
     Parameters
     ----------
     graph : csr_array of shape (n, n)
-        Memberships are near indicators, so most rows of a cluster are equal: which of them are at its border, a random
-        walk on this graph says.
+        Most rows of a cluster have equal memberships; a random walk on this graph finds those at its border.
     memberships : ndarray of shape (n, R)
         Rows in the simplex.
     labels : ndarray of shape (n,), int32
-        Their largest columns: they stay where the sizes are within the bounds.
+        Their largest columns, which are returned if their sizes are within the bounds.
     bounds : SizeBounds
-        Of the numbers of rows.
+        Bounds of the number of rows.
     fixed : ndarray of shape (n,), bool
-        Rows that stay in their clusters.
+        Rows that remain in their clusters.
     n_threads : int
-        Threads; they make no difference to the result.
+        Threads of the kernels; the result does not depend on them.
 
     Returns
     -------
@@ -60,14 +59,14 @@ def labels_within(
     if np.all((sizes >= bounds.least) & (sizes <= bounds.most)):
         return labels
     scores = -np.log(np.maximum(_walked(graph, memberships), _NONE))
-    # A way of R moves costs less than that.
+    # A path of R moves costs less than that.
     scores[fixed] = -R * np.log(_NONE) * (1 - np.eye(R)[labels[fixed]])
     lists = PricedLists.of_all(scores, n_threads)
     return assign_within(lists, bounds).labels
 
 
 def _walked(graph: sp.csr_array, memberships: Array) -> FloatArray:
-    """Return the mean memberships where a walk with returns comes by."""
+    """Return the mean memberships over a random walk with restarts."""
     degrees = degrees_of(graph)
     own = np.ascontiguousarray(memberships, dtype=np.float64)
     steps = sp.diags_array(np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)) @ graph
@@ -78,7 +77,7 @@ def _walked(graph: sp.csr_array, memberships: Array) -> FloatArray:
 
 
 def check_known_sizes(known: IntArray, n_clusters: int, bounds: SizeBounds) -> None:
-    """Raise a ValueError if known classes leave no clusters of such sizes."""
+    """Raise a ValueError if known classes make the size bounds infeasible."""
     sizes = np.bincount(known[known >= 0], minlength=n_clusters)
     if sizes.max() > bounds.most:
         raise ValueError(
@@ -94,7 +93,7 @@ def check_known_sizes(known: IntArray, n_clusters: int, bounds: SizeBounds) -> N
 
 
 class VertexMoves:
-    """Moves of single vertices to clusters next to them, as long as (P) falls.
+    """Moves of single vertices to adjacent clusters, as long as (P) decreases.
 
     Parameters
     ----------
@@ -103,9 +102,9 @@ class VertexMoves:
     asymmetries : ndarray of shape (R,)
         lambda of each cluster.
     weights : ndarray of shape (n,), float64, or None
-        What vertices count in the sizes of clusters, in the order of the graph; None: 1 each.
+        Weights of vertices in the sizes of clusters, in the order of the graph; None: 1 each.
     fixed : ndarray of shape (n,), bool
-        Vertices that stay.
+        Vertices that do not move.
     """
 
     def __init__(
@@ -117,10 +116,10 @@ class VertexMoves:
         self._asymmetries, self._weights, self._fixed = asymmetries, weights, fixed.astype(np.uint8)
 
     def settled(self, labels: IntArray) -> IntArray:
-        """Return clusters that no move of one vertex makes better.
+        """Return clusters whose (P) no move of a single vertex lowers.
 
-        Vertices move one after the other in the order of the graph, each to the cluster next to it that lowers (P)
-        most. No cluster becomes empty. O(edges) operations for each time that all are looked at.
+        Vertices move one after the other in the order of the graph, each to the adjacent cluster that lowers (P) most.
+        No cluster becomes empty. O(edges) operations for each pass over the vertices.
 
         Parameters
         ----------
@@ -142,7 +141,7 @@ class VertexMoves:
 def matched_numbers(
     edges: Edges, labels: IntArray, asymmetries: FloatArray, weights: FloatArray | None
 ) -> IndexArray:
-    """Return the new number of each cluster such that (P) is least: each cluster gets the prior that suits its size.
+    """Return the new number of each cluster that minimizes (P): clusters are matched with priors by their sizes.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ def matched_numbers(
     asymmetries : ndarray of shape (R,)
         lambda of each number.
     weights : ndarray of shape (n,), or None
-        What vertices count.
+        Weights of vertices in the sizes of clusters.
 
     Returns
     -------
@@ -161,14 +160,14 @@ def matched_numbers(
     """
     cuts, sizes = cuts_and_sizes(edges, labels, len(asymmetries), weights)
     limits = np.minimum(np.outer(sizes, asymmetries), (sizes.sum() - sizes)[:, None])
-    # Of no size or without a cut any number will do, but the largest should be that of the largest prior.
+    # Empty clusters and those without a cut could have any number; the largest one gets the largest prior.
     energies = cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny)
     energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), asymmetries) * 1e-12)
     return np.asarray(linear_sum_assignment(energies)[1], dtype=np.int64)
 
 
 def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_clusters: int) -> IndexArray:
-    """Return the new number of each cluster such that labeled vertices keep the most of their edges to others.
+    """Return the new number of each cluster that keeps the most edges of labeled vertices within clusters.
 
     Parameters
     ----------
@@ -177,7 +176,7 @@ def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_cluster
     labels : ndarray of shape (n,)
         The clusters.
     known : ndarray of shape (n,)
-        The classes, -1 where they are not known.
+        The classes, -1 for unlabeled vertices.
     n_clusters : int
         R.
 

@@ -1,8 +1,8 @@
-"""The solver of total variation clustering: runs from several initializations, each to its end, and the best of them.
+"""The solver of total variation clustering: runs from several initializations, and the selection of one of them.
 
 A run repeats the outer steps of Algorithm 1 of Bresson, Laurent, Uminsky and von Brecht 2013. Unlike in the paper,
-memberships are rounded after each of them, single vertices move where that lowers the cut, and a run returns the best
-of its roundings. With ``step_sizes="paper"`` it is the algorithm as published.
+memberships are rounded after each outer step, single vertices move where that lowers the cut, and a run returns the
+best rounding. With ``steps="paper"`` it is the algorithm as published.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ __all__ = [
     "minimize_cut",
 ]
 
-# Fields of the history beside those of every fit.
+# Fields of the history in addition to those of every fit.
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
 
-# Initializations with a constant column that are passed over, at most.
+# Maximum number of initializations with a constant column that are skipped.
 _MOST_CONSTANT = 10
 
-# Shares of the time left that eigenvectors and split-merge moves may take.
+# Fractions of the remaining time for eigenvectors and split-merge moves.
 SPECTRAL_SHARE, _SPLIT_MERGE_SHARE = 1 / 3, 0.5
 
-# A run ends after so many times the iterations that found its clusters, and no fewer than these.
+# A run ends after this multiple of the iterations that found its clusters, and at least this number of iterations.
 _PATIENCE, _FEWEST_INNER = 2, 300
 
-# It also ends, after no fewer iterations than these, when their second half has lowered the relaxed energy by less than
-# so many times `tol`, and the cut that vertices have moved to by less than so many. Two outer steps or more: energies
-# fall late in a long one.
+# It also ends, after at least this number of iterations, when the second half of them has lowered the relaxed energy by
+# less than the second number times `tol`, and the cut after moves by less than the third. At least two outer steps: the
+# energy of a long one decreases late.
 _FEWEST_STILL, _STILL_RELAXED, _STILL_CUT, _STILL_STEPS = 100, 200, 10, 2
 
-# By how much of (P) a run may be above the lowest, and by how much both cuts together must be lower: on tables of 33
-# kinds, runs that were less pure gained at most 3%, those that were much purer 9%.
+# Fraction of (P) by which a run may be above the lowest, and by which the product of both cuts must be lower. On 33
+# data sets, runs of lower purity gained at most 3%, runs of much higher purity 9%.
 _CLEARLY = 0.05
 
 
 @dataclass(frozen=True)
 class CutOptions:
-    """Number of runs, when each ends and which is kept; see `TotalVariationClustering`."""
+    """Number of runs, stopping rule and selection; see `TotalVariationClustering`."""
 
     n_runs: int
     max_iter: int
@@ -73,11 +73,11 @@ class CutOptions:
 
     @property
     def is_paper(self) -> bool:
-        """Whether the algorithm is that of the paper: no moves of vertices, and the last rounding is returned."""
+        """Whether the algorithm is the published one: no moves of vertices, and the last rounding is returned."""
         return self.steps == "paper"
 
 
-# How a cluster is halved.
+# Parameters of halving a cluster.
 _HALVING = CutOptions(n_runs=2, max_iter=100)
 
 
@@ -137,7 +137,7 @@ def minimize_cut(
     rough : RoughCut, optional
         That of this graph, from an earlier call.
     also : ndarray of shape (n,), int32, optional
-        Clusters from which one more run begins.
+        Initial clusters of one more run.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def _restored(result: CutResult, graph: CutGraph) -> CutResult:
 
 
 def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
-    """Number rough clusters such that their sizes suit the priors, where these differ."""
+    """Number rough clusters to match their sizes with the priors, where these differ."""
     if clusters is None or not problem.is_matched:
         return clusters
     edges = edges_of_graph(problem.graph)
@@ -238,7 +238,7 @@ def _halving(problem: CutProblem, deadline: Deadline) -> Callable[[sp.csr_array]
 
 @dataclass(frozen=True)
 class _Run:
-    """What all runs share, in the order of the kernels' graph."""
+    """State shared by all runs, in the order of the kernels' graph."""
 
     problem: CutProblem
     graph: CutGraph
@@ -287,11 +287,11 @@ def _run_from(run: _Run, memberships: FloatArray) -> CutResult | None:
 
 
 def _descend(run: _Run, energy: float) -> CutResult:
-    """Repeat outer steps from where the descent has been started, as long as better clusters are found.
+    """Repeat outer steps as long as better clusters are found.
 
-    What counts is the cut that memberships round to. Their relaxed energy falls on where two columns share two
-    clusters, and rounding is the worse for it; so a run returns the best of all its roundings. With the steps of the
-    paper it returns the last one, when the energy changes little.
+    Clusters are compared by the cut of the rounded memberships: the relaxed energy can decrease further while two
+    columns share two clusters and the rounded cut grows. So a run returns the best rounding; with the steps of the
+    paper the last one.
     """
     descent, options, report = run.descent, run.options, run.report.start_run()
     rounding = run.rounded()
@@ -306,7 +306,7 @@ def _descend(run: _Run, energy: float) -> CutResult:
             break
         energy = step.energy
         if energy > before and not options.is_paper:
-            # There are no iterations left, otherwise they had gone on.
+            # No iterations are left.
             descent.undo()
             energy = before
         rounding = run.rounded()
@@ -319,11 +319,11 @@ def _descend(run: _Run, energy: float) -> CutResult:
             lambda: run.graph.restored(descent.memberships),
             n_inner=step.n_inner,
             descended=step.descended,
-            # Equal rows can leave a cluster empty for some steps: the best cut stands in for an infinite one.
+            # Equal rows can leave a cluster empty for some steps: the lowest cut so far replaces an infinite one.
             cut=rounding.cut if np.isfinite(rounding.cut) else best.objective,
         )
         n_still = n_still + 1 if abs(before - energy) <= options.tol * abs(before) else 0
-        # A single short step tells little, so two of them have to change little.
+        # Two consecutive steps must change little: a single short one is not enough.
         if n_still == (1 if options.is_paper else 2) or (rule.is_met and not options.is_paper):
             reason = "converged"
             break
@@ -334,12 +334,12 @@ def _descend(run: _Run, energy: float) -> CutResult:
 
 
 class StoppingRule:
-    """Says when more outer steps gain too little, by what each of them has reached.
+    """Stopping rule: whether more outer steps would gain too little.
 
     Parameters
     ----------
     tol : float
-        Relative change of a cut that is a gain.
+        Relative change of a cut that counts as an improvement.
     relaxed : float
         The initial relaxed energy.
     cut, cut_before : float
@@ -375,7 +375,7 @@ class StoppingRule:
 
 
 def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
-    """Return a result whose clusters have the priors that suit them; descend on from it where that lowers (P)."""
+    """Return a result whose clusters are matched with the priors; continue the descent if that lowers (P)."""
     if not run.problem.is_matched:
         return result
     numbers = matched_numbers(run.graph.edges, result.labels, run.problem.asymmetries, run.problem.weights)
@@ -393,7 +393,7 @@ def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
 def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
     """Return a result whose clusters have the classes of the labeled vertices next to them, if that lowers (P).
 
-    Initial memberships are near to each label, not to its cluster: two clusters can end with each other's labels.
+    Initial memberships are large near each label, not in its whole cluster: two clusters can end with exchanged labels.
     """
     known = run.problem.known
     fixed = known >= 0
@@ -421,7 +421,7 @@ def _with_moved_vertices(run: _Run, result: CutResult) -> CutResult:
     return replace(result, relaxed_objective=energy, memberships=memberships)
 
 
-# --- the run that is kept --------------------------------------------------------------------------------------------
+# --- selection of a run --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -433,9 +433,9 @@ class _Candidate:
 class RunSelection:
     """Selection of one of several runs.
 
-    That is the run of the lowest (P), unless another one's clusters are clearly better where each edge counts for the
-    part of their neighbors that its ends share: by more than 5% of both (P) together, at a (P) at most 5% higher.
-    Edges between clusters that touch share few neighbors, edges that run through the middle of one share many.
+    The run with the lowest (P) is selected, unless another one, with (P) at most 5% higher, is more than 5% better in
+    the product of (P) and (P) with edges weighted by the fraction of neighbors that their ends share. The ends of edges
+    between adjacent clusters share few neighbors, those of edges inside a cluster many.
 
     Parameters
     ----------
@@ -448,7 +448,7 @@ class RunSelection:
     asymmetries : ndarray of shape (R,), float64
         lambda of each cluster.
     weights : ndarray of shape (n,), float64, or None
-        What vertices count in the sizes of clusters.
+        Weights of vertices in the sizes of clusters.
     """
 
     def __init__(
@@ -479,7 +479,7 @@ class RunSelection:
         most = (1 + _CLEARLY) * self._lowest.objective
         if run.objective <= most:
             self._candidates.append(self._candidate(run))
-        # Memberships are large, so results that another one beats by both are dropped.
+        # Memberships are large, so results that are worse in both criteria than another one are dropped.
         self._candidates = [
             one
             for one in self._candidates
@@ -488,7 +488,7 @@ class RunSelection:
 
     @property
     def best(self) -> CutResult:
-        """The run to keep; there must have been one."""
+        """The selected run; there must be at least one."""
         assert self._lowest is not None
         if not self._candidates:
             return self._lowest

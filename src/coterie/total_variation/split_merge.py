@@ -1,4 +1,4 @@
-"""Split-merge moves: halve one cluster of a balanced cut and merge two, which no descent of the relaxation does."""
+"""Split-merge moves of a balanced cut, which descent of the relaxation cannot make: halve one cluster, merge two."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["split_and_merge"]
 
 Halve = Callable[[sp.csr_array], Array]
 
-# Stands for the infinite energy of an empty cluster, so that sums without it can be had by subtraction.
+# Replaces the infinite energy of an empty cluster, so that it can be subtracted from sums.
 _EMPTY = 1e6
 
 
@@ -40,8 +40,8 @@ def split_and_merge(
     Parameters
     ----------
     problem : CutProblem
-        Of two clusters or more. They are numbered such that most known classes agree; other known vertices are set to
-        their classes.
+        With at least two clusters. Clusters are numbered so that most known classes agree; other labeled vertices are
+        set to their classes.
     labels : ndarray of shape (n,), int32
         The clusters.
     halve : callable
@@ -49,7 +49,7 @@ def split_and_merge(
     most : int
         Moves, at most.
     deadline : Deadline
-        Once it is over there are no more moves.
+        Moves end when it has passed.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def split_and_merge(
 
     Notes
     -----
-    A move is the best of all R halved clusters and all pairs: O(edges + R^4) operations, besides those of `halve`,
-    which is called again only for clusters that have changed.
+    A move is the best of all R halved clusters and all pairs: O(edges + R^4) operations, and those of `halve`, which is
+    called again only for clusters that have changed.
     """
     graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
     asymmetries, weights = problem.asymmetries, problem.weights
@@ -87,7 +87,7 @@ def split_and_merge(
 
 
 def _changed(before: IntArray, after: IntArray, n_clusters: int) -> IndexArray:
-    """Return the clusters that have other rows than any had before."""
+    """Return the clusters that have not existed before with the same rows."""
     table = np.bincount(before.astype(np.int64) * n_clusters + after, minlength=n_clusters**2) > 0
     table = table.reshape(n_clusters, n_clusters)
     from_one, to_one = table.sum(axis=0) == 1, table.sum(axis=1) == 1
@@ -95,7 +95,7 @@ def _changed(before: IntArray, after: IntArray, n_clusters: int) -> IndexArray:
 
 
 def _with_known(labels: Array, known: IntArray, n_clusters: int) -> IntArray:
-    """Number clusters so that they agree with as many known classes as can be, and set the others."""
+    """Number clusters to agree with as many known classes as possible, and set the other labeled vertices."""
     rows = np.flatnonzero(known >= 0)
     if len(rows) == 0:
         return labels.astype(np.int32)
@@ -133,12 +133,12 @@ def _best_move(
 def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetries: FloatArray) -> FloatArray:
     """Return (P) of R clusters for each pair of R + 1 that becomes one, [kept, freed]; infinite on the diagonal.
 
-    What is joined has the lambda of the kept number, and number R, which is left, that of the freed one. So with R + 1
-    equal ones each pair comes once, kept < freed.
+    The merged cluster has the lambda of the kept number, and number R that of the freed one. With R + 1 equal lambdas
+    each pair occurs once, kept < freed.
     """
     n = sizes.sum()
     is_equal = np.ptp(asymmetries) == 0
-    # Number R alone, with the lambda of each number that it may get; in the sums below it has the last one.
+    # The energy of number R, with the lambda of each number that it may get; in the sums below it has the last one.
     of_all = np.append(asymmetries, asymmetries[-1])
 
     def energy(cut: FloatArray, size: FloatArray, asymmetry: FloatArray) -> FloatArray:

@@ -1,7 +1,6 @@
-"""Files of rows: a module for each format, and the registry of all formats.
+"""File formats: a module for each, and the registry of all.
 
-Each module has a record, a `Format`. What several readers share is in `raw` (arrays in .npy format), `stored`
-(files of several arrays) and `tabular` (columns and batches of tables); `zarr_stores` is how Zarr reads elsewhere.
+Each module declares a `Format`. `tabular` has functions that several readers share.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ _by_extension: dict[str, Format] = {}
 
 
 def register_format(format: Format) -> None:
-    """Make a format of files known to `open_rows`, the command line and all else that opens files.
+    """Register a file format for `open_rows`, the command line and all other functions that open files.
 
-    A package that is installed needs no call: its formats are found by entry points in the group
-    "coterie.formats", such as ``toy = "toy_rows:TOY"`` under ``[project.entry-points."coterie.formats"]``, when
-    an extension is met that nobody knows yet.
+    Installed packages need no call: their formats are found by entry points in the group
+    "coterie.formats", such as ``toy = "toy_rows:TOY"`` under ``[project.entry-points."coterie.formats"]``, when an
+    unknown extension occurs.
 
     Parameters
     ----------
     format : Format
-        Its record. To register the same record again changes nothing.
+        The format. Registering the same one again has no effect.
 
     Raises
     ------
     TypeError
-        Where it is not a `Format`.
+        If it is not a `Format`.
     ValueError
-        Where another format has one of its extensions.
+        If another format has one of its extensions.
 
     Examples
     --------
@@ -62,13 +61,13 @@ def register_format(format: Format) -> None:
 
 
 def formats() -> list[Format]:
-    """Return all formats that are known, those of installed packages too."""
+    """Return all formats, including those of installed packages."""
     _load_entry_points()
     return list(dict.fromkeys(_by_extension.values()))
 
 
 def format_of(path: str | Path) -> Format | None:
-    """Return the format that the extension of a path stands for, None where nobody knows it."""
+    """Return the format of the extension of a path, None if it is unknown."""
     extension = plain_suffix(str(path))
     if extension and extension not in _by_extension:
         _load_entry_points()
@@ -78,7 +77,7 @@ def format_of(path: str | Path) -> Format | None:
 
 
 def known_extensions() -> str:
-    """Say which extensions are known, and which formats of other packages are not there although they should be."""
+    """Describe the known extensions, and formats of other packages that failed to load."""
     failures = _load_entry_points()
     compressed = [extension for extension, format in _by_extension.items() if format.compressed]
     endings = f"{', '.join(compressed)} may be followed by {' or '.join(COMPRESSIONS)}."
@@ -87,10 +86,9 @@ def known_extensions() -> str:
 
 @cache
 def _load_entry_points() -> list[str]:
-    """Register the formats of installed packages, once; return a sentence for each that failed.
+    """Register the formats of installed packages, once; return a sentence for each failure.
 
-    A broken package must not keep others from their files, so what failed is said only where an extension stays
-    unknown.
+    A broken package must not affect other formats, so failures are reported only with an unknown extension.
     """
     failures = []
     for entry in metadata.entry_points(group=_ENTRY_POINTS):

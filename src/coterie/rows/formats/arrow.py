@@ -25,20 +25,19 @@ from coterie.rows.source import Carried, RowSource
 
 __all__ = ["ARROW"]
 
-# Of an id, beside which a vector is long.
+# Bits of an id, for comparison with vectors.
 _TEXT_BITS = 8 * 64
 
-# Streams whose batches take more than this stay mapped, since a batch is read as a whole.
+# Streams with larger batches remain mapped, since a batch is read as a whole.
 _BATCH_BYTES = 128 * 2**20
 
 
 class ArrowFileSource(RowSource):
     """Rows of a Feather or Arrow file (of either Arrow IPC format), read batch by batch.
 
-    Batches are read one by one, of a file only the columns that are wanted. Nothing of it is mapped into memory: where
-    a mapped file is cut short, its reader is killed (SIGBUS). Of a stream each batch would be read with all its
-    columns, so one is mapped to be opened, which touches no more than where its batches are; and those of long batches
-    stay mapped, but their numbers are read from the file.
+    Batches are read one by one, with only the necessary columns, and without a memory map: if a mapped file is
+    truncated, the process is killed (SIGBUS). Batches of a stream would be read with all columns, so a stream is mapped
+    to locate its batches; streams with large batches remain mapped, but their numbers are read from the file.
     """
 
     is_parsed = True
@@ -47,7 +46,7 @@ class ArrowFileSource(RowSource):
         self._path = path
         self._is_mapped = False
         with self._opened() as (file, _):
-            # Only a file, not a stream, begins with this word.
+            # Files begin with this word, streams do not.
             self._is_stream = bytes(file.read(6)) != b"ARROW1"
             if not self._is_stream:
                 counts = self._look(file, None, columns, exclude)
@@ -77,7 +76,7 @@ class ArrowFileSource(RowSource):
     def _look(
         self, file: Any, pages: _Pages | None, columns: Columns | None, exclude: Columns | None
     ) -> list[int]:
-        """Look at the columns of an open file, and return the rows of each batch."""
+        """Inspect the columns of an open file, and return the number of rows of each batch."""
         schema = self._reader(file, None).schema
         check_unique(schema.names)
         self._names = schema.names
@@ -94,12 +93,12 @@ class ArrowFileSource(RowSource):
         for batch in self._batches(file, 0, [smallest]):
             counts.append(batch.num_rows)
             if pages is not None and not pages.hold(batch.column(0)):
-                self._is_mapped = False  # from now on: what is compressed is read as a whole anyway
+                self._is_mapped = False  # from now on: compressed batches are read as a whole
         return counts
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, _Pages | None]]:
-        """Open the file: what pyarrow reads, and where it is mapped into memory the pages behind it."""
+        """Open the file; return the reader of pyarrow, and the pages if it is mapped."""
         import pyarrow
 
         if isinstance(self._path, RemoteFile):
@@ -110,7 +109,7 @@ class ArrowFileSource(RowSource):
                 yield file, None
         else:
             with _Pages(self._path) as pages:
-                # They are unmapped when no batch uses them any more.
+                # They are unmapped after the last batch that uses them.
                 yield pyarrow.BufferReader(pyarrow.py_buffer(pages.map)), pages
 
     def _reader(self, file: Any, fields: list[int] | None) -> Any:
@@ -121,8 +120,8 @@ class ArrowFileSource(RowSource):
         return opened(file, options=ipc.IpcReadOptions(included_fields=fields or []))
 
     def _batches(self, file: Any, first: int, positions: list[int]) -> Iterator[Any]:
-        """Read these columns of all batches from the `first` on."""
-        fields = sorted(positions)  # which is the order in which the reader gives them
+        """Read these columns of all batches from `first` on."""
+        fields = sorted(positions)  # the order of the reader
         order = [fields.index(position) for position in positions]
         reader = self._reader(file, fields)
         if self._is_stream:
@@ -130,7 +129,7 @@ class ArrowFileSource(RowSource):
         else:
             batches = (reader.get_batch(i) for i in range(first, reader.num_record_batches))
         for batch in batches:
-            batch.validate()  # pyarrow believes the number of rows, and would read behind the end of a buffer
+            batch.validate()  # pyarrow trusts the number of rows, and could read beyond the end of a buffer
             yield batch.select(order)
 
     def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
@@ -139,7 +138,7 @@ class ArrowFileSource(RowSource):
             for batch in self._batches(file, 0, [carried[i] for i in positions]):
                 if pages is not None:
                     pages.check()
-                batch.validate(full=True)  # of texts, each of which begins where the file says
+                batch.validate(full=True)  # texts have offsets, which may be wrong
                 yield batch
                 if pages is not None:
                     release_map(pages.map)
@@ -162,13 +161,13 @@ class ArrowFileSource(RowSource):
 
 
 class _Pages:
-    """A file that is mapped into memory."""
+    """A memory-mapped file."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
             self.map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError:  # of an empty file
+        except ValueError:  # the file is empty
             self._file.close()
             raise
         self._address = np.frombuffer(self.map, dtype=np.uint8).ctypes.data
@@ -180,13 +179,13 @@ class _Pages:
         self._file.close()
 
     def check(self) -> None:
-        """Raise a ValueError where the file has become shorter: to touch pages behind its end ends the process."""
+        """Raise a ValueError if the file was truncated: access to pages beyond its end kills the process."""
         missing = len(self.map) - os.fstat(self._file.fileno()).st_size
         if missing > 0:
             raise DamagedFileError(f"the file is truncated: {missing} bytes are missing.")
 
     def read(self, numbers: Array) -> Array:
-        """Return numbers that lie in the map read from the file, others as they are."""
+        """Return numbers read from the file instead of the map; others unchanged."""
         begin = numbers.ctypes.data - self._address
         if not 0 <= begin < len(self.map):
             return numbers
@@ -195,13 +194,13 @@ class _Pages:
         return found
 
     def hold(self, column: Any) -> bool:
-        """Whether all of a `pyarrow.Array` lies in the map, as what is compressed does not."""
+        """Return whether a `pyarrow.Array` is entirely in the map; compressed ones are not."""
         found = [buffer.address - self._address for buffer in column.buffers() if buffer and buffer.size]
         return all(0 <= begin < len(self.map) for begin in found)
 
 
 def _size(kind: Any) -> float:
-    """Return the bits of a value; where they differ, those of a short text, or infinitely many for a list."""
+    """Return the bits of a value of a type; those of a short text for texts, infinity for a list."""
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):

@@ -27,7 +27,7 @@ __all__ = ["CSV", "Dialect", "MANY_COLUMNS", "TSV", "are_whole_numbers", "faults
 
 _MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
 
-# Of two that are as likely, the earlier: commas may be decimal commas or stand in text, others seldom do.
+# In the order of preference for ties: commas can be decimal signs or occur in text, others rarely do.
 _SEPARATORS = "\t;|,"
 _SAMPLE_CHARACTERS = 2**18
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -37,16 +37,16 @@ _LEADING_ZERO = re.compile(r"0\d+")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file writes its numbers.
+    """Dialect of a text file.
 
     Parameters
     ----------
     sep : str
-        What separates fields, one character.
+        Separator of fields, one character.
     decimal : {".", ","}
         The decimal sign.
     encoding : str
-        As Python calls it.
+        Python's name of the encoding.
     """
 
     sep: str
@@ -55,11 +55,11 @@ class Dialect:
 
     @classmethod
     def of(cls, path: Path, sep: str | None, decimal: str | None) -> Dialect:
-        """Tell the dialect of a file by its beginning; what is given holds.
+        """Detect the dialect of a file from its beginning; given values are kept.
 
-        A .tsv file has tabs. Else that separator is taken with which all lines have as many fields, at least two,
-        and of several such the one with the most numbers. The decimal sign is a comma where fields have commas
-        between digits and none has a point.
+        A .tsv file has tabs. Otherwise the separator is the one with which all lines have the same number of fields, at
+        least two; of several, the one with the most numbers. The decimal sign is a comma if fields have commas between
+        digits and none has a point.
         """
         _check(sep, decimal)
         encoding = _encoding(path)
@@ -69,7 +69,7 @@ class Dialect:
         return cls(sep, decimal or _decimal(_split(lines, sep), sep), encoding)
 
     def first_lines(self, path: Path) -> tuple[list[str], list[str], int]:
-        """Return the fields of the first two lines that have any, and the lines up to the first of them."""
+        """Return the fields of the first two non-empty lines, and the lines up to the first."""
         with open_text(path, self.encoding) as file:
             lines = csv.reader(file, delimiter=self.sep)
             first = next(filter(None, lines), [])
@@ -77,10 +77,10 @@ class Dialect:
             return first, next(filter(None, lines), []), n_lines
 
     def has_header(self, first: list[str], second: list[str]) -> bool:
-        """Tell whether the first line names the columns.
+        """Return whether the first line names the columns.
 
-        It does where a column begins with text and goes on with a number, where all its fields are text, and
-        where it is the header of a pandas frame without names: an empty field, then 0, 1, 2, ...
+        It does if a column has text in the first line and a number in the second, if all its fields are text, or if it
+        is the header of a pandas frame without names: an empty field, then 0, 1, 2, ...
         """
         texts = [self._is_text(field) for field in first]
         if any(text and not self._is_text(below) for text, below in zip(texts, second)):
@@ -90,7 +90,7 @@ class Dialect:
         return bool(texts) and all(texts)
 
     def columns_of_codes(self, path: Path) -> set[int]:
-        """Return the columns with numbers such as 00123 in the file's beginning, whose zeros are to be kept."""
+        """Return the columns with codes such as 00123 at the file's beginning, whose zeros must be kept."""
         rows = _split(_sample(path, self.encoding), self.sep)
         return {i for row in rows for i, field in enumerate(row) if _LEADING_ZERO.fullmatch(field.strip())}
 
@@ -114,7 +114,7 @@ def _encoding(path: Path) -> str:
 
 
 def _sample(path: Path, encoding: str) -> list[str]:
-    """Return the first lines, whole but where the first is very long."""
+    """Return the first lines, complete unless the first is very long."""
     with open_text(path, encoding) as file:
         text = file.read(_SAMPLE_CHARACTERS)
     lines = text.splitlines(keepends=True)
@@ -124,7 +124,7 @@ def _sample(path: Path, encoding: str) -> list[str]:
 def _split(lines: Iterable[str], sep: str) -> list[list[str]]:
     try:
         return [row for row in csv.reader(lines, delimiter=sep) if row]
-    except csv.Error:  # a field that is too long, so this does not separate fields
+    except csv.Error:  # a field is too long: not the separator
         return []
 
 
@@ -143,7 +143,7 @@ def _separator(lines: list[str], decimal: str | None) -> str:
             )
     if texts:
         return min(texts, key=lambda sep: texts[sep])
-    # No table, or not a whole one; what is wrong with it, is said when it is parsed.
+    # Not a complete table; parsing raises the error.
     return max(reversed(fields), key=lambda sep: fields[sep], default=",")
 
 
@@ -168,28 +168,28 @@ def _is_text(field: str, decimal: str) -> bool:
 MANY_COLUMNS = 2000
 """From so many columns on this is less work, where the file is small."""
 
-# Numbers that all parsers take for the same, and those of them that are whole and fit 64 bits for sure.
+# Numbers that all parsers read alike, and those of them that are whole and fit 64 bits.
 _EXPONENT = "[eE][+-]?[12]?[0-9]{1,2}"
 _NUMBER = re.compile(rf"-?([0-9]{{1,18}}|[0-9]+\.[0-9]*({_EXPONENT})?|[0-9]+{_EXPONENT})")
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
 def are_whole_numbers(path: Path, dialect: Dialect, n_skipped: int) -> BoolArray | None:
-    """Tell of each column whether all of its numbers are whole.
+    """Return for each column whether all of its numbers are whole.
 
     Parameters
     ----------
     path : Path
-        The file; all of its lines have as many fields.
+        The file; all of its lines have the same number of fields.
     dialect : Dialect
-        How it is written.
+        Its dialect.
     n_skipped : int
-        Lines up to the first row.
+        Number of lines before the first row.
 
     Returns
     -------
     ndarray of bool, or None
-        None where a field is no plain number: empty, a word, or anything that parsers may not agree about.
+        None if a field is not a plain number: empty, a word, or a form that parsers read differently.
     """
     whole: BoolArray | None = None
     try:
@@ -207,12 +207,12 @@ def are_whole_numbers(path: Path, dialect: Dialect, n_skipped: int) -> BoolArray
 def rows_of_numbers(
     path: Path, dialect: Dialect, n_skipped: int, positions: Sequence[int], part: slice, rows: int
 ) -> Iterator[FloatArray]:
-    """Yield some columns of some rows of a file for which `are_whole_numbers` has an answer.
+    """Yield columns of a range of rows of a file that `are_whole_numbers` accepts.
 
     Parameters
     ----------
     path, dialect, n_skipped
-        See there.
+        As in `are_whole_numbers`.
     positions : sequence of int
         Columns.
     part : slice
@@ -234,7 +234,7 @@ def rows_of_numbers(
 
 @contextmanager
 def _number_lines(path: Path, dialect: Dialect, n_skipped: int) -> Iterator[Iterator[list[str]]]:
-    """Give the fields of each line that has any, with points as decimal signs."""
+    """Yield the fields of each non-empty line, with points as decimal signs."""
     with open(path, encoding=dialect.encoding, newline="") as file:
         lines: Iterator[list[str]] = filter(
             None, csv.reader(islice(file, n_skipped, None), delimiter=dialect.sep)
@@ -254,18 +254,18 @@ _ENCODING = "it is not UTF-8 text{}. Save it as UTF-8, such as by: iconv -f wind
 def faults_by_line(
     path: Path, dialect: Dialect | None = None, names: Sequence[str] = (), positions: Sequence[int] = ()
 ) -> Iterator[None]:
-    """Turn what pyarrow raises on a faulty line into an error with its number and a way out.
+    """Turn pyarrow's error about a line into one with the line's number and advice.
 
     Parameters
     ----------
     path : Path
-        The file. It is read once more, after an error.
+        The file, which is read once more.
     dialect : Dialect, optional
-        How it is written, where that is known.
+        Its dialect, if known.
     names : sequence of str
-        What all columns are called.
+        Names of all columns.
     positions : sequence of int
-        Those that are read.
+        Columns that are read.
     """
     try:
         yield
@@ -309,7 +309,7 @@ def _told(
 
 
 def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that has any, behind the first."""
+    """Yield the number and the fields of each non-empty line after the first."""
     with open_text(path, dialect.encoding) as file:
         reader = csv.reader(file, delimiter=dialect.sep)
         lines = ((reader.line_num, fields) for fields in reader if fields)
@@ -321,10 +321,9 @@ _BLOCK_BYTES = 8 * 2**20
 
 
 class CsvSource(RowSource):
-    """Rows of a text file of separated numbers, parsed anew in each pass.
+    """Rows of a text file of separated numbers, parsed in each pass.
 
-    Its rows are counted once, when it is opened. `Dialect` says what separates fields, and whether the first line is
-    a header.
+    Its rows are counted once, when it is opened. The `Dialect` has the separator, and whether there is a header.
     """
 
     is_parsed = True
@@ -346,7 +345,7 @@ class CsvSource(RowSource):
             raise ValueError("the file is empty.")
         has_header = self._dialect.has_header(first, second) if header is None else header
         self._skipped = n_lines if has_header else 0
-        # Positions name the columns for pyarrow, since a header may repeat a name.
+        # Columns are named by position for pyarrow, since a header may repeat a name.
         self._keys = [str(i) for i in range(len(first))]
         self._block_bytes = max(_BLOCK_BYTES, 64 * sum(len(field) + 1 for field in first))
         self._names = first if has_header else self._keys
@@ -397,7 +396,7 @@ class CsvSource(RowSource):
             return sum(batch.num_rows for batch in batches)
 
     def _guessed_types(self) -> dict[str, Any]:
-        """Return the types of all columns, as the first block has them."""
+        """Return the types of all columns in the first block."""
         is_small = not is_compressed(self._path) and self._path.stat().st_size <= self._block_bytes
         if is_small and len(self._keys) >= MANY_COLUMNS:
             are_whole = are_whole_numbers(self._path, self._dialect, self._skipped)
@@ -426,7 +425,7 @@ class CsvSource(RowSource):
             with reading(self._path):
                 yield from rows_of_numbers(*where, positions, slice(start, stop), rows)
             return
-        # What looked like integers may go on with floats.
+        # Columns of integers in the first block may have floats later.
         types = {
             key: kind if pyarrow.types.is_boolean(kind) else pyarrow.float64()
             for key, kind in self._types.items()
@@ -443,7 +442,7 @@ class CsvSource(RowSource):
     def _carried_batches(self, chosen: list[int]) -> Iterator[Any]:
         import pyarrow
 
-        # Codes such as 00123 keep their zeros, and what is empty so far may be anything later.
+        # Codes such as 00123 keep their zeros, and empty columns may have any type later.
         codes = self._dialect.columns_of_codes(self._path)
         types = {
             key: pyarrow.string()

@@ -1,4 +1,4 @@
-"""`Format`: what there is to know of a format of files."""
+"""`Format`: the declaration of a file format."""
 
 from __future__ import annotations
 
@@ -22,49 +22,48 @@ __all__ = ["COMPRESSIONS", "Format", "plain_suffix"]
 COMPRESSIONS = (".gz", ".zst")
 """What the names of compressed files end in."""
 
-# What `open_rows` can be told about a file; the key is what stands behind `::`.
+# Options of `open_rows` about a file; the key is the part after `::`.
 _OPTIONS = ("key", "columns", "exclude", "header", "sep", "decimal", "n_columns")
 
-# So many files elsewhere are opened at a time.
+# Number of remote files that are opened at a time.
 _AT_A_TIME = 8
 
 
 def plain_suffix(name: str) -> str:
-    """Return the extension of a file in lower case, without that of a compression: .csv of ``x.CSV.gz``."""
+    """Return the extension of a file in lower case, without that of its compression: .csv of ``x.CSV.gz``."""
     suffix = PurePath(name).suffix.lower()
     return PurePath(PurePath(name).stem).suffix.lower() if suffix in COMPRESSIONS else suffix
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of files: what its files are called and who reads them.
+    """A file format: its extensions and its reader.
 
-    `coterie.rows.register_format` makes it known to `open_rows`.
+    `coterie.rows.register_format` registers it for `open_rows`.
 
     Parameters
     ----------
     name : str
-        What the format is called.
+        Name of the format.
     extensions : tuple of str
-        What its files' names end in, such as ``(".h5", ".hdf5")``: in lower case here, in any case there.
+        Extensions of its files in lower case, such as ``(".h5", ".hdf5")``; those of files may be in any case.
     open : callable
-        ``open(path, **options)`` returns the `RowSource` of one file. It gets each of `options`, None where the
-        user said nothing. What it raises becomes a ValueError that names the file. A file here is compared with what
-        it was before and after each time that its rows are read; the reader need not care.
+        ``open(path, **options)`` returns the `RowSource` of one file. It gets each of `options`, None for those that
+        were not given. Its errors become a ValueError that names the file. Changes of a local file between and during
+        passes are detected outside of the reader.
     options : tuple of {"key", "columns", "exclude", "header", "sep", "decimal", "n_columns"}
-        The options of `open_rows` that it understands, "key" being what stands behind ``::``. Users are told
-        that the others have no meaning.
+        The options of `open_rows` that it supports; "key" is the part after ``::``. Other options are an error.
     library : str, optional
-        Module without which no file can be read; it is looked for before files are opened.
+        Module that is required, checked before files are opened.
     install : str, optional
-        What brings the library, such as ``"coterie[io]"``.
+        What to install for the library, such as ``"coterie[io]"``.
     is_folder : bool
-        Whether a folder may be a file of this format, and no folder of shards.
+        Whether a folder may be one file of this format, rather than a folder of shards.
     open_shards : callable, optional
-        ``open_shards(paths, **options)`` returns the sources of several files, where what one holds decides how
-        others are read. It names the file in what it raises. By default each file is opened by itself.
+        ``open_shards(paths, **options)`` returns the sources of several files, if the content of one determines how the
+        others are read. Its errors must name the file. By default each file is opened separately.
     elsewhere : bool
-        Whether `open` takes a `RemoteFile`, too: a file elsewhere that can be read in ranges.
+        Whether `open` also takes a `RemoteFile`: a remote file that is read in ranges.
     compressed : bool
         Whether `open` takes files that are compressed by gzip or zstd and end in .gz or .zst behind their extension.
 
@@ -111,7 +110,7 @@ class Format:
         paths : sequence of Path or RemoteFile
             One file or more.
         given : dict
-            What the user said by option; None is nothing.
+            Options given by the user, None for the others.
 
         Returns
         -------
@@ -125,7 +124,7 @@ class Format:
             seen = [_seen(path) for path in paths]
             return list(map(_watched, self.open_shards(paths, **options), paths, seen))
         if len(paths) > 1 and isinstance(paths[0], RemoteFile):
-            # Most of the time is spent on waiting for answers.
+            # Most of the time is latency.
             with ThreadPoolExecutor(_AT_A_TIME) as pool:
                 return list(pool.map(self._open_one, paths, repeat(options)))
         return [self._open_one(path, options) for path in paths]
@@ -159,13 +158,13 @@ class Format:
 
 
 def _seen(path: Path | RemoteFile) -> SeenFile | None:
-    """Remember a file; readers themselves compare those elsewhere, and the files of a folder."""
+    """Record the state of a local file; readers compare remote files and folders themselves."""
     return None if isinstance(path, RemoteFile) or path.is_dir() else SeenFile(path)
 
 
 def _watched(rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> FileRows:
-    """Return the rows of a file that was remembered before it was opened."""
+    """Return the rows of a file whose state was recorded before it was opened."""
     if seen is not None:
         seen.compare()
-    # Sparse rows were read to memory just now, and stay right whatever becomes of the file.
+    # Sparse rows are in memory, and do not depend on later changes of the file.
     return FileRows(rows, path, None if isinstance(rows, SparseSource) else seen)

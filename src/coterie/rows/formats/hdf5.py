@@ -1,4 +1,4 @@
-"""HDF5 files: .h5, .hdf5; and those of AnnData: .h5ad."""
+"""HDF5 files (.h5, .hdf5) and AnnData files (.h5ad)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coterie.rows.source import Carried, RowSource
 
 __all__ = ["H5AD", "HDF5", "write_labels_to_obs"]
 
-# Sparse rows by number are read in units of about so many values.
+# Values of a unit in which sparse rows are read by number.
 _UNIT_VALUES = 1 << 16
 
 
@@ -74,7 +74,7 @@ def _open_anndata(path: Path, key: str | None) -> RowSource:
         index, columns = _obs_columns(file)
         rows.is_table = True
         if index is not None:
-            # As pandas calls an index without a name.
+            # pandas' name of an index without a name.
             shown = "__index_level_0__" if index == "_index" else index
             rows.carried = Carried([shown, *columns], partial(_obs_batches, path, [index, *columns]))
         names = (
@@ -88,7 +88,7 @@ def _open_anndata(path: Path, key: str | None) -> RowSource:
 
 
 def _sparse(group: Any, path: Path, name: str) -> RowSource:
-    """Return sparse rows: of a CSR matrix as they lie in the file, of a CSC matrix in memory."""
+    """Return sparse rows: of a CSR matrix from the file, of a CSC matrix converted in memory."""
     kind = group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", ""))
     shape = tuple(int(size) for size in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
     if str(kind).startswith("csc"):
@@ -100,7 +100,7 @@ def _sparse(group: Any, path: Path, name: str) -> RowSource:
 
 
 class CompressedRows(RowSource):
-    """Rows of a CSR matrix in a group of an HDF5 file, of which only the row pointers are held in memory."""
+    """Rows of a CSR matrix in a group of an HDF5 file, with only the row pointers in memory."""
 
     is_parsed = True
 
@@ -121,7 +121,7 @@ class CompressedRows(RowSource):
                 if len(data) != last - first or len(indices) != last - first:
                     raise DamagedFileError("the file is damaged: indptr points behind the last value")
                 arrays = (data, indices, self._indptr[low : high + 1] - first)
-                # Checked and put in order by the source of matrices in memory.
+                # `SparseSource` checks and sorts them.
                 matrix = SparseSource(sp.csr_array(arrays, shape=(high - low, self.shape[1])))
                 yield from matrix.with_dtype(self.dtype).pieces(0, high - low, high - low)
 
@@ -177,21 +177,21 @@ def _obs_batches(path: Path, names: list[str], positions: list[int]) -> Iterator
 
 
 def write_labels_to_obs(source: Path, target: Path, labels: IntArray, column: str = "cluster") -> None:
-    """Copy an AnnData file and write labels to a column of `obs` of the copy, as categories.
+    """Copy an AnnData file, with labels as a categorical column of `obs`.
 
     Parameters
     ----------
     source, target : Path
-        The file, and its copy, which is replaced if it is there.
+        The file, and its copy, which is replaced if it exists.
     labels : ndarray of shape (n,), int
         The label of each row; -1 becomes a missing value.
     column : str
-        Name of the column, which is replaced if it is there.
+        Name of the column, which is replaced if it exists.
 
     Raises
     ------
     ValueError
-        If the file has other than n observations.
+        If the file does not have n observations.
     """
     import h5py
 

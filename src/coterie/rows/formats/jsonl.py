@@ -21,17 +21,17 @@ from coterie.rows.source import Carried, RowSource
 
 __all__ = ["JSONL"]
 
-# Text that is parsed at a time, and that a thread of pyarrow parses.
+# Bytes of text that are parsed at a time, in all and by each thread of pyarrow.
 _CHUNK_BYTES = 8 * 2**20
 _BLOCK_BYTES = 2**20
 
-# An array of all objects in a single line would be joined piece by piece, and parsed as one row.
+# Maximum length of a line: an array of all objects on one line would be parsed as one row.
 _LONGEST_LINE = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some whole lines of a file: where they begin and end, and the number of the first, from 1."""
+    """Complete lines of a file: their start and end, and the number of the first line, from 1."""
 
     start: int
     stop: int
@@ -39,10 +39,10 @@ class _Chunk:
 
 
 class JsonLinesSource(RowSource):
-    """Rows of a file of JSON objects, one a line; they are the columns of a table by the names of their fields.
+    """Rows of a file with one JSON object per line, whose fields are the columns of a table.
 
-    The file is parsed once when it is opened, which finds bad lines, counts rows and tells the types of all fields;
-    and anew in each pass, of which only the fields that are asked for.
+    The file is parsed once when it is opened, to find bad lines, count rows and determine the types of all fields; and
+    in each pass, for the chosen fields only.
     """
 
     is_parsed = True
@@ -77,7 +77,7 @@ class JsonLinesSource(RowSource):
         )
 
     def unit_starts(self) -> IndexArray:
-        # A compressed file is unpacked from its beginning, by one thread.
+        # A compressed file is decompressed from its beginning, by one thread.
         return self._starts[:1] if is_compressed(self._path) else self._starts[:-1]
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -98,7 +98,7 @@ class JsonLinesSource(RowSource):
         return pyarrow.schema([self._schema.field(i) for i in positions])
 
     def _batches(self, first: int, fields: Any) -> Iterator[Any]:
-        """Read these fields of all chunks from the `first` on."""
+        """Read these fields of all chunks from `first` on."""
         with open_bytes(self._path) as file:
             if is_compressed(self._path):
                 for chunk in self._chunks[:first]:
@@ -116,7 +116,7 @@ class JsonLinesSource(RowSource):
         if fields is None:
             try:
                 text.decode()
-            except UnicodeDecodeError as error:  # which pyarrow would let pass
+            except UnicodeDecodeError as error:  # pyarrow does not check this
                 raise _bad_line(chunk, text[: error.start].count(b"\n"), "it is not UTF-8") from None
         if not text.strip():
             return _parsed(b"{}\n", fields, _BLOCK_BYTES)[:0]
@@ -133,10 +133,10 @@ class JsonLinesSource(RowSource):
             raise _bad_line(chunk, _line_of_row(text, int(row)), _in_words(message)) from None
 
     def _together(self, schema: Any, more: Any, chunk: _Chunk, text: bytes) -> Any:
-        """Return the fields of two schemas, of types that hold the values of both."""
+        """Return the fields of two schemas, with types that hold the values of both."""
         import pyarrow
 
-        # What looks like a time may go on as a text, and is written as it was read.
+        # Times may be followed by other texts, and are kept as they were written.
         texts = [
             field.with_type(pyarrow.string()) if pyarrow.types.is_timestamp(field.type) else field
             for field in more
@@ -147,12 +147,12 @@ class JsonLinesSource(RowSource):
         try:
             return pyarrow.unify_schemas([schema, more], promote_options="permissive")
         except pyarrow.ArrowException:
-            self._parse(chunk, text, schema)  # says in which line there is something else than before
+            self._parse(chunk, text, schema)  # names the line with another type
             raise
 
 
 def _chunks(file: IO[bytes]) -> Iterator[tuple[_Chunk, bytes]]:
-    """Read a file in chunks of whole lines, however long these are."""
+    """Read a file in chunks of complete lines of any length."""
     start, line = 0, 1
     waiting = b""
     while True:
@@ -194,13 +194,13 @@ def _bad_line(chunk: _Chunk, line: int, message: str) -> ValueError:
 
 
 def _line_of_row(text: bytes, row: int) -> int:
-    """Return the line of a row of a chunk; lines that are empty are no rows."""
+    """Return the line of a row of a chunk; empty lines are skipped."""
     filled = [number for number, line in enumerate(text.split(b"\n")) if line.strip()]
     return filled[min(row, len(filled) - 1)]
 
 
 def _in_words(message: str) -> str:
-    """Return what pyarrow says of a line as people would."""
+    """Rephrase a message of pyarrow about a line."""
     if message.startswith("Column() changed"):
         return 'it is not a JSON object, such as {"embedding": [0.5, 1]}'
     changed = re.fullmatch(r"Column\(/(.*)\) changed from (.*) to (.*)", message)

@@ -1,4 +1,4 @@
-"""Arrays in .npy format: .npy files, here or elsewhere, and what other files hold in it."""
+"""Arrays in .npy format, in local or remote .npy files and within other files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _STRUCTURED = (
 
 
 class RawSource(FlatSource):
-    """Rows of an array in .npy format somewhere in a file, read anew in each pass.
+    """Rows of an array in .npy format within a file, read in each pass.
 
     Parameters
     ----------
     path : Path
         The file.
     offset, size : int
-        Where the array's header begins, and the bytes from there that belong to the array.
+        Offset of the array's header, and the bytes of the array from there.
     description : str
         The file's format.
     """
@@ -59,7 +59,7 @@ class RawSource(FlatSource):
 
 
 def open_remote_array(path: RemoteFile, description: str) -> SlicedSource:
-    """Open an array that is a whole file elsewhere; its rows are fetched slice by slice."""
+    """Open an array in a remote file; its rows are fetched slice by slice."""
     with path.opened() as file:
         shape, fortran, dtype = read_header(file)
         begin = file.tell()
@@ -82,7 +82,7 @@ def _remote_rows(path: RemoteFile, begin: int, n_columns: int, dtype: np.dtype[A
 
 
 class _RemoteRows:
-    """Rows of an array in C order, behind the first `begin` bytes of a file."""
+    """Rows of an array in C order, after the first `begin` bytes of a file."""
 
     def __init__(self, file: RangedFile, begin: int, n_columns: int, dtype: np.dtype[Any]) -> None:
         self._file = file
@@ -106,7 +106,7 @@ def read_header(file: IO[bytes] | RangedFile) -> tuple[tuple[int, ...], bool, np
 
 
 def _open(path: Path | RemoteFile) -> RowSource:
-    """Open a .npy file here or elsewhere."""
+    """Open a local or remote .npy file."""
     if isinstance(path, RemoteFile):
         return open_remote_array(path, "npy")
     return RawSource(path, 0, path.stat().st_size, "npy")

@@ -1,4 +1,4 @@
-"""NumPy's and SciPy's archives of arrays: .npz."""
+"""NumPy and SciPy archives: .npz."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _CHECKED_BYTES = 2**20
 def _open(path: Path, key: str | None) -> RowSource:
     """Open the array `key` of a .npz file, else its only two-dimensional array, else the one called X.
 
-    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read as it lies in the file where
-    that is not compressed, else it is decompressed block by block in each pass.
+    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read from an uncompressed file, or
+    decompressed block by block in each pass.
     """
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -94,7 +94,7 @@ class CompressedSource(RowSource):
         ):
             read_header(stream)
             if self._fortran:  # no row is complete before the last column
-                # While it is decompressed, its bytes lie in memory twice.
+                # During decompression its bytes are in memory twice.
                 need = Need(
                     2 * self.shape[0] * row_bytes, "its columns, which lie one after the other", _IN_ROWS
                 )
@@ -126,7 +126,7 @@ def _shapes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> di
 
 
 def _member_offset(path: Path, member: zipfile.ZipInfo) -> int:
-    """Return where the bytes of an uncompressed member begin: behind its header, its name and its extras."""
+    """Return the offset of an uncompressed member: after its header, its name and its extra fields."""
     with open(path, "rb") as file:
         file.seek(member.header_offset)
         header = file.read(_ZIP_LOCAL_HEADER)

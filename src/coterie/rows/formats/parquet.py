@@ -24,11 +24,11 @@ __all__ = ["PARQUET"]
 
 _BUFFER_BYTES = 64 * 2**20
 
-# Smallest and largest buffer of a column: of a file here, and of one elsewhere, where each refill is a request.
+# Smallest and largest buffer of a column of a local and of a remote file, where each refill is a request.
 _HERE, _ELSEWHERE = (2**14, 2**20), (2**18, 2**23)
 
-# Elsewhere columns that take at most so many bytes of a row group are fetched together, also those of several row
-# groups, up to so many bytes at a time and with gaps of so many between them.
+# Remote columns of at most this number of bytes in a row group are fetched together, also those of several row groups,
+# up to the second number of bytes at a time and with gaps of at most the third.
 _GROUP_BYTES = 16 * 2**20
 _SPAN_BYTES = 8 * 2**20
 _GAP_BYTES = 2**16
@@ -93,12 +93,12 @@ def _opened(
 
     is_elsewhere = isinstance(path, RemoteFile)
     smallest, largest = _ELSEWHERE if is_elsewhere and names else _HERE
-    # Column chunks are read through small buffers and never ahead, since a row group may be as large as the file.
+    # Column chunks are read through small buffers and not in advance, since a row group may be as large as the file.
     buffer_size = max(smallest, min(largest, _BUFFER_BYTES // max(1, len(names))))
     if not isinstance(path, RemoteFile) and path.stat().st_size <= _BUFFER_BYTES:
-        # Whole chunks: a buffer grows to whatever size a damaged page gives itself.
+        # Complete chunks: a buffer grows to any size that a damaged page declares.
         buffer_size = 0
-    # Checksums of pages cost little beside decoding them, and nothing where a file has none.
+    # Checksums of pages cost little compared with decoding, and nothing if a file has none.
     options = {
         "metadata": metadata,
         "buffer_size": buffer_size,
@@ -114,7 +114,7 @@ def _opened(
 
 
 def _spans(metadata: Any, groups: Iterable[int], names: Collection[str]) -> list[Span]:
-    """Return the bytes of some columns that are best fetched together; none of row groups where they are many."""
+    """Return the byte ranges of columns that are fetched together; none for large row groups."""
     spans: list[Span] = []
     for group in groups:
         columns = map(metadata.row_group(group).column, range(metadata.num_columns))
@@ -135,7 +135,7 @@ def _spans(metadata: Any, groups: Iterable[int], names: Collection[str]) -> list
 
 
 def _batches(path: Path | RemoteFile, names: list[str], positions: list[int]) -> Iterator[Any]:
-    """Read columns that are carried along."""
+    """Read metadata columns."""
     chosen = [names[i] for i in positions]
     with reading(path), _opened(path, chosen) as file:
         for batch in file.iter_batches(columns=chosen):

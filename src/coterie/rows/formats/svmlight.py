@@ -20,9 +20,9 @@ def _open(path: Path, n_columns: int | None) -> SparseSource:
 
 
 def _open_shards(paths: Sequence[Path], n_columns: int | None) -> list[SparseSource]:
-    """Read svmlight files into memory as sparse rows of equally many columns; their labels are dropped.
+    """Read svmlight files into memory as sparse rows with the same number of columns; labels are ignored.
 
-    The format states neither its number of columns, which is `n_columns` or the largest index of all files,
+    The format contains neither the number of columns, which is `n_columns` or the largest index of all files,
     nor whether indices count from 0 or 1: they count from 1 unless one of the files has a 0.
     """
     from sklearn.datasets import load_svmlight_file

@@ -1,4 +1,4 @@
-"""What readers of formats share: which of several arrays, opening of texts, cutting of batches."""
+"""Functions shared by readers of formats: choice of an array, opening of text files, cutting of batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "open_text",
 ]  # fmt: skip
 
-# Libraries give the fill value for what is not there. Some chunks may be missing, since zeros need not be written.
+# Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
 NOTHING_WRITTEN = (
     "the array {!r} says that it has rows, but none of its numbers is there: they were never written, or its chunks "
     "were not copied along. Write or copy it again."
@@ -23,7 +23,7 @@ NOTHING_WRITTEN = (
 
 
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
-    """Return the array to read: the one asked for, the only one with rows and columns, or X."""
+    """Return the array to read: the chosen one, the only one with rows and columns, or X."""
     if key is not None:
         if key in shapes:
             return key
@@ -51,7 +51,7 @@ def is_compressed(path: Path) -> bool:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file to be read from its beginning, unpacked where it is compressed."""
+    """Open a file for reading from its beginning, decompressed if necessary."""
     if not is_compressed(path):
         return open(path, "rb")
     import pyarrow
@@ -60,12 +60,12 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
-    """Do the same as text, with the ends of lines as they are."""
+    """Open a file as text, with its original line ends."""
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
 def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) -> Iterator[Any]:
-    """Leave out the first `skipped` rows and all behind the next `n_rows`; no batch has more than `rows`."""
+    """Yield `n_rows` rows after the first `skipped`, in batches of at most `rows`."""
     for batch in batches:
         for low in range(min(skipped, batch.num_rows), batch.num_rows, rows):
             piece = batch.slice(low, min(rows, n_rows))
@@ -77,7 +77,7 @@ def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) ->
 
 
 def check_unique(names: Sequence[str]) -> None:
-    """Raise where two columns of a file have the same name, by which they are read."""
+    """Raise an error if two columns of a file have the same name, as they are read by name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(

@@ -20,9 +20,9 @@ __all__ = ["Checksums", "ZARR", "local_store", "remote_store"]
 
 
 class Checksums:
-    """What has been read of an array so far, so that chunks of two arrays are never mixed.
+    """Checksums of the objects of an array that have been read, so that chunks of two versions are never mixed.
 
-    An array is many objects, and to ask for the ETag of each would take as many requests as to read them.
+    An array has many objects, and requests for their ETags would be as many as for their content.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ class Checksums:
         self._found: dict[str, int | None] = {}
 
     def compare(self, key: str, content: Any) -> None:
-        """Compare what is found now with what was found before.
+        """Compare the content of an object with that of earlier reads.
 
         Parameters
         ----------
         key : str
-            Which object, and which of its bytes.
+            Name of the object, and the range of bytes.
         content : bytes-like or None
-            What it holds, None where there is none.
+            Its content, None if it does not exist.
 
         Raises
         ------
         ValueError
-            Where it is something else.
+            If it has changed.
         """
         checksum = None if content is None else zlib.crc32(content)
         if self._found.setdefault(key, checksum) != checksum:
@@ -57,11 +57,11 @@ class Checksums:
 
 
 def local_store(path: str, seen: SeenFolder) -> Any:
-    """Return a store of this machine for ``zarr.open``."""
+    """Return a local store for ``zarr.open``."""
     from zarr.storage import LocalStore
 
     class Store(LocalStore):
-        """Zarr's own store, whose files are compared once they are read."""
+        """Zarr's local store, with comparison of the files that are read."""
 
         async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
             found = await super().get(key, prototype, byte_range)
@@ -72,13 +72,13 @@ def local_store(path: str, seen: SeenFolder) -> Any:
 
 
 def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
-    """Return a store elsewhere for ``zarr.open``."""
+    """Return a remote store for ``zarr.open``."""
     from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
     from zarr.abc.store import RangeByteRequest
     from zarr.storage import FsspecStore
 
     class Store(FsspecStore):
-        """Zarr's own store, whose reads are tried again."""
+        """Zarr's remote store, with retries."""
 
         async def list_dir(self, prefix: str) -> AsyncIterator[str]:
             listed = super().list_dir
@@ -105,7 +105,7 @@ def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
 
 
 def _check_length(path: RemoteFile, key: str, expected: int, found: int) -> None:
-    """Raise where a server gave another part of a file than it was asked for; those without ranges give it whole."""
+    """Raise an error if a server returned another range; servers without ranges return the whole file."""
     if found != expected:
         raise FileError(
             f"Cannot read {path}: of {key} {expected} bytes were wanted, and {found} came. Does its server give parts "
@@ -140,7 +140,7 @@ def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
 
 
 def _root(path: Path | RemoteFile, seen: Checksums | SeenFolder | None) -> Any:
-    """Open an array or a group, whose objects are compared with what was seen of them."""
+    """Open an array or a group, with comparison of its objects between reads."""
     import zarr
 
     if isinstance(seen, SeenFolder):
