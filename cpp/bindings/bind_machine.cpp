@@ -1,4 +1,4 @@
-// What the kernels run on: instruction sets, sizes of the machine, blocks of rows.
+// Instruction sets, sizes of the machine, blocks of rows.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

@@ -14,7 +14,7 @@ using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-// Checks what a search is told of n_rows rows and n components.
+// Checks the arguments of a search with n_rows rows and n components.
 template <class T>
 TruncatedSearch<T> checked_search(Index n_rows, Index n, const Out2<std::int32_t>& candidates, const Out2<T>& energies,
                                   const Out2<std::int32_t>& neighbors, const std::optional<In1<std::int32_t>>& extra,

@@ -26,7 +26,7 @@ using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// An error for whoever writes the Python drivers; users' mistakes are caught before.
+// An error of a Python driver; users' arguments are validated before.
 inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(std::string("kernel: ") + what);
 }
@@ -41,7 +41,7 @@ void require_aligned(const Array& array, const char* what) {
     require(reinterpret_cast<std::uintptr_t>(array.data()) % kLineBytes == 0, what);
 }
 
-// Numbers that come from Python: one out of range would have a kernel reach into foreign memory.
+// Checks numbers from Python: with one out of range a kernel would access memory outside of its arrays.
 template <class Array>
 void require_between(const Array& numbers, Index lowest, Index end, const char* what) {
     const auto* const values = numbers.data();
@@ -49,7 +49,7 @@ void require_between(const Array& numbers, Index lowest, Index end, const char* 
     for (Index i = 0; i < n; ++i) require(values[i] >= lowest && values[i] < end, what);
 }
 
-// Where the entries of each row begin, and where the last ones end.
+// The start of the entries of each row, and the end of the last.
 template <class Array>
 void require_starts(const Array& starts) {
     const auto* const values = starts.data();

@@ -1,4 +1,4 @@
-// Centers as Python hands them over, and the checks of what comes with them.
+// Centers as Python passes them, and the checks of the arguments that come with them.
 #pragma once
 
 #include "bindings.hpp"

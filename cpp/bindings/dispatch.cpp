@@ -15,8 +15,8 @@ struct Processor {
     bool avx2 = false, avx512 = false;
 };
 
-// The processor itself is asked: __builtin_cpu_supports looks into the compiler's own library, and with Zig's it finds
-// nothing. Then whether the system saves the registers: 0x06 are those of AVX, 0xe0 what AVX-512 adds.
+// By the CPUID instruction: __builtin_cpu_supports reads a table of the compiler's runtime library, which is empty with
+// Zig. Then whether the system saves the registers: 0x06 are those of AVX, 0xe0 what AVX-512 adds.
 Processor this_processor() {
     Processor found;
     unsigned a, b, c, d, saved, unused;

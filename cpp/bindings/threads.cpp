@@ -17,7 +17,7 @@ namespace {
 class Pool {
    public:
     void run(int n_threads, void (*work)(void*), void* context) {
-        // Another Python thread has the pool: work alone rather than crowd the processors.
+        // Another Python thread uses the pool: run on the calling thread rather than oversubscribe the processors.
         std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
         if (!turn.owns_lock()) return work(context);
         {
@@ -36,7 +36,7 @@ class Pool {
     }
 
    private:
-    // False if the system gives no more threads: those that there are will do.
+    // False if the system creates no more threads; the existing ones are used.
     bool add_helper() {
         try {
             std::thread([this] { help(); }).detach();
@@ -64,7 +64,7 @@ class Pool {
         }
     }
 
-    // The next loop of a fit often follows within microseconds: look out for it, politely, before falling asleep.
+    // The next loop of a fit often follows within microseconds: spin for a short time before waiting.
     void linger(unsigned long seen) const {
         const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
         while (__atomic_load_n(&loop_, __ATOMIC_ACQUIRE) == seen && std::chrono::steady_clock::now() < end)
@@ -79,7 +79,7 @@ class Pool {
     void* context_ = nullptr;
 };
 
-// Never destroyed: its threads sleep in it until the process ends. A forked child has none of them: a new pool.
+// Never destroyed, as its threads wait in it until the process ends. A forked child has no threads and gets a new pool.
 Pool* pool = nullptr;
 
 Pool& current_pool() {

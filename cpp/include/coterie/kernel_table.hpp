@@ -1,5 +1,5 @@
 // The kernels as function pointers: one table per instruction set, one of them chosen when the module is loaded.
-// A field is called like its kernel, in whose header its arguments are explained.
+// A field has the name of its kernel, whose header documents the arguments.
 #pragma once
 
 #include "coterie/machine/views.hpp"

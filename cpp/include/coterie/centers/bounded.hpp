@@ -48,7 +48,7 @@ namespace {
 template <class T>
 inline constexpr T kUlp = sizeof(T) == 4 ? T(5.9604645e-8) : T(1.1102230246251565e-16);
 
-// What a row knows of its search so far.
+// State of the search of a row.
 template <class T>
 struct Search {
     Index row;
@@ -159,7 +159,7 @@ struct GroupBounds {
     }
     void visit(const Search<T>* const* searches, Index n, Index, const T*, const T* lowest, Index p_in_group,
                Index g) const {
-        // All lanes are computed, for the sake of one instruction; those beyond n are of no row.
+        // All lanes are computed by one instruction; those beyond n belong to no row.
         T squares[W] = {}, errors[W] = {}, bounds[W];
         StoredBound stored[W];
         for (Index r = 0; r < n; ++r) {
@@ -183,7 +183,7 @@ struct GroupBounds {
 template <class T>
 struct BoundedScratch {
     Buffer<Search<T>> searches;
-    Buffer<std::int32_t> wanted;  // n_panels x chunk: searches that want the panel
+    Buffer<std::int32_t> wanted;  // n_panels x chunk: searches that need the panel
     Buffer<Index> n_wanted;       // n_panels
 };
 
@@ -199,7 +199,7 @@ struct BoundedChunk {
     const Bounds& bounds;
     Index chunk;
 
-    // Which panels does the row have to look at? Returns false if its label cannot have changed.
+    // Selects the panels that the row must be compared with. Returns false if its label cannot have changed.
     bool open(Index row, Search<T>& s, Index index, BoundedScratch<T>& scratch) const {
         const T square = s.square = state.squares[row];
         s.row = row;
@@ -238,7 +238,7 @@ struct BoundedChunk {
         return found;
     }
 
-    // The own score with a panel's bits, for the rare row in which rounding could decide.
+    // The own score with the rounding of a panel, for the rare rows in which rounding could decide.
     void refine(Search<T>& s) const {
         alignas(64) T scores[W];
         const Index slot = step.slots[s.own_id];
@@ -247,7 +247,7 @@ struct BoundedChunk {
         s.best_is_rough = false;
     }
 
-    // Which lane becomes the row's best? -1 if none does.
+    // Returns the lane that becomes the row's best, -1 if none does.
     Index winner_of(Search<T>& s, const T* scores, T lowest, const std::int32_t* ids) const {
         const T margin = s.best_is_rough ? 2 * s.error : T(0);
         if (!(lowest <= s.best + margin)) return -1;
@@ -330,8 +330,8 @@ Index bounded_assign_with(const Rows& x, const Centers<typename Rows::value_type
                           const BoundedState<typename Rows::value_type>& state, const Bounds& bounds, int n_threads) {
     using T = typename Rows::value_type;
     const Panels<T> panels = pack<Rows>(centers, step.order, step.n_slots, n_threads);
-    // At first every row wants every panel: few rows at a time, so that they and their bounds stay in the cache.
-    // Later few rows want a panel: many rows at a time, to fill its tiles.
+    // At first every row needs every panel: few rows at a time, so that they and their bounds stay in the cache. Later
+    // few rows need a panel: many rows at a time, to fill its tiles.
     const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
     const BoundedChunk<Isa, Rows, Bounds> work{x, centers, panels, step, state, bounds, chunk};
     Index n_changed = 0;

@@ -1,5 +1,5 @@
 // Squared distances from differences, a few rows and a few centers at a time: nothing cancels, and rows need not be
-// centred. Where additions have units of their own, that costs hardly more than products.
+// centered. On processors with separate addition units this takes little more time than products.
 #pragma once
 
 #include "coterie/machine/buffer.hpp"
@@ -94,7 +94,7 @@ void square_distances(const T* rows, Index n_rows, Index width, const T* const* 
                                                          out_stride);
 }
 
-// Copies a row and fills it up with zeros to whole cache lines. memcpy would be called anew for each row.
+// Copies a row and fills it up with zeros to whole cache lines. memcpy would be a function call for each row.
 template <class Isa, class T>
 inline void copy_padded(const T* from, Index n_columns, T* to) {
     using V = typename Isa::template Vector<T>;

@@ -1,5 +1,5 @@
-// Squared distances of a few rows to centers, one lane to a row: no lanes are left to be added up in the end, which
-// takes as long as the distance itself where there are few columns.
+// Squared distances of a few rows to centers, one lane to a row. No sum over lanes is needed, which with few columns
+// takes as long as the distance itself.
 #pragma once
 
 #include "coterie/centers/differences.hpp"
@@ -8,17 +8,16 @@
 namespace coterie {
 namespace {
 
-// Below so many rows most lanes would be idle, and `square_distances` is faster.
+// With fewer rows most lanes would be idle, and `square_distances` is faster.
 inline constexpr Index kFewestLanes = 4;
 
-// Columns that are summed up in one chain; what is added to a sum must not vanish beside it.
+// Columns that are summed in one chain, limited so that terms are not lost against the sum.
 inline constexpr Index kChain = 256;
 
-// What lists of centers are filled up with.
+// Padding of lists of centers.
 inline constexpr Index kSpareCenters = 8;
 
-// Centers at a time, so that their sums fill the registers beside what is loaded; pointers to no more than eight have
-// registers of their own.
+// Centers at a time, so that their sums fill the registers that loads leave; at most eight pointers fit into registers.
 template <int Vectors>
 inline constexpr int kLaneCenters = Vectors == 1 ? 8 : Vectors == 2 ? 6 : 2;
 
@@ -72,7 +71,7 @@ void rows_to_lanes(const DenseRows<T>& x, const Index* rows, Index n, T* lanes) 
     alignas(64) T padded[kLanes<T>];
     for (Index first = 0; first < kLanes<T>; first += L)
         for (Index next = 0; next < d; next += L) {
-            // The last columns once more rather than fewer than a register holds.
+            // The last full register of columns overlaps the previous one.
             const Index j = d < L ? 0 : min_index(next, d - L);
             Block block;
 #pragma GCC unroll 16
@@ -102,7 +101,7 @@ void square_distances_of_few(const T* lanes, Index n, Index n_columns, const T* 
         if (n <= Vectors / 2 * L)
             return square_distances_of_few<Isa, T, Vectors / 2, Scaled>(lanes, n, n_columns, centers, scales, n_centers,
                                                                         out);
-    // The lanes of one chain stay in the nearest cache.
+    // The lanes of one chain stay in the L1 cache.
     for (Index j = 0; j < n_columns; j += kChain)
         for (Index c = 0; c < n_centers; c += C)
             add_chain<Isa, T, Vectors, Scaled>(lanes + j * kLanes<T>, j, min_index(n_columns, j + kChain), centers + c,

@@ -7,7 +7,7 @@
 namespace coterie {
 namespace {
 
-// IN x, centers, first_id (the number of the first of them; if 0, lists begin anew, else they are continued);
+// IN x, centers, first_id (the number of the first of them; 0 starts new lists, other numbers continue them);
 // IN/OUT ids (n x m, ascending by score; equal scores by id), scores (n x m). 1 <= m <= first_id + n_centers.
 template <class Isa, class Rows>
 void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, Index first_id, Index m,
@@ -15,7 +15,7 @@ void nearest(const Rows& x, const Centers<typename Rows::value_type>& centers, I
     using T = typename Rows::value_type;
     constexpr Index W = kLanes<T>, H = Isa::kTileHeight, kSlabBytes = 512 * 1024;
     const Panels<T> panels = pack<Rows>(centers, nullptr, centers.n_centers, n_threads);
-    // As many panels as stay in the cache meet all rows of a task before the next ones are read.
+    // All rows of a task are compared with as many panels as stay in the cache before the next ones are read.
     const Index beside_bytes = panels.n_beside * W * static_cast<Index>(sizeof(T)) * x.n_columns;
     const Index slab = max_index(1, kSlabBytes / max_index(1, beside_bytes)) * panels.n_beside;
     const Index chunk = rows_per_chunk<T>(x.n_rows, x.n_columns, 256 * 1024, 1536);

@@ -8,7 +8,7 @@
 
 namespace coterie {
 
-// Centroids relative to the data's shift m, as the kernels want them:
+// Centroids relative to the data's shift m, in the layout of the kernels:
 // ||x - c||^2 = ||x - m||^2 + offsets[c] - 2 x . centers[c], with offsets[c] = ||c - m||^2 + 2 m . (c - m).
 template <class T>
 struct Centers {
@@ -20,8 +20,8 @@ struct Centers {
 
 namespace {
 
-// How many panels are stored side by side, dimension by dimension. A sparse row meets its dimensions at random, and
-// neighbouring cache lines of one of them come at little more than the price of one.
+// Number of panels that are stored side by side, dimension by dimension. A sparse row reads its dimensions at random,
+// and adjacent cache lines of a dimension cost little more than one.
 template <class Rows>
 inline constexpr Index kMostBeside = 1;
 template <class T>
@@ -42,7 +42,7 @@ struct Panels {
     const T* panel(Index p) const { return values.data() + place(p); }
     const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
     const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
-    // Whether only the first half of its slots are taken: then the other half need not be computed.
+    // Whether only the first half of its slots is used, so that the other half is not computed.
     bool is_half_empty(Index p) const {
         bool empty = true;
         for (Index l = kLanes<T> / 2; l < kLanes<T>; ++l) empty &= panel_ids(p)[l] < 0;
@@ -50,7 +50,7 @@ struct Panels {
     }
 };
 
-// order: which centroid goes to which slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.
+// order: the centroid of each slot (n_slots entries, -1 for an empty slot), or nullptr for the natural order.
 template <class Rows, class T = typename Rows::value_type>
 Panels<T> pack(const Centers<T>& centers, const std::int32_t* order, Index n_slots, int n_threads) {
     constexpr Index W = kLanes<T>;

@@ -1,4 +1,4 @@
-// Where centroids are: moved, taken relative to a shift, compared. One pass over each: O(k d), but in every iteration.
+// Positions of centroids: updates, shifts and comparisons, each one pass of O(k d).
 #pragma once
 
 #include "coterie/machine/isa.hpp"
@@ -20,7 +20,7 @@ void move_centers(const double* sums, const double* masses, const double* shift,
 }
 
 // IN centers (n x d), shift (d); OUT relative (centers - shift), squares (of the norms of relative),
-// offsets (see Centers). Sums in eight chains: the same bits everywhere.
+// offsets (see Centers). Sums in eight chains, for bit-identical results on all instruction sets.
 template <class Isa, class T>
 void relate_centers(const T* centers, const double* shift, T* relative, double* squares, T* offsets, Index n,
                     Index d, int n_threads) {

@@ -2,9 +2,9 @@
 //
 // score(x, c) = offset(c) - 2 x . c, which orders centroids as the squared distance does.
 //
-// Each score is one chain of fused multiply-adds over the dimensions in ascending order, whatever the position of
-// the row in a tile, the tile's height or the vector width. So a score has the same bits wherever it is computed,
-// and algorithms that skip different distances still agree exactly.
+// Each score is one chain of fused multiply-adds over the dimensions in ascending order, for any position of the row in
+// a tile, tile height and vector width. So scores are bit-identical wherever they are computed, and algorithms that
+// skip different distances agree exactly.
 #pragma once
 
 #include "coterie/centers/panels.hpp"
@@ -12,7 +12,7 @@
 namespace coterie {
 namespace {
 
-// Bytes: how much of each panel line is wanted, from its beginning (64 or 32); the other scores are left as they are.
+// Bytes: the part of each panel line that is computed, from its beginning (64 or 32); other scores are not written.
 template <class Isa, class T, int Height, int Bytes>
 inline __attribute__((always_inline)) void dense_tile(const T* const* rows, Index d, const T* panel,
                                                       const T* offsets, T* out) {
@@ -140,7 +140,7 @@ void score_panels(const CsrRows<T>& x, const Index* which, Index n, const Panels
     }
 }
 
-// One dot product; the order of summation is the vector's, so its rounding differs from that of a panel's score.
+// One dot product, summed by lanes of a vector: its rounding differs from that of a panel's score.
 template <class Isa, class T>
 T dot(const DenseRows<T>& x, Index i, const T* c) {
     using V = typename Isa::template UnalignedVector<T>;

@@ -1,4 +1,4 @@
-// Short lists of what is nearest, sorted by score.
+// Short lists of the nearest, sorted by score.
 #pragma once
 
 #include "coterie/machine/numbers.hpp"
@@ -18,7 +18,7 @@ void insert_sorted(T* scores, std::int32_t* ids, Index m, T score, std::int32_t 
     ids[at] = id;
 }
 
-// Puts those of the scores of a panel that are below the last of a list into it; id(lane) tells whose they are.
+// Inserts the scores of a panel that are below the last of a list; id(lane) is the id of a lane.
 template <class Isa, class T, class Id>
 inline void insert_lanes(const T* lanes, Id id, Index m, T* scores, std::int32_t* ids) {
     for (unsigned below = Isa::below(lanes, scores[m - 1]); below != 0; below &= below - 1) {

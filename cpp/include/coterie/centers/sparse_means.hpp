@@ -21,8 +21,8 @@ struct SumPanels {
     Index n_beside;
 };
 
-// IN. Votes of the rows of some blocks, numbered through: those whose label differs from before move (all join where
-// before is nullptr; before[i] = -1: was nowhere).
+// IN. Changes of labels of the rows of some blocks, numbered consecutively: rows whose label differs from before move
+// (all join if before is nullptr; before[i] = -1: had no label).
 template <class T>
 struct SparseVotes {
     const CsrRows<T>* blocks;
@@ -33,7 +33,7 @@ struct SparseVotes {
     Index n_rows;
 };
 
-// IN/OUT. Sum and mass of each cluster's votes, and the panels of the sums.
+// IN/OUT. Sum and mass of each cluster's rows, and the panels of the sums.
 template <class T>
 struct SparseSums {
     double* sums;  // n_clusters x n_columns
@@ -102,7 +102,7 @@ void nearest_mean(const Rows& x, const SumPanels<typename Rows::value_type>& pan
     });
 }
 
-// Writes vectors into lanes of the panels. IN clusters (n): whose lanes; vectors (n x n_columns); OUT panels.
+// Writes vectors into lanes of the panels. IN clusters (n): of the lanes; vectors (n x n_columns); OUT panels.
 template <class Isa, class T, class V>
 void write_lanes(const V* vectors, const std::int32_t* clusters, Index n, Index n_columns, T* panels, Index n_beside,
                  int n_threads) {
@@ -118,7 +118,7 @@ void write_lanes(const V* vectors, const std::int32_t* clusters, Index n, Index 
     });
 }
 
-// The change of one cluster's sum while its votes are counted: a dense row of zeros with a list of what is not.
+// The change of one cluster's sum: a dense row with a list of its non-zero columns.
 struct SparseChange {
     Buffer<double> values;
     Buffer<std::uint64_t> marks;
@@ -149,7 +149,7 @@ struct SparseChange {
     }
 };
 
-// Takes votes into the sums.
+// Adds changes of labels to the sums.
 // OUT per cluster: squares = sum of the squared changes of the sum, with_sums = changes . sum before, with_panels =
 // changes . panel before.
 template <class Isa, class T>

@@ -14,7 +14,7 @@ struct Moves {
     Buffer<Index> rows;    // row * 2 + 1 if it leaves, row * 2 if it joins
 };
 
-// What a move adds to its cluster's mass.
+// The change of a cluster's mass by a move.
 template <class T>
 inline double weight_of(Index move, const T* weights) {
     const double sign = move % 2 ? -1.0 : 1.0;

@@ -34,7 +34,7 @@ void short_dual_steps(const FusionEdges<T>& edges, const DualStep<T>& step, Inde
             targets[l] = target;
             squares[l] = Row::sum(target * target);
         }
-        // Inside a cluster all are in their balls, as a rule: roots and quotients are dear.
+        // Within a cluster usually all duals are inside their balls, which saves roots and quotients.
         int n_outside = 0;
         for (Index l = 0; l < n; ++l) {
             const T radius = step.gamma * edges.weights[first + l];

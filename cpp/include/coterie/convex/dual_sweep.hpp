@@ -6,8 +6,8 @@
 
 namespace coterie {
 
-// Runs of heads whose edges one task steps, adding each new dual to a window of sums of its own: the nodes from its
-// first head to its furthest tail. Windows lie one after the other.
+// Runs of heads whose edges one task updates, adding each new dual to a separate window of sums: the nodes from its
+// first head to its furthest tail. Windows are contiguous.
 struct FusionWindows {
     const Index* starts;   // n_windows + 1: first heads
     const Index* reaches;  // n_windows: one past the furthest node
@@ -78,7 +78,7 @@ double points_of_windows(const FusionWindows& windows, const PrimalPoints<T>& po
     return total;
 }
 
-// `dual_step` and `primal_points` in one: each new dual is added up while it is at hand. The points of the step may
+// `dual_step` and `primal_points` in one: each new dual is summed while it is in a register. The points of the step may
 // be `points.ahead`. Scratch sums (one row for each of all windows' nodes); OUT squares (as of `primal_points`).
 template <class Isa, class T>
 void dual_sweep(const FusionEdges<T>& edges, const FusionNorm& norm, const FusionWindows& windows,

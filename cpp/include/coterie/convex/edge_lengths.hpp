@@ -1,5 +1,4 @@
-// How far the ends of edges are apart: the penalty with what is missing to the bound, and the lengths of the split
-// differences.
+// Distances of the ends of edges: the penalty, its gap to the dual bound, and the lengths of the split differences.
 #pragma once
 
 #include "coterie/convex/edges.hpp"

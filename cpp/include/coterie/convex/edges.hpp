@@ -22,7 +22,7 @@ struct FusionEdges {
 
 namespace {
 
-// Edges per task, by what they weigh: depends on the number of columns only.
+// Edges per task, by their size in memory: depends only on the number of columns.
 inline Index edges_per_task(Index n_columns) {
     const Index n = 32768 / n_columns;
     return n < 128 ? 128 : (n > 4096 ? 4096 : n);

@@ -6,8 +6,8 @@
 
 namespace coterie {
 
-// A sum of Euclidean norms over groups of neighbouring columns (one group: l2; one column each: l1), or the largest
-// absolute value. Groups of columns do not know each other.
+// A sum of Euclidean norms over groups of neighboring columns (one group: l2; one column each: l1), or the largest
+// absolute value. Groups of columns are independent.
 struct FusionNorm {
     const Index* group_starts;  // n_groups + 1, columns
     Index n_groups;
@@ -59,7 +59,7 @@ inline T dot_product(const T* a, const T* b, Index n) {
 }
 
 // The threshold whose soft thresholding projects on the l1 ball of the radius; 0 inside. Each pass drops what the last
-// threshold covers (Michelot's algorithm); it ends after at most n passes, as a rule after a handful.
+// threshold covers (Michelot's algorithm); it ends after at most n passes, usually after a few.
 template <class T>
 inline T ball_threshold(const T* values, Index n, T radius) {
     T total = 0;

@@ -18,7 +18,7 @@ struct PrimalPoints {
 
 namespace {
 
-// Two sums at a time, for an addition must not wait for the one before.
+// Two sums at a time, so that additions do not wait for each other.
 template <class T, Index P>
 void short_primal_row(const FusionEdges<T>& edges, const PrimalPoints<T>& points, const T* duals, Index i) {
     using Row = ShortRow<T, P>;

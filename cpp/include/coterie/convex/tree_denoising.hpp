@@ -80,8 +80,8 @@ struct Line {
     double slope, offset;
 };
 
-// Goes along a derivative from its low (high) end to where it is at least (at most) a bound, and removes the
-// breakpoints on the way.
+// Follows a derivative from its low (high) end until it is at least (at most) a bound, and removes the breakpoints
+// before that.
 template <bool kLow>
 Line clipped(Breakpoint* points, std::int32_t& heap, Line line, double bound) {
     while (heap >= 0) {
@@ -98,7 +98,7 @@ Line clipped(Breakpoint* points, std::int32_t& heap, Line line, double bound) {
     return line;
 }
 
-// What one thread needs for a column of n nodes.
+// Scratch memory of one thread for a column of n nodes.
 struct TreeScratch {
     Buffer<Breakpoint> points;
     Buffer<std::int32_t> set, parents, low, high;
@@ -115,7 +115,7 @@ inline void minimize_on_tree(TreeScratch& s, Index n) {
     for (Index i = 0; i < n; ++i) {
         s.low[i] = s.high[i] = -1;
         s.offsets[i] = -s.masses[i];
-        s.reach[i] = 0;  // what the messages of the children add at either end
+        s.reach[i] = 0;  // sums of the children's messages at either end
     }
     for (Index i = n - 1; i > 0; --i) {
         const double radius = s.radii[i];
@@ -143,13 +143,13 @@ inline void minimize_on_tree(TreeScratch& s, Index n) {
 // The share of its bound by which the flow over a contracted edge may miss it.
 constexpr double kMayMiss = 1e-9;
 
-// Contractions that are tried before a column is solved without any.
+// Number of attempts with contractions before a column is solved without any.
 constexpr int kContractions = 4;
 
 // Solves for one column. Edges that are marked as fused are contracted; where the flow over one of them then exceeds its
 // bound, its ends are apart, and the column is solved again without that contraction.
-// IN tree, x (n); IN/OUT fused (n): contracted before, u_i = u_parent after; OUT u, flows (n), where they are wanted,
-// and (objective, duality gap) in sums.
+// IN tree, x (n); IN/OUT fused (n): contracted before, u_i = u_parent after; OUT u, flows (n, if needed), and
+// (objective, duality gap) in sums.
 inline void denoise_column(const WeightedTree& tree, double gamma, const double* x, std::uint8_t* fused, double* u,
                            double* flows, double* sums, TreeScratch& s) {
     const Index n = tree.n_nodes;
@@ -190,7 +190,7 @@ inline void denoise_column(const WeightedTree& tree, double gamma, const double*
     }
     // The dual flow, made feasible, and its gap as a sum of terms that are not negative.
     double squares = 0, lengths = 0, misses = 0, slack = 0;
-    double* const left = s.offsets.data();  // by how much rows minus flows differ from the values
+    double* const left = s.offsets.data();  // difference of rows minus flows and values
     for (Index i = 0; i < n; ++i) left[i] = tree.sizes[i] * (x[i] - u[i]);
     for (Index i = n - 1; i > 0; --i) {
         const double bound = gamma * tree.weights[i], difference = u[i] - u[tree.parents[i]];

@@ -29,10 +29,9 @@ class JoinedRows {
 
 // Kruskal's algorithm, but for edges that are not certified. Edges that are not known weigh at least bounds[i] at each
 // end i, so an edge is in a minimum spanning tree if it weighs no more than the least bound of the rows on one side:
-// then it is the lightest that leaves this side. Bounds only fall as sides grow, so an edge that fails once fails for
-// good, and one pass is enough.
-// IN firsts, seconds, weights (n_edges), ascending by weight; IN/OUT groups (n_rows): the joined rows, named by one row
-// of each; OUT joined (n_rows - 1): numbers of the edges. Returns how many edges.
+// then it is the lightest that leaves this side. Bounds only fall as sides grow, so an edge that fails once always
+// fails, and one pass is enough. IN firsts, seconds, weights (n_edges), ascending by weight; IN/OUT groups (n_rows):
+// the joined rows, named by one row of each; OUT joined (n_rows - 1): numbers of the edges. Returns how many edges.
 inline Index join_certified(const std::int32_t* firsts, const std::int32_t* seconds, const double* weights,
                             Index n_edges, const double* bounds, Index n_rows, std::int32_t* groups, Index* joined) {
     JoinedRows sets(n_rows);
@@ -99,7 +98,7 @@ inline Index merge_tree(const std::int32_t* firsts, const std::int32_t* seconds,
         sets.put_under(b, a);
         node_of[a] = node;
     }
-    // Nodes that others have taken in are left out; a side is below its merge in any case.
+    // Nodes that were merged into others are left out; a side is always below its merge.
     Buffer<std::int32_t> places(most);
     Index n_left = 0;
     for (Index i = 0; i < n_nodes; ++i) {
@@ -134,7 +133,7 @@ inline void largest_below(const std::int32_t* parents, const std::int32_t* value
         if (largest[i] > largest[parents[i]]) largest[parents[i]] = largest[i];
 }
 
-// OUT found (n_nodes): the nearest marked node of each and those above it, -1 where there is none.
+// OUT found (n_nodes): the nearest marked node among each node and its ancestors, -1 if there is none.
 inline void nearest_marked(const std::int32_t* parents, const std::uint8_t* is_marked, Index n_nodes,
                            std::int32_t* found) {
     for (Index i = n_nodes - 1; i >= 0; --i)

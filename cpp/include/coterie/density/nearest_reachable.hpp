@@ -23,9 +23,8 @@ struct CellPoints {
 namespace {
 
 // For each row the point of another group at the end of the lightest edge below a limit; rows with a group of -2 - g
-// ask for points of group g only.
-// IN x, row_cores, row_groups, limits (n_rows); OUT ids, squares (n_rows): -1 and the limit where there is none. Of
-// equal edges that with the lower id.
+// are compared only with points of group g. IN x, row_cores, row_groups, limits (n_rows); OUT ids, squares (n_rows): -1
+// and the limit if there is none. Ties go to the lower id.
 template <class Isa, class T>
 void nearest_reachable(const DenseRows<T>& x, const CellPoints<T>& cells, const T* row_cores,
                        const std::int32_t* row_groups, const T* limits, std::int32_t* ids, T* squares, int n_threads) {
@@ -33,7 +32,7 @@ void nearest_reachable(const DenseRows<T>& x, const CellPoints<T>& cells, const 
     const Index width = ceil_div(x.n_columns, W) * W;
     const Buffer<T> points = padded_rows<Isa>(cells.points, cells.n_points, x.n_columns, width, n_threads);
     const Buffer<T> centers = padded_rows<Isa>(cells.centers, cells.n_cells, x.n_columns, width, n_threads);
-    // Sums of squares are off by less than this share of themselves.
+    // Relative rounding error of sums of squares.
     const T slack = static_cast<T>(2 * (x.n_columns + 16)) * epsilon<T>();
     struct Scratch {
         Buffer<T> rows, found, nearest, least;
@@ -60,7 +59,7 @@ void nearest_reachable(const DenseRows<T>& x, const CellPoints<T>& cells, const 
             const std::int32_t own = row_groups[begin + r];
             return own >= 0 ? group != own : group == -2 - own;
         };
-        // What is nearest at all in each cell: squares, less what rounding may add.
+        // Lower bounds of the squared distances to the points of each cell, minus rounding errors.
         for (Index first = 0; first < cells.n_cells; first += kPoints) {
             measure(centers.data(), first, cells.n_cells);
             for (Index c = first; c < min_index(first + kPoints, cells.n_cells); ++c) {
@@ -102,7 +101,7 @@ void nearest_reachable(const DenseRows<T>& x, const CellPoints<T>& cells, const 
                 }
             }
         };
-        // The nearest cells first, as long as that is worth the look for them: what they hold bounds the others.
+        // The nearest cells first, while finding them is worth the time: their points bound the search in others.
         for (int turn = 0; turn < 8; ++turn) {
             Index nearest = 0;
             for (Index c = 1; c < cells.n_cells; ++c)

@@ -1,5 +1,5 @@
-// Nearest neighbours in other groups, by differences: at about half the speed of products, but nothing cancels, however
-// close the rows are to one another and however far from the origin.
+// Nearest neighbors in other groups, by differences: at about half the speed of products, but without cancellation for
+// close rows or rows far from the origin.
 #pragma once
 
 #include "coterie/centers/differences.hpp"
@@ -18,7 +18,7 @@ void nearest_apart(const DenseRows<T>& x, const T* centers, Index n_centers, con
     constexpr Index W = kLanes<T>, kRows = 16, kCenters = 64;
     const Index width = ceil_div(x.n_columns, W) * W;
     const Buffer<T> padded = padded_rows<Isa>(centers, n_centers, x.n_columns, width, n_threads);
-    // The last center stands in for those that are missing to a whole tile.
+    // The last tile is padded with the last center.
     Buffer<const T*> places(ceil_div(n_centers, kCenters) * kCenters);
     for (Index c = 0; c < places.size(); ++c) places[c] = padded.data() + min_index(c, n_centers - 1) * width;
     struct Scratch {

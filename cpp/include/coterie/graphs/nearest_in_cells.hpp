@@ -1,4 +1,4 @@
-// Nearest neighbours by products with the points of a few cells.
+// Nearest neighbors by products with the points of a few cells.
 #pragma once
 
 #include <algorithm>
@@ -11,29 +11,28 @@ namespace coterie {
 
 // Points sorted into cells; each cell fills whole panels.
 struct Cells {
-    const std::int32_t* order;   // n_slots: which point is in the slot, -1 for none
+    const std::int32_t* order;   // n_slots: the point in the slot, -1 for none
     const Index* panel_starts;   // n_cells + 1: the panels of each cell
     Index n_slots;
     Index n_cells;
 };
 
-// Some rows, and the cells in which each row looks.
+// Rows, and the cells that each row visits.
 struct CellVisits {
-    const Index* row_order;      // n_listed: neighbours in this order, which look in much the same cells, share a group
+    const Index* row_order;      // n_listed: consecutive rows, which visit similar cells, share a group
     const std::int32_t* cells;   // n_rows x n_visits
     Index n_listed;
     Index n_visits;
-    bool are_shared;  // whether each row of a group looks where any of them does
+    bool are_shared;  // whether each row of a group visits the cells of all
 };
 
 namespace {
 
-// The points of lowest score among those of a few cells, for each of the rows listed: of the cells that any of 24 rows
-// visits which follow each other, or of its own alone. What is found for a row then depends on nothing but the row: its
-// cells come in ascending order, whoever else is there. A task is a few groups: a panel meets all that want it while it
-// is in the first cache.
-// IN x, points, cells, visits; OUT ids, scores (n_rows x m, of the rows listed): ascending by score; -1 and infinite
-// where there are too few.
+// The points of lowest score in a few cells, for each listed row: the cells that any row of a group of 24 consecutive
+// rows visits, or only its own. In the latter case the result does not depend on other rows, as its cells are searched
+// in ascending order. A task is a few groups: a panel is compared with all rows that need it while it is in the L1
+// cache. IN x, points, cells, visits; OUT ids, scores (n_rows x m, of the rows listed): ascending by score; -1 and
+// infinite where there are too few.
 template <class Isa, class T>
 void nearest_in_cells(const DenseRows<T>& x, const Centers<T>& points, const Cells& cells, const CellVisits& visits,
                       Index m, std::int32_t* ids, T* scores, int n_threads) {
@@ -42,7 +41,7 @@ void nearest_in_cells(const DenseRows<T>& x, const Centers<T>& points, const Cel
     const Index capacity = Shortlist<Isa, T>::capacity(m);
     struct Scratch {
         Marks met;
-        Buffer<std::uint8_t> wanted;  // n_cells x kRows: whether a row looks into a cell that was met
+        Buffer<std::uint8_t> wanted;  // n_cells x kRows: whether a row visits a cell of the group
         Buffer<T> scores;
         Buffer<std::int32_t> ids;
     };

@@ -1,4 +1,4 @@
-// The nearest of a few candidates, measured by differences in all columns.
+// The nearest of a few candidates, by differences in all columns.
 #pragma once
 
 #include "coterie/centers/differences.hpp"
@@ -6,10 +6,10 @@
 
 namespace coterie {
 
-// Some rows, and the points among which each looks for its nearest.
+// Rows, and the candidates of each.
 struct Candidates {
-    const Index* row_order;   // n_listed: those that lie together have candidates in common, which stay in the cache
-    const std::int32_t* ids;  // n_rows x m, no point twice; -1 for none
+    const Index* row_order;   // n_listed: consecutive rows have common candidates, which stay in the cache
+    const std::int32_t* ids;  // n_rows x m, distinct points; -1 for none
     Index n_listed;
     Index m;
 };
@@ -17,13 +17,13 @@ struct Candidates {
 namespace {
 
 // IN x, points (n_points x n_columns), candidates; OUT ids, squares (n_rows x n_kept, of the rows listed): ascending by
-// square, equal squares by id; -1 and infinite where there are too few. are_points: row i is point i, and not looked for.
+// square, equal squares by id; -1 and infinite where there are too few. are_points: row i is point i, and is left out.
 template <class Isa, class T>
 void nearest_of_candidates(const DenseRows<T>& x, const T* points, Index n_points, const Candidates& candidates,
                            bool are_points, Index n_kept, std::int32_t* ids, T* squares, int n_threads) {
     constexpr Index W = kLanes<T>, kRows = 64, kBatch = kTileCenters<Isa, T>;
     const Index d = x.n_columns, width = ceil_div(d, W) * W, m = candidates.m;
-    // Points as long as whole cache lines are read where they are.
+    // Points that fill whole cache lines are not copied.
     const Buffer<T> padded = padded_rows<Isa>(d == width ? nullptr : points, n_points, d, width, n_threads);
     const T* const places = d == width ? points : padded.data();
     struct Scratch {

@@ -1,5 +1,5 @@
 // The lowest of many scores, in no order until the end. A sorted list moves half of its entries for each score that enters;
-// here scores are appended, and now and then the highest are dropped.
+// here scores are appended, and the highest are dropped when the list is full.
 #pragma once
 
 #include "coterie/machine/buffer.hpp"
@@ -7,20 +7,20 @@
 namespace coterie {
 namespace {
 
-// The lowest scores of one row and whose they are; equal ones by the order in which they came.
+// The lowest scores of one row and their ids; ties in the order of insertion.
 template <class Isa, class T>
 class Shortlist {
    public:
     static constexpr Index W = kLanes<T>;
 
-    // Room for a list that ends with m entries, in whole cache lines.
+    // Capacity of a list that ends with m entries, in whole cache lines.
     static Index capacity(Index m) { return ceil_div(m + max_index(4 * W, m), W) * W; }
 
     Shortlist() = default;
     // IN/OUT scores (aligned to a cache line), ids: `capacity` of them, scratch.
     Shortlist(T* scores, std::int32_t* ids, Index m) : scores_(scores), ids_(ids), m_(m) {}
 
-    // Puts those of the scores of a panel into the list that may be among the lowest; id(lane) tells whose they are.
+    // Inserts the scores of a panel that may be among the lowest; id(lane) is the id of a lane.
     template <class Id>
     inline void add_lanes(const T* lanes, Id id) {
         for (unsigned below = Isa::below(lanes, bound_); below != 0; below &= below - 1) {
@@ -52,7 +52,7 @@ class Shortlist {
     }
 
    private:
-    // Drops scores until there are at least m, and hardly more.
+    // Drops scores until at least m, and few more, are left.
     void shrink() {
         const Index most = m_ + W;
         for (Index e = size_; e < ceil_div(size_, W) * W; ++e) scores_[e] = infinity<T>();
@@ -68,7 +68,7 @@ class Shortlist {
             else high = pivot;
             if (n >= m_ && n <= most) break;
         }
-        // No score lies between them now, or few enough are below `high`: the rest are equal to `low`.
+        // No score is between them now, or few enough are below `high`; the rest are equal to `low`.
         const bool is_cut = high < infinity<T>() && n_below(high) <= most;
         Index n_equal = is_cut ? 0 : m_ - n_below(low), kept = 0;
         const T bound = is_cut ? high : low;

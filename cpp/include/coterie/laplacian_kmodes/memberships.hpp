@@ -1,7 +1,7 @@
 // Memberships on a graph: one update is a product of a sparse matrix with a dense one, and a softmax (Ziko, Granger and
 // Ben Ayed 2018, Eq. 8).
 //
-// Memberships and affinities lie row by row, each row padded to whole cache lines: those of a neighbour are one line for
+// Memberships and affinities lie row by row, each row padded to whole cache lines: those of a neighbor are one line for
 // up to 16 clusters. In the padding memberships are 0, and affinities do not matter.
 #pragma once
 
@@ -18,7 +18,7 @@ struct WeightedGraph {
     const Index* starts;          // n_rows + 1
     const std::int32_t* columns;
     const T* weights;             // or nullptr: 1
-    const T* diagonal;            // n_rows: weight of each row with itself, besides
+    const T* diagonal;            // n_rows: additional weight of each row with itself
     Index n_rows;
 };
 
@@ -26,7 +26,7 @@ template <class T>
 struct MembershipUpdate {
     const T* affinities;                 // n_rows x width: of the rows with the modes
     T lambda;
-    T smallest_change;                   // of a membership; a row that changes less stays as it is
+    T smallest_change;                   // of a membership; a row that changes less is not updated
     Index n_clusters;
     Index width;                         // n_clusters, rounded up to a multiple of kLanes
     const T* before;                     // n_rows x width: memberships z
@@ -40,10 +40,10 @@ struct MembershipUpdate {
 
 namespace {
 
-// What is known of as many rows as a cache line has lanes.
+// State of as many rows as a cache line has lanes.
 template <class T>
 struct MembershipScratch {
-    Buffer<T> neighbors;  // rows x width: sums over their neighbours
+    Buffer<T> neighbors;  // rows x width: sums over their neighbors
     Buffer<T> columns;    // width x rows: logits, then memberships
 };
 
@@ -64,7 +64,7 @@ void keep_row(const MembershipUpdate<T>& update, Index p) {
     update.moved_after[p] = 0;
 }
 
-// Neighbours lie anywhere: their memberships are asked for some rows ahead.
+// Neighbors are at random addresses: their memberships are prefetched some rows ahead.
 template <class T>
 inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p) {
     for (Index e = graph.starts[p]; e < graph.starts[p + 1]; ++e)
@@ -72,7 +72,7 @@ inline void prefetch_neighbors(const WeightedGraph<T>& graph, const MembershipUp
             __builtin_prefetch(update.before + graph.columns[e] * update.width + l);
 }
 
-// The memberships of the neighbours of a row, added up.
+// The memberships of the neighbors of a row, added up.
 template <class Isa, class T>
 inline void sum_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, Index p, T* out) {
     using V = typename Isa::template Vector<T>;
@@ -90,7 +90,7 @@ inline void sum_neighbors(const WeightedGraph<T>& graph, const MembershipUpdate<
     }
 }
 
-// The sums over the neighbours of some rows, and their logits in columns.
+// The sums over the neighbors of some rows, and their logits in columns.
 template <class Isa, class T>
 Line<T> attract(const WeightedGraph<T>& graph, const MembershipUpdate<T>& update, const Index* rows, Index n_listed,
                 MembershipScratch<T>& scratch) {
@@ -131,7 +131,7 @@ void normalize(T* columns, Index n_clusters, Index width, Line<T>& highest, Line
         V* const logits = reinterpret_cast<V*>(columns) + v;
         V most = logits[0];
         for (Index c = 1; c < n_clusters; ++c) most = logits[c * NV] > most ? logits[c * NV] : most;
-        // The largest is left out of the sum of the others: near 1, its distance from 1 is what tells rows apart.
+        // The sum without the largest: near 1, rows differ only in the distance from 1.
         V others = V{}, ties = V{} - 1;
         for (Index c = 0; c < n_clusters; ++c) {
             const V logit = logits[c * NV], share = exponential_of_negative<T>(logit - most), zero = V{};
@@ -147,7 +147,7 @@ void normalize(T* columns, Index n_clusters, Index width, Line<T>& highest, Line
     }
 }
 
-// Writes columns of memberships to their rows. OUT weighted: their products with the sums over the neighbours;
+// Writes columns of memberships to their rows. OUT weighted: their products with the sums over the neighbors;
 // changes: the largest of each row.
 template <class Isa, class T>
 void spread(const MembershipUpdate<T>& update, const Index* rows, const MembershipScratch<T>& scratch,
@@ -199,7 +199,7 @@ void update_rows(const WeightedGraph<T>& graph, const MembershipUpdate<T>& updat
     }
 }
 
-// Whether anything changed that the memberships of a row depend on.
+// Whether an input of the memberships of a row has changed.
 template <class T>
 inline bool is_active(const WeightedGraph<T>& graph, const std::uint8_t* moved, Index p) {
     std::uint8_t any = moved[p];

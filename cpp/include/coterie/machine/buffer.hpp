@@ -1,6 +1,6 @@
 // Cache-line aligned scratch memory.
-// Own code rather than std::vector: these headers are compiled once per instruction set, and a shared inline
-// function of the standard library could be linked from the wrong one. Hence also the unnamed namespaces.
+// Not std::vector: these headers are compiled once per instruction set, and a shared inline function of the standard
+// library could be linked from the wrong one. The unnamed namespaces have the same reason.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a kernel needs to know of an instruction set: vector types, the height of a tile, horizontal operations.
+// Properties of an instruction set: vector types, the height of a tile, horizontal operations.
 #pragma once
 
 #include "coterie/machine/numbers.hpp"
@@ -27,8 +27,8 @@ struct VectorOf<double, sizeof(double)> {
 #define COTERIE_FUSES 1
 #endif
 
-// a * b + c, rounded once wherever there is a fused multiply-add. Said aloud for Clang, which fuses no product of vectors
-// that is added twice.
+// a * b + c, rounded once if there is a fused multiply-add. Explicit for Clang, which does not fuse a product of
+// vectors that is added twice.
 template <class V>
 inline __attribute__((always_inline)) V multiply_add(V a, V b, V c) {
 #if defined(COTERIE_FUSES) && defined(__clang__) && __has_builtin(__builtin_elementwise_fma)

@@ -1,4 +1,4 @@
-// A set of numbers that costs what it holds.
+// A set of numbers whose cost is proportional to its size.
 #pragma once
 
 #include "coterie/machine/buffer.hpp"
@@ -6,7 +6,7 @@
 namespace coterie {
 namespace {
 
-// Which of the numbers 0 .. n - 1 have been met since `clear`, and in which order.
+// The numbers of 0 .. n - 1 that were added since `clear`, in their order.
 struct Marks {
     explicit Marks(Index n) : places(n), ids(n) { places.fill(-1); }
 
@@ -30,7 +30,7 @@ struct Marks {
 };
 
 // Copies the n ids to `out` (which may be `ids`), each once, in the order in which they come; returns how many.
-// Without a branch, and nothing has to be cleared: `places` has room for every number, and may hold anything.
+// Without branches, and without clearing: `places` has an entry for every number, with any content.
 inline Index copy_distinct(const std::int32_t* ids, Index n, std::int32_t* places, std::int32_t* out) {
     for (Index i = n - 1; i >= 0; --i) places[ids[i]] = static_cast<std::int32_t>(i);
     Index n_distinct = 0;

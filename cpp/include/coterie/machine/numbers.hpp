@@ -1,4 +1,4 @@
-// Sizes and limits, and what is done with them everywhere.
+// Sizes, limits and functions of them.
 #pragma once
 
 #include <cstdint>

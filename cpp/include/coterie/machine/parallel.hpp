@@ -1,9 +1,9 @@
-// Parallel loops. This file and threads.cpp are the only ones that know of threads.
+// Parallel loops. Only this file and threads.cpp use threads.
 //
-// Own threads rather than OpenMP (figures in docs/development/decisions/machine.md): at the end of a loop OpenMP waits for every
-// thread, also for one that a busy machine has not let run; here the caller works through the remaining tasks by
-// itself and waits for nobody who has not begun. It also keeps clear of the second OpenMP runtime that
-// other packages bring into the process.
+// Own threads rather than OpenMP (figures in docs/development/decisions/machine.md): at the end of a loop OpenMP waits
+// for every thread, including those that a busy machine has not scheduled; here the caller runs the remaining tasks
+// itself and does not wait for threads that have not started. It also avoids a second OpenMP runtime in a process with
+// other packages.
 #pragma once
 
 #include <new>
@@ -29,7 +29,7 @@ void parallel_for(Index n_tasks, int n_threads, MakeScratch make_scratch, Body b
         Body& body;
         bool is_out_of_memory;
 
-        // Nothing may leave a thread of the pool: what it could not get is told to the caller.
+        // Exceptions must not leave a thread of the pool: failed allocations are passed to the caller.
         static void work(void* context) {
             Loop& loop = *static_cast<Loop*>(context);
             try {

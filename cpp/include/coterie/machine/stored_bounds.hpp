@@ -1,7 +1,7 @@
 // Lower bounds of distances in 16 bits: the last five bits of the exponent and eleven of the fraction, rounded down.
 //
-// Bounds are read for every row in every pass and take most of the memory of a fit. What rounding loses is a two
-// thousandth of a bound at most; so a few more rows are looked at, and no label changes.
+// Bounds are read for every row in every pass and take most of the memory of a fit. Rounding lowers a bound by at most
+// a two thousandth: a few more rows are compared, and no label changes.
 #pragma once
 
 #include "coterie/machine/numbers.hpp"
@@ -59,7 +59,7 @@ inline StoredBound store_bound(T bound, BitsType<T> bias) {
     return stored;
 }
 
-// No more than the bound that was stored, but for 0, which says nothing.
+// At most the bound that was stored; 0 is no bound.
 template <class T>
 inline T stored_value(BitsType<T> stored, BitsType<T> bias) {
     const BitsType<T> bits = (stored + bias) << BitsOf<T>::kDropped;

@@ -35,7 +35,7 @@ struct CsrRows {
 
 namespace {
 
-// Asks for the beginning of a row that will be wanted soon; a row beyond the end does no harm.
+// Prefetches the beginning of a row; a row beyond the end is permitted.
 template <class T>
 void prefetch_row(const DenseRows<T>& x, Index i) {
     const char* row = reinterpret_cast<const char*>(x.row(i));

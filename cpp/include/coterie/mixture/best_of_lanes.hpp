@@ -8,7 +8,7 @@
 namespace coterie {
 namespace {
 
-// The best few of what each lane has been shown, sorted by energy; equal ones in the order in which they came.
+// The few best components of each lane, sorted by energy, ties in the order of insertion.
 template <class Isa, class T>
 struct BestOfLanes {
     using V = typename Isa::template Vector<T>;
@@ -18,13 +18,13 @@ struct BestOfLanes {
 
     explicit BestOfLanes(Index n_kept) : n_kept(n_kept), energies(n_kept * kWidth), ids(n_kept * kWidth) {}
 
-    // Nothing is known yet: an energy that is infinite is nobody's.
+    // Empty: an infinite energy belongs to no component.
     void clear() {
         energies.fill(infinity<T>());
         ids.fill(-1);
     }
 
-    // Shows all lanes one component.
+    // Inserts one component in all lanes.
     void insert(V energy, Id of) {
         V* const kept = reinterpret_cast<V*>(energies.data());
         Ids* const kept_ids = reinterpret_cast<Ids*>(ids.data());
@@ -39,8 +39,8 @@ struct BestOfLanes {
         }
     }
 
-    // Replaces the candidates of the row of a lane. Where too few components can be chosen, the best one stands in,
-    // without a share.
+    // Replaces the candidates of the row of a lane. If there are too few components, the best one is repeated, without
+    // a share.
     void write(Index lane, std::int32_t* kept, T* kept_energies) const {
         for (Index k = 0; k < n_kept; ++k) {
             const Id id = ids[k * kWidth + lane];
@@ -83,8 +83,8 @@ void energies_of_lanes(T* lines, Index n_rows, Index m, const T* precisions, con
     }
 }
 
-// A bound below which are the n_kept best energies of each lane, and few others: a little above the n_kept-th of the
-// least ones.
+// A bound of the n_kept best energies of each lane, slightly above the n_kept-th of the least ones, so that few others
+// are below it.
 template <class Isa, class T>
 typename Isa::template Vector<T> bound_of_best(const T* least, Index n_kept, T* scratch) {
     using V = typename Isa::template Vector<T>;
@@ -104,7 +104,7 @@ typename Isa::template Vector<T> bound_of_best(const T* least, Index n_kept, T* 
 }
 
 // The best components of n rows by the lines of their energies; ids[i] is the component of line i. For row r calls
-// take(r, best, lane). Which lines are to be inserted is known before any is: a branch would wait for those before.
+// take(r, best, lane). The lines to insert are determined first: a branch would wait for earlier insertions.
 // `chosen` is scratch (m).
 template <class Isa, class T, class Take>
 void best_of_lanes(const T* lines, Index n, const std::int32_t* ids, Index m, const T* least,

@@ -1,4 +1,4 @@
-// Which components the rows of a tile look at.
+// The components that the rows of a tile are compared with.
 #pragma once
 
 #include "coterie/machine/marks.hpp"
@@ -13,9 +13,9 @@ struct TruncatedSearch {
     std::int32_t* neighbors;    // IN/OUT n_components x n_neighbors: each begins with the component itself
     Index n_neighbors;
     const std::int32_t* extra;  // one more component to try for each row, or nullptr
-    Index rows_per_tile;        // how many rows look among each other's candidates
+    Index rows_per_tile;        // number of rows that share their candidates
     bool update_neighbors;
-    bool regroup;               // learn neighbors from rows grouped by what they have found, not by what they had
+    bool regroup;               // learn neighbors from rows grouped by their new best components
 };
 
 namespace {
@@ -31,7 +31,7 @@ struct ComponentList {
     Index size = 0;
 };
 
-// Gathers the candidates of a tile: neighbours of what its rows know, neighbours of the best ones first.
+// Gathers the candidates of a tile: neighbors of its rows' components, those of the best ones first.
 template <class T>
 void gather_candidates(const TruncatedSearch<T>& search, const Index* rows, Index n, ComponentList& met,
                        ComponentList& expanded) {

@@ -1,9 +1,9 @@
 // Components with factors: the covariance of a component is diag(1 / scales^2) plus a product of factors. In columns
 // scaled by `scales`, the factors are orthogonal directions, each with the variance that it adds to 1.
 //
-// With s = (x - mean) * scales, projections b_h = directions_h . s, and what the directions leave, r = s - sum_h b_h
-// directions_h, the squared Mahalanobis distance is |r|^2 + sum_h shrinkages_h b_h^2, shrinkages_h being 1 / (1 + added
-// variance). Unlike |s|^2 - sum_h (1 - shrinkages_h) b_h^2 nothing cancels where factors explain nearly all variance.
+// With s = (x - mean) * scales, projections b_h = directions_h . s, and the residual r = s - sum_h b_h directions_h,
+// the squared Mahalanobis distance is |r|^2 + sum_h shrinkages_h b_h^2, shrinkages_h being 1 / (1 + added variance).
+// Unlike |s|^2 - sum_h (1 - shrinkages_h) b_h^2 nothing cancels where factors explain nearly all variance.
 #pragma once
 
 #include "coterie/centers/differences.hpp"
@@ -92,7 +92,7 @@ inline void project_rows(const T* rows, Index width, const T* directions, Index 
         if (n_factors > 0) project_rows<Isa, T, R, F / 2>(rows, width, directions, n_factors, out, stride);
 }
 
-// Squared lengths of what the directions leave of rows.
+// Squared lengths of the residuals of rows.
 template <class Isa, class T, int R>
 inline void residual_squares(const T* rows, Index width, const T* directions, Index n_factors, const T* projections,
                              Index stride, T* out) {
@@ -148,7 +148,7 @@ inline void scale_differences(const T* rows, Index n_rows, Index width, const T*
     }
 }
 
-// Means and scales padded as directions are, and where those of a component are.
+// Means and scales padded like directions, with the address for a component.
 template <class Isa, class T>
 struct PaddedComponents {
     PaddedComponents(const FactorComponents<T>& components, int n_threads)
@@ -226,7 +226,7 @@ void factor_energies_of_listed(const DenseRows<T>& x, const FactorComponents<T>&
                                std::int32_t* ids, T* energies, int n_threads) {
     constexpr Index kTile = 16, kPiece = 512, kChunk = 512;
     const PaddedComponents<Isa, T> padded(components, n_threads);
-    // Rows that list a component are worked on together.
+    // Rows that list a component are processed together.
     const Grouping<Index> groups = group_by<Index>(x.n_rows, components.n_components, n_threads, [&](Index begin, Index end, auto&& take) {
         for (Index e = begin * m; e < end * m; ++e) take(ids[e], e);
     });
@@ -312,7 +312,7 @@ void add_rows_to_factor_moments(const DenseRows<T>& x, const WeightedRow* entrie
     }
 }
 
-// Adds up, for each component, what the M-step needs of the rows that have a share in it.
+// Adds up the sufficient statistics of the M-step for each component.
 // IN x, candidates, shares (n_rows x m, descending), weights (n_rows or nullptr), components (without offsets and
 // shrinkages); IN/OUT out, of all components.
 template <class Isa, class T>
@@ -328,7 +328,7 @@ void factor_moments(const DenseRows<T>& x, const std::int32_t* candidates, const
                     take(candidates[e], WeightedRow{i, static_cast<double>((weights == nullptr ? T(1) : weights[i]) * shares[e])});
         });
     const Pieces pieces = cut_groups(groups.starts.data(), given.n_components, kPiece);
-    // The first piece of each component adds to the result at once, the others to places of their own.
+    // The first piece of each component adds to the result directly, the others to separate buffers.
     const Index stride = 1 + 2 * d + h * d + h + h * h;
     Buffer<Index> places(pieces.size);
     Index n_places = 0;

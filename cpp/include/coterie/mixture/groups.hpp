@@ -17,7 +17,7 @@ struct Grouping {
 // each(begin, end, f) calls f(key, item) for the items of rows begin .. end - 1, in ascending order, twice the same.
 template <class Item, class Each>
 Grouping<Item> group_by(Index n_rows, Index n_keys, int n_threads, Each each) {
-    // Chunks are counted apart, so that threads can share the work; few, since each has a counter for every key.
+    // Chunks are counted separately, so that threads can share the work; few, since each has a counter for every key.
     const Index n_chunks = max_index(1, min_index(16, n_rows / max_index(4096, n_keys)));
     const Index chunk = ceil_div(max_index(1, n_rows), n_chunks);
     Buffer<Index> places(n_chunks * n_keys);
@@ -56,7 +56,7 @@ struct Piece {
 
 struct Pieces {
     Buffer<Piece> pieces;
-    Buffer<Index> starts;  // n_groups + 1: which pieces are a group's
+    Buffer<Index> starts;  // n_groups + 1: the pieces of each group
     Index size;
 };
 

@@ -18,7 +18,7 @@ struct Shares {
 
 namespace {
 
-// What the M-step needs of a component, or of a piece of its rows.
+// Sufficient statistics of a component, or of a piece of its rows.
 struct Moments {
     double* mass;     // sum of the weights
     double* energy;   // weighted sum of the energies
@@ -46,7 +46,7 @@ void add_rows_to_moments(const DenseRows<T>& x, const Index* rows, const double*
     }
 }
 
-// What a component needs to know of a row that has a share in it. Rows up to `end` are asked for ahead of time.
+// The data of a row that has a share in a component. Rows up to `end` are prefetched.
 template <class T>
 struct Entry {
     std::int32_t row;
@@ -94,7 +94,7 @@ void add_chunk_to_moments(const DenseRows<T>& x, const Shares<T>& shares, const 
             }
         });
     const Pieces pieces = cut_groups(groups.starts.data(), n_components, kMostEntries);
-    // The first piece of each component adds to the result at once, the others to places of their own.
+    // The first piece of each component adds to the result directly, the others to separate buffers.
     Buffer<Index> places(pieces.size);
     Index n_places = 0;
     for (Index p = 0; p < pieces.size; ++p)
@@ -128,7 +128,7 @@ void add_chunk_to_moments(const DenseRows<T>& x, const Shares<T>& shares, const 
     });
 }
 
-// Adds up, for each component, what the M-step needs of the rows that have a share in it.
+// Adds up the sufficient statistics of the M-step for each component.
 // IN x, shares, means (n_components x d);
 // IN/OUT masses, energies (n_components), first (n_components x d), second (the same, or nullptr).
 template <class Isa, class T>

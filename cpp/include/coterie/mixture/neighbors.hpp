@@ -1,4 +1,4 @@
-// Which components are neighbours, learnt from the rows that share a best component.
+// Neighbors of components, learned from the rows that share a best component.
 #pragma once
 
 #include "coterie/centers/sorted_lists.hpp"
@@ -7,7 +7,7 @@
 namespace coterie {
 namespace {
 
-// What some rows found out about a component.
+// Statistics of a component over some rows.
 struct Finding {
     double sum;  // of the energies
     Index count;
@@ -20,7 +20,7 @@ struct Tally {
         for (Index c = 0; c < n_components; ++c) findings[c] = {0, 0, static_cast<std::int32_t>(c)};
     }
 
-    // Without a branch: whether a component is new cannot be predicted.
+    // Without a branch, which could not be predicted.
     void add(std::int32_t id, double sum, Index count) {
         Finding& finding = findings[id];
         ids[size] = id;
@@ -35,7 +35,7 @@ struct Tally {
     const Finding& operator[](Index i) const { return findings[ids[i]]; }
 
     Buffer<Finding> findings;   // of all components
-    Buffer<std::int32_t> ids;   // of those that have been met, in that order
+    Buffer<std::int32_t> ids;   // of those that occurred, in that order
     Index size = 0;
 };
 
@@ -70,7 +70,7 @@ inline void choose_neighbors(const Tally& tally, std::int32_t self, Index n_neig
     }
     Index n_new = 0;
     while (n_new < n_others && chosen[n_new] >= 0) ++n_new;
-    // Too few are known: former neighbours fill up.
+    // If there are too few, former neighbors are added.
     for (Index k = 1; k < n_neighbors && n_new < n_others; ++k) {
         bool again = false;
         for (Index e = 0; e < n_new; ++e) again |= chosen[e] == former[k];

@@ -1,5 +1,5 @@
-// Truncated EM of Gaussian mixtures: each row knows its few best components, and looks among their neighbours for
-// better ones (Hirschberger, Forster and Luecke 2022).
+// Truncated EM of Gaussian mixtures: each row keeps its few best components, and searches their neighbors for better
+// ones (Hirschberger, Forster and Luecke 2022).
 //
 // The energy of a row with a component is minus the logarithm of their joint density, up to a constant: the distance
 // to a scaled center.
@@ -27,7 +27,7 @@ struct SearchScratch {
     Buffer<double> averages;
 };
 
-// What every row has looked at: needed where rows are grouped only after all have searched.
+// The searched components of every row, for groups that are formed after all searches.
 template <class T>
 struct Seen {
     Seen(Index n_rows, Index most) : most(most), sizes(n_rows), ids(n_rows * most), energies(n_rows * most) {}
@@ -51,7 +51,7 @@ struct Seen {
     Buffer<T> energies;
 };
 
-// How far rows are from components: from their means, perhaps in scaled columns.
+// Distances of rows from components: from their means, optionally in scaled columns.
 template <class Isa, class T, bool Scaled>
 class CenterMetric {
    public:
@@ -75,7 +75,7 @@ class CenterMetric {
                 Buffer<const T*>(padded + kSpareCenters), Buffer<const T*>(padded + kSpareCenters)};
     }
 
-    // Takes the components that rows will be compared with.
+    // Sets the components that rows will be compared with.
     void prepare(const ComponentList& met, Scratch& scratch) const {
         for (Index i = 0; i < met.size + kSpareCenters; ++i) {
             const Index c = met.ids[min_index(i, met.size - 1)];
@@ -84,8 +84,8 @@ class CenterMetric {
         }
     }
 
-    // Distances of some rows of a tile, at most one to a lane, to the components that were met: line i of `out` is of the
-    // i-th. Where a tile is of few rows, columns are the lanes.
+    // Distances of some rows of a tile, at most one to a lane, to the gathered components: line i of `out` is of the
+    // i-th. For a tile of few rows, columns are the lanes.
     void measure(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, const ComponentList& met, T* out,
                  Scratch& scratch) const {
         constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
@@ -110,7 +110,7 @@ class CenterMetric {
     Buffer<T> means_, scales_;
 };
 
-// How far rows are from components with factors.
+// Distances of rows from components with factors.
 template <class Isa, class T>
 class FactorMetric {
    public:
@@ -168,10 +168,10 @@ void search_tile(const DenseRows<T>& x, const Metric& metric, const TruncatedSea
     }
 }
 
-// Partial E-step: brings the candidates of every row and their energies up to date, and the neighbours if wanted.
-// Rows with the same best component are worked on together, a tile at a time: each row of a tile is compared with
-// what any of them would look at. Neighbours are learnt from the same groups or, with `regroup`, from rows with the same
-// best component afterwards. Returns the number of distances.
+// Partial E-step: updates the candidates of every row and their energies, and the neighbors if requested. Rows with the
+// same best component are processed together, a tile at a time: each row of a tile is compared with the candidates of
+// all. Neighbors are learned from the same groups or, with `regroup`, from rows with the same best component
+// afterwards. Returns the number of distances.
 template <class Isa, class T, class Metric>
 Index search_components(const DenseRows<T>& x, const Metric& metric, const TruncatedSearch<T>& search, int n_threads) {
     constexpr Index W = kLanes<T>, kMostRows = 512;
@@ -234,12 +234,12 @@ Index search_components(const DenseRows<T>& x, const Metric& metric, const Trunc
     };
     const auto make_merge_scratch = [&] { return MergeScratch{Tally(n_components), Buffer<double>(n_neighbors)}; };
     const Grouping<Index> regrouped = search.regroup ? group_rows() : Grouping<Index>{Buffer<Index>(0), Buffer<Index>(0)};
-    const Index* const learnt = search.regroup ? regrouped.starts.data() : groups.starts.data();
+    const Index* const learned = search.regroup ? regrouped.starts.data() : groups.starts.data();
     parallel_for(n_components, n_threads, make_merge_scratch, [&](Index c, MergeScratch& scratch) {
         if (search.regroup) {
-            if (learnt[c + 1] == learnt[c]) return;
+            if (learned[c + 1] == learned[c]) return;
             scratch.tally.clear();
-            for (Index i = learnt[c]; i < learnt[c + 1]; ++i) seen.add_to(scratch.tally, regrouped.items[i]);
+            for (Index i = learned[c]; i < learned[c + 1]; ++i) seen.add_to(scratch.tally, regrouped.items[i]);
             return choose(scratch.tally, c, scratch.averages);
         }
         if (pieces.starts[c + 1] - pieces.starts[c] < 2) return;
@@ -254,7 +254,7 @@ Index search_components(const DenseRows<T>& x, const Metric& metric, const Trunc
         choose(scratch.tally, c, scratch.averages);
     });
     for (Index c = 0; c < (search.update_neighbors ? n_components : 0); ++c)
-        if (learnt[c + 1] > learnt[c])
+        if (learned[c + 1] > learned[c])
             for (Index k = 0; k < n_neighbors; ++k) search.neighbors[c * n_neighbors + k] = neighbors[c * n_neighbors + k];
     Index total = 0;
     for (Index task = 0; task < pieces.size; ++task) total += n_distances[task];

@@ -2,11 +2,11 @@
 //
 // A proposal matters to the rows that are nearer to it than to their nearest center so far: about n / (2 m) of n rows
 // once there are m centers. These pairs are found in one pass over the rows, and the choice among the proposals of a
-// pool needs nothing else. Two tests leave pairs out without their distance, and no pair that belongs to the result:
-//   groups  A row that is at most r from an anchor a is nearer to its center, at distance q, than to a proposal p with
-//           ||a - p|| >= r + q. Rows are visited by their anchors, proposals in the order of their distance to it.
-//   heads   With the first coordinates h of an orthonormal basis and the lengths t of the rest,
-//           ||x - p||^2 >= ||x||^2 + ||p||^2 - 2 (x_h . p_h + x_t p_t), a product of few columns.
+// pool needs only these. Two tests exclude pairs without computing their distance, and never a pair of the result:
+// groups  A row that is at most r from an anchor a is nearer to its center, at distance q, than to a proposal p with
+// ||a - p|| >= r + q. Rows are visited by their anchors, proposals in the order of their distance to it.   heads   With
+// the first coordinates h of an orthonormal basis and the lengths t of the rest,           ||x - p||^2 >= ||x||^2 +
+// ||p||^2 - 2 (x_h . p_h + x_t p_t), a product of few columns.
 #pragma once
 
 #include "coterie/centers/scores.hpp"
@@ -14,7 +14,7 @@
 
 namespace coterie {
 
-// IN. What is known of the rows of a block, and of the pool.
+// IN. The rows of a block, and the pool.
 template <class T>
 struct Reach {
     const T* squares;  // n_rows: ||x - m||^2
@@ -152,12 +152,12 @@ struct ReachSearch {
             }
     }
 
-    // The same; what heads cannot exclude is compared as a whole.
+    // The same; pairs that heads cannot exclude are compared in all columns.
     void by_heads(const Panels<T>& panels, Index begin, Index end, PairList<T>& found) const {
         const DenseRows<T> heads{reach.head_rows, x.n_rows, reach.heads.n_columns, nullptr};
         Index rows[H];
         T limits[H], head_limits[H];
-        // The rows of a task and so many proposals stay in the cache together.
+        // The rows of a task and this number of proposals stay in the cache together.
         const Index slab = slab_of(W * x.n_columns, 1);
         for (Index p = 0; p < panels.n_panels; p += slab)
             for (Index first = begin; first < end; first += H) {
@@ -181,8 +181,8 @@ struct ReachSearch {
             }
     }
 
-    // The rows of an anchor and the proposals in their reach. Both are put into bins of distance from the anchor: rows by
-    // how far they reach, from the farthest on, proposals from the nearest on.
+    // The rows of an anchor and the proposals within their radii. Both are sorted into bins by distance from the
+    // anchor: rows by radius, descending, proposals by distance, ascending.
     void of_anchor(Index anchor, const Index* members, Index n_members, PairList<T>& found) const {
         constexpr T Up = 1 + 8 * epsilon<T>();
         constexpr Index Bins = 64;
@@ -234,14 +234,14 @@ struct ReachSearch {
     }
 
    private:
-    // Panels that stay in the cache while the rows of a task meet them, given how many numbers some side by side have.
+    // Number of panels that stay in the cache while the rows of a task are compared with them.
     static Index slab_of(Index n_numbers, Index n_beside) {
         const Index bytes = max_index(1, n_numbers * static_cast<Index>(sizeof(T)));
         return max_index(1, 384 * 1024 / bytes) * n_beside;
     }
 };
 
-// All pairs of a row and a proposal that is nearer to it than its nearest center.
+// All pairs of a row and a proposal that is nearer to it than its nearest center is.
 template <class Isa, class Rows>
 void pairs_in_reach(const Rows& x, const Centers<typename Rows::value_type>& proposals,
                     const Reach<typename Rows::value_type>& reach, Pairs<typename Rows::value_type>& out,

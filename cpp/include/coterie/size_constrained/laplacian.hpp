@@ -1,4 +1,4 @@
-// Systems with the Laplacian of a graph of clusters: what a step of Newton's method for prices solves.
+// Systems with the Laplacian of a graph of clusters: the Newton step for the dual variables of clusters (prices).
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,9 @@ struct LaplacianMatrix {
     Index n;
 };
 
-// Conjugate gradients scaled by the diagonal, from nothing, for the unknowns that are free; others stay 0. Ends where the
-// scaled squared residual is that part of what it was, or after so many products. OUT solution (n). Sums are in order.
+// Conjugate gradients scaled by the diagonal, from 0, for the free unknowns; others remain 0. Ends at the given
+// fraction of the initial scaled squared residual, or after a maximum number of products. OUT solution (n). Sums are in
+// order.
 inline void solve_laplacian(const LaplacianMatrix& matrix, const std::uint8_t* is_free, const double* right, double part,
                             Index most_products, double* solution) {
     const Index n = matrix.n;

@@ -1,4 +1,4 @@
-// Moves of single rows between clusters until all sizes are as they should be, each along a shortest path.
+// Moves single rows between clusters until all sizes are within their bounds, each along a shortest path.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace coterie {
 
-// Clusters 0 .. n_clusters - 1, and after them the slack of the bounds: a cluster that holds more than `least` may
-// give a place to it, one that holds less than `most` may take one.
+// Clusters 0 .. n_clusters - 1, and one more node for the slack of the bounds: an arc leads to it from each cluster
+// with more than `least`, and from it to each cluster with less than `most`.
 struct Places {
     double* prices;  // IN/OUT (n_clusters + 1)
     double* sizes;   // IN/OUT (n_clusters): the weight of the rows in each
-    double* held;    // IN/OUT (n_clusters): what each should have, between least and most
+    double* held;    // IN/OUT (n_clusters): target weight of each, between least and most
     Index n_clusters;
     double least, most;
-    double grain;  // 0 where all rows weigh 1, else half of the largest weight: sizes cannot be had better
-    double place;  // what is given to the slack must leave a place for such a weight
+    double grain;  // 0 if all rows weigh 1, else half of the largest weight: the accuracy of sizes
+    double place;  // slack must remain for a row of this weight
 };
 
 template <class T>
@@ -34,14 +34,15 @@ struct ListedRows {
 
 enum class Moved { all, to_the_band, to_the_limit };
 
-// The arc from one cluster to another is the row that it costs least to move so. All rows of an arc change their reduced
-// costs alike with the prices, so they stay in order, and a row that is elsewhere by now is dropped when it comes first.
+// The arc from one cluster to another is the row with the least cost of that move. The reduced costs of all rows of an
+// arc change equally with the dual variables, so they remain sorted, and a row that has moved is dropped when it comes
+// first.
 template <class T>
 class RowMoves {
 public:
-    // rows: those that may have an arc of a reduced cost within the band, or from or to one of the far clusters, whose
-    // arcs may cost more; no others are moved. Where there are far clusters, paths may be longer than the band, and what
-    // is not among the arcs may cost less than nothing in the end.
+    // rows: those that may have an arc with a reduced cost within the band, or from or to a far cluster, whose arcs may
+    // cost more; no others are moved. With far clusters, paths may be longer than the band, and other rows may have
+    // negative reduced costs in the end.
     RowMoves(const ListedRows<T>& lists, const std::int64_t* rows, Index n_rows, double band,
              const std::uint8_t* is_far, Places& places, std::int32_t* labels)
         : lists_(lists), places_(places), labels_(labels), is_far_(is_far), k_(places.n_clusters), band_(band),
@@ -87,7 +88,7 @@ private:
         Index from, place;      // among those that leave a cluster
         std::vector<Row> rows;  // a heap
     };
-    // What paths look at, side by side in memory.
+    // Data of the path search, contiguous in memory.
     struct Way {
         double cost;  // of the cheapest row, infinite if there is none
         std::int32_t to, arc;
@@ -98,13 +99,13 @@ private:
 
     double weight(Index row) const { return lists_.weights == nullptr ? 1.0 : lists_.weights[row]; }
 
-    // --- who gives and who takes ---------------------------------------------------------------------------------
+    // --- sources and targets -------------------------------------------------------------------------------------
 
     bool any_sink() const {
         return std::any_of(excess_.begin(), excess_.end() - 1, [this](double e) { return e < -grain_; });
     }
 
-    // Where weights differ, the slack is only the other end.
+    // With different weights, the slack node is only the other end.
     bool is_source(Index v) const {
         if (v == k_ && places_.grain > 0) return any_sink();
         return excess_[v] > grain_ && (places_.grain == 0 || v < k_);
@@ -152,7 +153,7 @@ private:
         return arcs_[found->second];
     }
 
-    // Drops rows that are elsewhere by now, until the cheapest one is not.
+    // Drops rows that have moved, until the cheapest one has not.
     void refresh(Arc& arc) {
         while (!arc.rows.empty() && labels_[arc.rows.front().row] != arc.from) {
             std::pop_heap(arc.rows.begin(), arc.rows.end(), later);
@@ -161,7 +162,7 @@ private:
         out_[arc.from][arc.place].cost = arc.rows.empty() ? infinity<double>() : arc.rows.front().cost;
     }
 
-    // Brings the arcs of a row up to date that has left a cluster.
+    // Updates the arcs of a row that has left a cluster.
     void replace_arcs(Index row, Index from) {
         const std::int32_t* ids = lists_.ids + row * lists_.n_listed;
         for (Index e = 0; e < lists_.n_listed; ++e)
@@ -172,7 +173,7 @@ private:
 
     // --- paths ---------------------------------------------------------------------------------------------------
 
-    // Moves a row along each arc of the shortest path to where there is too little, if there is one.
+    // Moves a row along each arc of the shortest path to a cluster with too little weight, if there is one.
     bool move_from(Index source) {
         const Index sink = nearest_sink(source);
         if (sink >= 0) {
@@ -187,7 +188,7 @@ private:
     }
 
     Index nearest_sink(Index source) {
-        // What is not among the arcs costs more than the band, less what prices have risen since.
+        // Other rows cost more than the band, minus the increase of the dual variables since.
         const double most = has_far_ ? infinity<double>() : band_ - most_risen_;
         const bool any = any_sink();
         reached_.assign(1, source);
@@ -203,7 +204,7 @@ private:
             settled_.push_back(v);
             if (v != source && is_sink(v, any)) return v;
             const auto reach = [&, length = length, v = v](Index to, double cost, Index by) {
-                // What is 0 but for rounding must not be less.
+                // Rounding must not make a cost negative.
                 const double there = length + std::max(cost + places_.prices[to] - places_.prices[v], 0.0);
                 if (!(there < lengths_[to]) || !(there <= most)) return;
                 if (lengths_[to] == infinity<double>()) reached_.push_back(to);
@@ -223,7 +224,7 @@ private:
         return -1;
     }
 
-    // Makes the arcs of the path cost nothing, and none less.
+    // Updates the dual variables: arcs of the path get a reduced cost of 0, and none is negative.
     void raise_prices(double length) {
         for (Index v : settled_) {
             const double more = length - lengths_[v];
@@ -259,7 +260,7 @@ private:
             excess_[from] -= amount;
             excess_[v] += amount;
         }
-        // After all of them have moved: this changes what is the cheapest.
+        // After all of them have moved, as this changes the cheapest rows.
         for (const auto& [row, from] : moved_) replace_arcs(row, from);
         moved_.clear();
     }
@@ -276,7 +277,7 @@ private:
     std::vector<std::vector<Way>> out_;
     std::vector<double> excess_, risen_, lengths_;
     std::vector<Index> before_, by_, reached_, settled_, path_;
-    std::vector<std::pair<Index, Index>> moved_;  // rows, and where they were
+    std::vector<std::pair<Index, Index>> moved_;  // rows, and their former clusters
     std::vector<char> is_settled_;
 };
 

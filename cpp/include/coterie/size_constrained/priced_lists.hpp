@@ -1,4 +1,4 @@
-// Lists of near centroids under prices: which one is the cheapest for each row, and by how much.
+// Lists of near centroids under prices (dual variables of clusters): the cheapest one for each row, and the margin.
 #pragma once
 
 #include "coterie/machine/numbers.hpp"
@@ -7,8 +7,8 @@
 namespace coterie {
 namespace {
 
-// IN ids, scores (n x m, m >= 1), prices; OUT per row the least score plus price: whose it is (equal ones: the first of
-// the list) and its value, whose the next one is, and how much that costs more (its own id and infinity if m = 1).
+// IN ids, scores (n x m, m >= 1), prices; OUT per row the centroid with the least score plus price (ties: the first of
+// the list) and its value, the second one, and the difference of their values (the same id and infinity if m = 1).
 template <class Isa, class T>
 void price_lists(const std::int32_t* ids, const T* scores, Index n, Index m, const double* prices, std::int32_t* labels,
                  double* values, std::int32_t* seconds, double* margins, int n_threads) {

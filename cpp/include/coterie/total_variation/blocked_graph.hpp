@@ -1,4 +1,4 @@
-// Graphs whose vertices are cut into blocks of neighbouring rows.
+// Graphs whose vertices are divided into blocks of consecutive rows.
 #pragma once
 
 #include "coterie/machine/numbers.hpp"

@@ -113,7 +113,7 @@ void sum_block(const BlockedGraph<T>& graph, const T* memberships, Index width, 
     }
 }
 
-// Whether the median is one of the ends, 0 or 1, where most memberships come to lie; then the sums tell the distances.
+// Whether the median is 0 or 1, as of most memberships; then the distances follow from the sums.
 template <class T>
 bool median_at_an_end(Index n, Index rank, Index r, const RowSums<T>& sums, const ColumnStatistics<T>& out) {
     const bool is_one = rank < sums.ones[r], is_zero = rank >= n - sums.zeros[r];

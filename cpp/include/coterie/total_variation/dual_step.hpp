@@ -1,10 +1,10 @@
 // The step of the duals along the edges of one block.
 //
-// Vertices are cut into blocks of neighbouring rows. The duals of an edge inside of a block are stored once: its block
-// is worked off in the order of the rows, so both ends see them. Those of an edge between two blocks are stored twice,
-// once for each end, and stay each other's negative to the bit. So blocks depend on each other only through the
-// extrapolated memberships of the iteration before, and duals are read and written once, in the order in which they
-// lie in memory.
+// Vertices are divided into blocks of consecutive rows. The duals of an edge within a block are stored once: the block
+// is processed in the order of the rows, so both ends see them. Those of an edge between two blocks are stored twice,
+// once for each end, and remain exact negatives of each other. So blocks depend on each other only through the
+// extrapolated memberships of the iteration before, and duals are read and written once, in the order in which they lie
+// in memory.
 #pragma once
 
 #include "coterie/machine/isa.hpp"
@@ -21,8 +21,8 @@ struct EdgeDualStep {
     Index n_columns, width, last_edge;
 };
 
-// Where the weight of an edge counts: nowhere, as all are 1; in K'P, but not in the step of the dual, which it drops out
-// of where the step is in inverse proportion to it; in both.
+// Use of the weight of an edge: nowhere, as all are 1; in K'P only, as it cancels in the step of the dual if that is
+// inversely proportional to it; in both.
 enum class EdgeWeights { kOnes, kInPull, kInStepAndPull };
 
 constexpr int floor_power_of_two(int n) { return n < 2 ? 1 : 2 * floor_power_of_two(n / 2); }
@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) V clipped(V x) {
     return Isa::greatest(Isa::least(x, one), -one);
 }
 
-// What one row does with the duals of its edges, N columns at a time, in as few registers as hold exactly N numbers:
+// Updates the duals of the edges of a row, N columns at a time, in registers that hold exactly N numbers:
 // duals are not padded, and a wider load, masked or not, would overlap the store before it and wait until that has
 // reached the cache.
 template <class Isa, class T, int N>
@@ -59,7 +59,7 @@ struct RowLanes {
         else dual += difference * scale;
         dual = clipped<Isa>(dual);
         *reinterpret_cast<Head*>(duals) = dual;
-        // 1 without weights, which drops out. Added to zeros: GCC fuses nothing with a pair that is the same number twice.
+        // 1 without weights, which drops out. Added to zeros: GCC does not fuse a pair of equal numbers.
         const Head factor = Head{} + weight;
         total = multiply_add<Head>(dual, factor, total);
         if constexpr (Both) {
@@ -103,7 +103,7 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
         row.template update<Weights, true>(duals, extrapolated + j, weight_of(e), divergences + j);
     }
     for (Index e = middle; e < end; ++e, duals += n_columns) {
-        // Rows of other blocks are seldom in the nearest cache.
+        // Rows of other blocks are rarely in the L1 cache.
         __builtin_prefetch(extrapolated + graph.columns[min_index(e + kAhead, step.last_edge)] * width);
         prefetch_duals(duals + kDualsAhead * n_columns);
         row.template update<Weights, false>(duals, extrapolated + graph.columns[e] * width, weight_of(e), nullptr);
@@ -111,14 +111,15 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
     row.end(divergences + i * width);
 }
 
-// Where the columns begin that are done last, all at once: those of the last panel and of the one before, if there is one.
-// Rows of memberships are read once for both, and what else an edge costs is paid once.
+// The first of the columns that are processed last, together: those of the last panel and of the previous one, if there
+// is one. Rows of memberships are then read once for both, and the other costs of an edge occur once.
 template <class T>
 Index first_of_last_columns(Index n_columns) {
     return max_index(0, ceil_div(n_columns, kLanes<T>) - 2) * kLanes<T>;
 }
 
-// divergences: of the block's rows. N: how many columns are done last; all of them where they fit into one panel.
+// divergences: of the block's rows. N: number of columns that are processed last; all of them if they fit into one
+// panel.
 template <class Isa, EdgeWeights Weights, int N, class T>
 void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
     for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
@@ -135,7 +136,7 @@ void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& ste
 template <class T>
 using EdgeDualStepOfBlock = void (*)(const BlockedGraph<T>&, const EdgeDualStep<T>&, Index, Index, T*);
 
-// The function for the number of columns that are done last.
+// The function for the number of columns that are processed last.
 template <class Isa, EdgeWeights Weights, class T, int N = 2 * static_cast<int>(kLanes<T>)>
 EdgeDualStepOfBlock<T> dual_step_for(Index n_columns) {
     if constexpr (N > 1) {

@@ -6,7 +6,8 @@
 
 namespace coterie {
 
-// Memberships lie row by row, each row padded to whole cache lines of zeros; what belongs to columns is padded alike.
+// Memberships lie row by row, each row padded to whole cache lines of zeros; arrays over columns are padded in the same
+// way.
 template <class T>
 struct PrimalDualState {
     Index n_columns, width;       // R; the same rounded up to whole cache lines
@@ -17,10 +18,10 @@ struct PrimalDualState {
     const T* anchors;             // n_rows x width: F of the outer step
     const std::uint8_t* fixed;    // n_rows: whether the row keeps its memberships
     const T* row_steps;           // n_rows: step of the row as a multiple of tau
-    const T* row_weights;         // n_rows: how much the row counts in the balance, null: 1
+    const T* row_weights;         // n_rows: weight of the row in the balance, null: 1
 };
 
-// G - F of the outer step, by where a membership lies: above, below or at the median of its column.
+// G - F of the outer step, for memberships above, below and at the median of their column.
 template <class T>
 struct OuterStep {
     const T* scales;              // width: Gamma
@@ -29,7 +30,7 @@ struct OuterStep {
     const T* above;
     const T* below;
     const T* at;                  // minus infinity in the padding
-    bool steps_by_weight;         // whether a dual steps in proportion to its weight; else all of a column step alike
+    bool steps_by_weight;         // whether dual steps are proportional to weights; else equal within a column
 };
 
 namespace {
@@ -39,7 +40,7 @@ struct PrimalDualScratch {
     Buffer<T> divergences;  // block_rows x width: K'P
     Buffer<T> rows;         // kLanes x width: before the projection
     Buffer<T> transposed;   // n_columns x kLanes
-    Buffer<T> thresholds;   // 2 x kLanes: largest of each row, and what the projection takes off the rest
+    Buffer<T> thresholds;   // 2 x kLanes: largest of each row, and the threshold of the projection for the others
 };
 
 template <class T>

@@ -43,7 +43,7 @@ inline T value_of_key(Key key) {
 inline constexpr int kDigitBits = 11;
 
 // The value that `rank` others are not smaller than (rank 0: the largest), by radix selection: digit after digit, only
-// the keys that share the digits so far are looked at again. keys: n, scratch; counts: 2^kDigitBits, scratch.
+// the keys that share the digits so far are read again. keys: n, scratch; counts: 2^kDigitBits, scratch.
 template <class T, class Key = typename OrderedBits<T>::Key>
 T select_largest(const T* values, Index n, Index rank, Key* keys, Index* counts) {
     for (Index i = 0; i < n; ++i) keys[i] = ordered_key(values[i]);

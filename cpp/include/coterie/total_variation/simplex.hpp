@@ -6,9 +6,9 @@
 namespace coterie {
 namespace {
 
-// Thresholds of the projection of kLanes rows on the simplex (Michelot 1986), all at once: what is above the threshold
-// sums up to 1 with the threshold taken off. IN/OUT rows, transposed: afterwards less their largest entry, so that a
-// row that ends with a single 1 has exactly that. At most n_columns + 1 rounds.
+// Thresholds of the projection of kLanes rows on the simplex (Michelot 1986), together: the excesses over the threshold
+// sum to 1. IN/OUT rows, transposed: afterwards less their largest entry, so that a row that ends with a single 1 has
+// exactly that. At most n_columns + 1 rounds.
 template <class Isa, class T>
 void simplex_thresholds(T* transposed, Index n_columns, T* largest, T* thresholds) {
     using V = typename Isa::template Vector<T>;

@@ -1,4 +1,4 @@
-// Moves of single vertices from cluster to cluster, as long as the balanced cut (P) falls.
+// Moves single vertices between clusters as long as the balanced cut (P) decreases.
 #pragma once
 
 #include "coterie/machine/buffer.hpp"
@@ -6,13 +6,13 @@
 
 namespace coterie {
 
-// A graph with every edge at both of its ends, and what (P) asks for besides.
+// A graph with every edge at both of its ends, and the other data of (P).
 struct CutVertices {
     const Index* starts;           // n_vertices + 1
     const std::int32_t* columns;   // other ends; never the vertex itself
     const double* weights;         // or nullptr: 1
-    const double* sizes;           // n_vertices: what a vertex counts in the size of its cluster, or nullptr: 1
-    const std::uint8_t* fixed;     // n_vertices: whether a vertex stays
+    const double* sizes;           // n_vertices: weight of a vertex in the size of its cluster, or nullptr: 1
+    const std::uint8_t* fixed;     // n_vertices: whether a vertex is fixed
     const double* asymmetries;     // n_clusters: lambda
     Index n_vertices, n_clusters;
 
@@ -22,10 +22,10 @@ struct CutVertices {
 
 namespace {
 
-// By how much of what two clusters cost a move must lower it: more than rounding can feign.
+// Least relative decrease of the cost of two clusters by a move, above rounding errors.
 inline constexpr double kLeastGain = 1e-9;
 
-// What clusters cut and how large they are, kept as vertices move.
+// Cuts and sizes of clusters, updated when vertices move.
 class MovingVertices {
    public:
     MovingVertices(const CutVertices& vertices, std::int32_t* clusters)
@@ -40,7 +40,7 @@ class MovingVertices {
         }
     }
 
-    // Moves vertex i to the cluster next to it that lowers (P) most; returns whether there is one.
+    // Moves vertex i to the adjacent cluster that lowers (P) most; returns whether there is one.
     bool move(Index i) {
         const std::int32_t own = clusters_[i];
         if (!touches_others(i)) return false;
@@ -83,7 +83,7 @@ class MovingVertices {
             if (clusters_[vertices_.columns[e]] != clusters_[i]) return true;
         return false;
     }
-    // What cluster r costs with so much more of a cut and of a size; infinite where nothing is left in it.
+    // The cost of cluster r after changes of its cut and size; infinite if it becomes empty.
     double cost(std::int32_t r, double cut, double size) const {
         const double with = sizes_[r] + size, inside = vertices_.asymmetries[r] * with, outside = whole_ - with;
         const double limit = inside < outside ? inside : outside;
@@ -97,9 +97,9 @@ class MovingVertices {
     double whole_ = 0;
 };
 
-// Moves vertices in their order, again and again, until no move lowers (P). A vertex is looked at again when one next
-// to it has moved, and all are when nothing moves any more, for moves change sizes everywhere. IN/OUT clusters
-// (n_vertices). Returns the number of moves.
+// Moves vertices in their order, repeatedly, until no move lowers (P). A vertex is checked again when an adjacent one
+// has moved, and all are checked in the end, as moves change sizes everywhere. IN/OUT clusters (n_vertices). Returns
+// the number of moves.
 inline Index move_vertices(const CutVertices& vertices, std::int32_t* clusters) {
     MovingVertices moving(vertices, clusters);
     Buffer<std::uint8_t> waits(vertices.n_vertices);
